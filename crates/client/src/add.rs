@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::autoprops::AutoProps;
 use sapwood_wc::local::AddOptions;
 
@@ -58,9 +59,10 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         let (wc, _) = ctx.working_copy(parent)?;
         let relpath = wc.relpath(&abspath)?;
         // One folder above may be unknown, which is told below; two are as 1.14 fails to lock them.
-        let unknown = |dir: &str| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
-        let above = path::dirname(&relpath);
-        let further = path::dirname(above);
+        let unknown =
+            |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
+        let above = relpath.parent();
+        let further = above.parent();
         if !how.parents && unknown(above)? && unknown(further)? {
             return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(further)).into());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 use crate::context::Context;
 
@@ -25,7 +25,7 @@ pub fn changelist(
         ctx.check_cancel()?;
         let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
         let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
-        let at = if is_dir { relpath.as_str() } else { path::dirname(&relpath) };
+        let at = if is_dir { relpath.as_path() } else { relpath.parent() };
         if wc.view(&relpath)?.is_none() {
             return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(&relpath)).into());
         }

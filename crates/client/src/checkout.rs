@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sapwood_core::paths::{RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES, Kind, NodeRow, Presence};
 
@@ -157,7 +157,7 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
     }
     let (wc, relpath) = ctx.working_copy(abspath)?;
     // A checkout that was stopped before the database had a root.
-    if relpath.is_empty() && wc.db().top("")?.is_none() {
+    if relpath.is_empty() && wc.db().top(RelPath::ROOT)?.is_none() {
         return put_root(&wc, area, how);
     }
     if wc.url(&relpath)? != area.url {
@@ -202,9 +202,9 @@ fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) ->
 fn put_root(wc: &WorkingCopy, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
     wc.db().write(|db| {
         let repos = db.repository_id(area.root, area.uuid)?;
-        let mut row = NodeRow::new("", 0, Presence::Incomplete, Kind::Dir);
+        let mut row = NodeRow::new(RelPath::ROOT, 0, Presence::Incomplete, Kind::Dir);
         row.repos_id = Some(repos);
-        row.repos_path = Some(area.place.to_owned());
+        row.repos_path = Some(RelPath::new(area.place)?.to_owned());
         row.revision = Some(area.revision);
         row.depth = Some(if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth });
         row.properties = Some(b"()".to_vec());

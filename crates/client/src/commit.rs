@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
@@ -86,7 +86,7 @@ fn common_folder(paths: &[PathBuf]) -> Option<PathBuf> {
 /// A target in its working copy.
 struct Place {
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
     depth: Depth,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Plan<'a> {
 
     /// Locks one directory of each working copy, over all of its targets.
     fn lock(&self) -> SvnResult<Vec<Lock>> {
-        let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<&str>)> = BTreeMap::new();
+        let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<&RelPath>)> = BTreeMap::new();
         for place in &self.targets {
             let entry = roots
                 .entry(place.wc.root().to_owned())
@@ -160,10 +160,10 @@ impl<'a> Plan<'a> {
         for (wc, relpaths) in roots.into_values() {
             let Some(mut common) = relpaths.first().copied() else { continue };
             for relpath in &relpaths {
-                common = path::common_ancestor(common, relpath);
+                common = common.common_ancestor(relpath);
             }
             // The parent of a target, so that the target can go.
-            let dir = if relpaths.contains(&common) { path::dirname(common) } else { common };
+            let dir = if relpaths.contains(&common) { common.parent() } else { common };
             locks.push(wc.lock(dir, -1).map_err(|e| failed(e.into()))?);
         }
         Ok(locks)
@@ -341,14 +341,14 @@ pub(crate) fn shown_item(item: &Item) -> CommitItem {
         copy_from: item
             .copy_from
             .as_ref()
-            .map(|(from, rev)| (item.root.join(RelPath::trusted(from)), *rev)),
+            .map(|(from, rev)| (item.root.join(from), *rev)),
     }
 }
 
 /// Checks that of each move both sides are committed. Returns the destinations whose copy may be
 /// taken from a younger revision.
 fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<Vec<PathBuf>> {
-    let refuse = |item: &Item, other: &str, word: &str| {
+    let refuse = |item: &Item, other: &RelPath, word: &str| {
         let shown = item.wc.abspath(other);
         Err(SvnError::new(
             ErrorCode::ILLEGAL_TARGET,

@@ -1,6 +1,7 @@
 //! What `svn info` says of a conflict: what happened, where the texts are, and what met.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
@@ -76,12 +77,16 @@ impl ConflictInfo {
     ///
     /// # Errors
     /// Those of the database; a malformed record.
-    pub fn of(wc: &WorkingCopy, relpath: &str, kind: Option<NodeKind>) -> SvnResult<Option<Self>> {
+    pub fn of(
+        wc: &WorkingCopy,
+        relpath: &RelPath,
+        kind: Option<NodeKind>,
+    ) -> SvnResult<Option<Self>> {
         let Some(record) = wc.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
             return Ok(None);
         };
         let conflict = Conflict::parse(&record)?;
-        let absolute = |file: &String| wc.abspath(file).to_string_lossy().into_owned();
+        let absolute = |file: &RelPathBuf| wc.abspath(file).to_string_lossy().into_owned();
         let operation = conflict.operation.map_or("none", Operation::word);
         let tree = match (&conflict.tree, tree_conflict::describe(wc, relpath)?) {
             (Some(tree), Some(description)) => Some(TreeInfo {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -16,7 +17,7 @@ use crate::context::Context;
 
 /// Takes a node in conflict: of which working copy, where in it, and its record. It tells through the
 /// context that comes with it.
-pub type Visit<'v> = dyn FnMut(&Context, &WorkingCopy, &str, &Conflict) -> SvnResult<()> + 'v;
+pub type Visit<'v> = dyn FnMut(&Context, &WorkingCopy, &RelPath, &Conflict) -> SvnResult<()> + 'v;
 
 /// Gives the nodes in conflict at and below a path to `visit`. What comes into conflict meanwhile, and
 /// tree conflicts that another one was in the way of, follow.
@@ -26,7 +27,7 @@ pub type Visit<'v> = dyn FnMut(&Context, &WorkingCopy, &str, &Conflict) -> SvnRe
 pub fn walk(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     visit: &mut Visit<'_>,
 ) -> SvnResult<()> {
@@ -90,7 +91,7 @@ pub fn walk(
     }
 }
 
-fn record(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Conflict>> {
+fn record(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Conflict>> {
     let data = wc.db().actual(relpath)?.and_then(|actual| actual.conflict_data);
     Ok(data.map(|bytes| Conflict::parse(&bytes)).transpose()?)
 }
@@ -100,7 +101,7 @@ fn record(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Conflict>> {
 fn attempt(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     later: &RefCell<BTreeSet<PathBuf>>,
     visit: &mut Visit<'_>,
 ) -> SvnResult<bool> {
@@ -125,9 +126,9 @@ fn is_obstruction(code: ErrorCode) -> bool {
 pub(crate) fn conflicted(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
-) -> SvnResult<Vec<String>> {
+) -> SvnResult<Vec<RelPathBuf>> {
     let options =
         Options { depth, unversioned: false, cancel: ctx.cancel().clone(), ..Options::default() };
     let mut found = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sapwood_core::config::Config;
 use sapwood_core::notify::Notify;
-use sapwood_core::paths::Url;
+use sapwood_core::paths::{RelPathBuf, Url};
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
@@ -124,7 +124,7 @@ impl Context {
     ///
     /// # Errors
     /// E155007 when it is in none; E155036 and the like when it has another format.
-    pub fn working_copy(&self, abspath: &Path) -> SvnResult<(WorkingCopy, String)> {
+    pub fn working_copy(&self, abspath: &Path) -> SvnResult<(WorkingCopy, RelPathBuf)> {
         let mut open = self.open.borrow_mut();
         let (found, relpath) = WorkingCopy::find_among(abspath, self.wc.clone(), &open)?;
         if !open.iter().any(|known| known.root() == found.root()) {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
@@ -28,7 +28,7 @@ pub(crate) fn copy_foreign_dir(
     session: &dyn Session,
     revision: Revnum,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
 ) -> SvnResult<()> {
     let mut editor =
         Adder { ctx, wc, root: relpath.to_owned(), open: HashMap::new(), next: 0, text: None };
@@ -52,22 +52,22 @@ struct Text {
 struct Adder<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
-    root: String,
+    root: RelPathBuf,
     /// Paths below the working copy's root of what is open.
-    open: HashMap<u64, String>,
+    open: HashMap<u64, RelPathBuf>,
     next: u64,
     text: Option<Text>,
 }
 
 impl Adder<'_> {
-    fn begin(&mut self, relpath: String) -> Handle {
+    fn begin(&mut self, relpath: RelPathBuf) -> Handle {
         self.next = self.next.plus(1);
         self.open.insert(self.next, relpath);
         Handle(self.next)
     }
 
     /// Where a path of the edit is. A server's path that leads elsewhere is refused.
-    fn place(&self, below: &str) -> SvnResult<String> {
+    fn place(&self, below: &str) -> SvnResult<RelPathBuf> {
         let good = path::components(below).all(|name| !matches!(name, "" | "." | ".." | ".svn"));
         if !good || below.starts_with('/') {
             return Err(SvnError::new(
@@ -75,16 +75,16 @@ impl Adder<'_> {
                 format!("Path '{below}' is not in the working copy"),
             ));
         }
-        Ok(path::join(&self.root, below))
+        Ok(self.root.join(RelPath::new(below)?))
     }
 
-    fn relpath(&self, handle: Handle) -> SvnResult<String> {
+    fn relpath(&self, handle: Handle) -> SvnResult<RelPathBuf> {
         self.open.get(&handle.0).cloned().ok_or_else(|| {
             SvnError::new(ErrorCode::INCOMPLETE_DATA, "A node that is not open was named")
         })
     }
 
-    fn add_dir(&mut self, relpath: String) -> SvnResult<Handle> {
+    fn add_dir(&mut self, relpath: RelPathBuf) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let dir = self.wc.abspath(&relpath);
         fs::create_dir_all(&dir)

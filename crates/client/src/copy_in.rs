@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::node::Origin;
@@ -46,7 +46,7 @@ struct Pair {
     revision: Revnum,
     kind: NodeKind,
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
 }
 
 /// Copies URLs to a local path: to it if nothing is there and there is one URL, else into it.
@@ -88,7 +88,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&Source, String)], how: How) -> SvnResul
         pairs.push(Pair { session, url, revision, kind, wc, relpath });
     }
     let Some(first) = pairs.first() else { return Ok(()) };
-    let lock = first.wc.lock(path::dirname(&first.relpath), -1)?;
+    let lock = first.wc.lock(first.relpath.parent(), -1)?;
     let done = pairs.iter().try_for_each(|pair| {
         ctx.check_cancel()?;
         copy_one(ctx, pair, how)
@@ -100,7 +100,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&Source, String)], how: How) -> SvnResul
 
 fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
     let Pair { session, url, revision, kind, wc, relpath } = pair;
-    let (own, _) = wc.repos_location(path::dirname(relpath))?;
+    let (own, _) = wc.repos_location(relpath.parent())?;
     let own = wc.db().repository(own)?;
     let same = own.uuid == session.uuid();
     if !same {
@@ -122,7 +122,7 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
     if *kind == NodeKind::Dir && !how.ignore_externals {
         if how.pin_externals {
             for (below, value) in pin_remote(ctx, url, *revision, &root)? {
-                set(ctx, wc, &path::join(relpath, &below), names::EXTERNALS, Some(&value))?;
+                set(ctx, wc, &relpath.join(&below), names::EXTERNALS, Some(&value))?;
             }
         }
         externals::handle(ctx, wc, relpath, Depth::Infinity, &root, &mut None)?;
@@ -146,7 +146,7 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
 pub(crate) fn set(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     name: &str,
     value: Option<&[u8]>,
 ) -> SvnResult<()> {
@@ -162,7 +162,7 @@ pub(crate) fn copy_dir(
     url: &Url,
     revision: Revnum,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
 ) -> SvnResult<()> {
     let temporary = wc.temporary();
     let place = wc.abspath(relpath);
@@ -181,7 +181,7 @@ pub(crate) fn copy_dir(
     };
     checkout_to(&inner, &source, &temporary, &how, &mut None)?;
     let (copy, _) = inner.working_copy(&temporary)?;
-    wc.copy(&copy, "", relpath, true, ctx.cancel(), None)?;
+    wc.copy(&copy, RelPath::ROOT, relpath, true, ctx.cancel(), None)?;
     let adm = sapwood_wc::layout::adm(&temporary);
     fs::remove_dir_all(&adm)
         .map_err(|e| SvnError::io(&e, format!("Can't remove '{}'", adm.display())))?;
@@ -226,7 +226,7 @@ fn copy_file(ctx: &Context, pair: &Pair, repos_id: Option<i64>) -> SvnResult<()>
                     ),
                 )
             })?;
-            Some(Origin { repos_id, repos_path: repos_path.into_string(), revision: *revision })
+            Some(Origin { repos_id, repos_path, revision: *revision })
         }
     };
     wc.add_repos_file(relpath, text, &fetched.props, origin.as_ref(), ctx.cancel())?;

@@ -1,7 +1,8 @@
 //! Copies and moves within working copies, and from one to another.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::Status;
 
@@ -27,8 +28,8 @@ pub struct CopyLocal {
 
 /// One source and its place, each in its working copy.
 struct Pair {
-    from: (WorkingCopy, String),
-    to: (WorkingCopy, String),
+    from: (WorkingCopy, RelPathBuf),
+    to: (WorkingCopy, RelPathBuf),
 }
 
 /// Copies or moves local paths to a path, or into a directory: several sources always, one source
@@ -100,10 +101,10 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
         // The root of a working copy has no parent that could be locked, but in another one.
         ctx.working_copy(from_wc.root().parent().unwrap_or_else(|| from_wc.root()))?;
     }
-    let (from_dir, to_dir) = (path::dirname(from), path::dirname(to));
-    let nested = path::is_ancestor(from_dir, to_dir) || path::is_ancestor(to_dir, from_dir);
+    let (from_dir, to_dir) = (from.parent(), to.parent());
+    let nested = to_dir.is_at_or_below(from_dir) || from_dir.is_at_or_below(to_dir);
     let locks = if from_wc.root() == to_wc.root() && nested {
-        vec![to_wc.lock(path::common_ancestor(from_dir, to_dir), -1)?]
+        vec![to_wc.lock(from_dir.common_ancestor(to_dir), -1)?]
     } else {
         vec![from_wc.lock(from_dir, -1)?, to_wc.lock(to_dir, -1)?]
     };
@@ -117,11 +118,11 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
 fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
     let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
-    let lock = to_wc.lock(path::dirname(to), -1)?;
+    let lock = to_wc.lock(to.parent(), -1)?;
     let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
     to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&tell))?;
     for (below, value) in pinned {
-        set(ctx, to_wc, &path::join(to, &below), names::EXTERNALS, Some(&value))?;
+        set(ctx, to_wc, &to.join(&below), names::EXTERNALS, Some(&value))?;
     }
     Ok(lock.release()?)
 }
@@ -139,12 +140,12 @@ fn refuse_external(ctx: &Context, source: &str) -> SvnResult<()> {
     ))
 }
 
-fn is_there(wc: &WorkingCopy, relpath: &str) -> SvnResult<bool> {
+fn is_there(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool> {
     let there = |status| matches!(status, Status::Normal | Status::Added | Status::Incomplete);
     Ok(wc.view(relpath)?.is_some_and(|view| there(view.status())))
 }
 
-fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, String)> {
+fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
     let abspath = ctx.absolute(source);
     let (wc, relpath) = ctx.working_copy(&abspath)?;
     if !is_there(&wc, &relpath)? {
@@ -160,7 +161,7 @@ pub(crate) fn check_target(
     ctx: &Context,
     target: &str,
     parents: bool,
-) -> SvnResult<(WorkingCopy, String)> {
+) -> SvnResult<(WorkingCopy, RelPathBuf)> {
     let abspath = ctx.absolute(target);
     let shown = abspath.display();
     let error = |code, text: String| Err(SvnError::new(code, text));
@@ -188,7 +189,7 @@ pub(crate) fn check_target(
             format!("Path '{shown}' already exists as unversioned node"),
         );
     }
-    let dir = path::dirname(&relpath);
+    let dir = relpath.parent();
     let on_disk = parent.is_dir();
     let shown = parent.display();
     let not_a_directory = || format!("Path '{shown}' is not a directory");

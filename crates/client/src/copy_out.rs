@@ -1,10 +1,10 @@
 //! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
 //! comes from and what differs from that.
 
-use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
@@ -146,7 +146,7 @@ fn harvest(ctx: &Context, pairs: &[Pair]) -> SvnResult<Harvest> {
                 "Source and destination URLs appear not to point to the same repository.",
             ));
         };
-        let to = CopyTo { repos_relpath: repos_relpath.into_string() };
+        let to = CopyTo { repos_relpath };
         harvest.copy(&pair.node.wc, &pair.node.relpath, &to, &how, &kind)?;
     }
     harvest.finish(&kind)?;
@@ -210,7 +210,7 @@ fn add_externals(
         let url = pair.to.join(RelPath::trusted(&below));
         match items.iter_mut().find(|item| item.url() == url) {
             Some(item) => item.changes.props = true,
-            None => items.push(prop_item(wc, &path::join(relpath, &below), &pair.node, &url)?),
+            None => items.push(prop_item(wc, &relpath.join(&below), &pair.node, &url)?),
         }
         extra.props.entry(url).or_default().push((names::EXTERNALS.to_owned(), value));
     }
@@ -218,7 +218,7 @@ fn add_externals(
 }
 
 /// An item that only sends properties of a directory that comes along with a copy.
-fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &Url) -> SvnResult<Item> {
+fn prop_item(wc: &WorkingCopy, relpath: &RelPath, node: &Node, url: &Url) -> SvnResult<Item> {
     let (root, ..) = node.repository()?;
     let repos_relpath = url.relpath(&root)?;
     Ok(Item {
@@ -226,7 +226,7 @@ fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &Url) -> SvnResu
         relpath: relpath.to_owned(),
         kind: Some(NodeKind::Dir),
         root,
-        repos_relpath: repos_relpath.into_string(),
+        repos_relpath,
         revision: None,
         copy_from: None,
         changes: Changes { props: true, ..Changes::default() },

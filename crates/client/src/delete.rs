@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::context::Context;
 /// # Errors
 /// As [`WorkingCopy::delete`].
 pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) -> SvnResult<()> {
-    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<String>)> = BTreeMap::new();
+    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<RelPathBuf>)> = BTreeMap::new();
     for target in targets {
         let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
         let (_, list) =
@@ -23,9 +24,9 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
         }
     }
     for (wc, list) in roots.into_values() {
-        let mut parents = list.iter().map(|relpath| path::dirname(relpath));
-        let Some(first) = parents.next().map(str::to_owned) else { continue };
-        let above = parents.fold(first, |a, b| path::common_ancestor(&a, b).to_owned());
+        let mut parents = list.iter().map(|relpath| relpath.parent());
+        let Some(first) = parents.next().map(RelPath::to_owned) else { continue };
+        let above = parents.fold(first, |a, b| a.common_ancestor(b).to_owned());
         let known = versioned_above(&wc, &above)?;
         if let (true, [alone]) = (known != above, list.as_slice()) {
             // Whether it is there or not, and whatever is asked for.
@@ -40,10 +41,10 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
 }
 
 /// The nearest directory at or above a path that the database knows.
-fn versioned_above<'p>(wc: &WorkingCopy, relpath: &'p str) -> SvnResult<&'p str> {
+fn versioned_above<'p>(wc: &WorkingCopy, relpath: &'p RelPath) -> SvnResult<&'p RelPath> {
     let mut at = relpath;
     while !at.is_empty() && wc.db().top(at)?.is_none() {
-        at = path::dirname(at);
+        at = at.parent();
     }
     Ok(at)
 }

@@ -168,7 +168,7 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
     sink.with(ctx, places, &mut |processor, _| {
         for name in request.changelists {
             if let Some(version) = crate::shelf::of_changelist(&node.wc, name)? {
-                let what = (node.relpath.as_str(), request.depth);
+                let what = (node.relpath.as_path(), request.depth);
                 crate::shelf::v3::diff(ctx, &version, what, request.ignore_ancestry, processor)?;
             }
         }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
@@ -37,13 +37,13 @@ use crate::update::{Shared, Update, tell_path, update_one};
 pub(crate) fn handle(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     root: &Url,
     _session: &mut Shared,
 ) -> SvnResult<()> {
-    let mut old: BTreeMap<String, ExternalRow> = BTreeMap::new();
-    for row in wc.db().externals("")? {
+    let mut old: BTreeMap<RelPathBuf, ExternalRow> = BTreeMap::new();
+    for row in wc.db().externals(RelPath::ROOT)? {
         if path::is_ancestor(relpath, &row.def_relpath) {
             old.insert(row.relpath.clone(), row);
         }
@@ -61,7 +61,7 @@ pub(crate) fn handle(
                 root,
                 owner: &owner,
                 owner_url: &wc.url(&owner)?,
-                relpath: path::join(&owner, &item.target),
+                relpath: owner.join(RelPath::new(&item.target)?),
             };
             let known = old.remove(&place.relpath).is_some();
             let done = bring(ctx, wc, &place, &item, known);
@@ -73,12 +73,12 @@ pub(crate) fn handle(
         let done = remove(ctx, wc, &row);
         wrap(ctx, &at, done)?;
         // Directories that were made for it go, if nothing else is in them.
-        let mut parent = path::dirname(&row.relpath).to_owned();
+        let mut parent = row.relpath.parent().to_owned();
         while !parent.is_empty() && parent != row.def_relpath && wc.db().top(&parent)?.is_none() {
             if fs::remove_dir(wc.abspath(&parent)).is_err() {
                 break;
             }
-            parent = path::dirname(&parent).to_owned();
+            parent = parent.parent().to_owned();
         }
     }
     Ok(())
@@ -97,9 +97,9 @@ pub(crate) const fn revisions(item: &External) -> (Revision, Revision) {
 /// Where an external goes.
 struct Place<'a> {
     root: &'a Url,
-    owner: &'a str,
+    owner: &'a RelPath,
     owner_url: &'a Url,
-    relpath: String,
+    relpath: RelPathBuf,
 }
 
 /// What stands between the braces of a date.
@@ -201,7 +201,7 @@ fn register(
             presence: Presence::Normal,
             kind,
             def_relpath: place.owner.to_owned(),
-            def_repos_relpath: inside.into_string(),
+            def_repos_relpath: inside,
             def_peg: number_of(item.peg),
             def_revision: number_of(item.revision),
         })
@@ -239,7 +239,7 @@ fn bring_dir(
     let endless = ctx.nesting.check(&url, fixed);
     let _inside = ctx.nesting.enter(&url, fixed);
     if let Some(inner) = inner_root(ctx, &at) {
-        let own = inner.url("")?;
+        let own = inner.url(RelPath::ROOT)?;
         if own == url {
             let how = Update {
                 revision: Revision::Number(revision),
@@ -250,7 +250,7 @@ fn bring_dir(
             update_one(ctx, &at, &how, false, &mut shared)?;
             return register(wc, place, item, Kind::Dir, session, &url);
         }
-        let (id, _) = inner.repos_location("")?;
+        let (id, _) = inner.repos_location(RelPath::ROOT)?;
         let inner_repos = inner.db().repository(id)?.root;
         let same = url.below(&inner_repos).is_some();
         if same || has_moved(ctx, &at, &inner_repos, &session.root_url())? {
@@ -369,17 +369,17 @@ fn bring_file(
     session.reparent(&parent_url)?;
     let tell = |value: &Notify<'_>| ctx.tell(value);
     // The folder may be one that is not versioned: then what is above it is locked.
-    let mut anchor = path::dirname(&place.relpath);
+    let mut anchor = place.relpath.parent();
     while !anchor.is_empty() && !wc.db().top(anchor)?.is_some_and(|row| row.presence.is_there()) {
-        anchor = path::dirname(anchor);
+        anchor = anchor.parent();
     }
     let lock = wc.lock(anchor, -1)?;
     let mut editor = UpdateEditor::new(
         wc,
         Params {
-            anchor: path::dirname(&place.relpath).to_owned(),
-            target: path::basename(&place.relpath).to_owned(),
-            switch_to: Some(inside.into_string()),
+            anchor: place.relpath.parent().to_owned(),
+            target: RelPath::new(place.relpath.name())?.to_owned(),
+            switch_to: Some(inside),
             depth: Depth::Unknown,
             depth_is_sticky: false,
             allow_obstructions: false,
@@ -436,7 +436,7 @@ fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
             left = Some(SvnError::new(ErrorCode::WC_LEFT_LOCAL_MOD, message));
         }
     } else {
-        let lock = wc.lock(path::dirname(&row.relpath), 0)?;
+        let lock = wc.lock(row.relpath.parent(), 0)?;
         wc.remove_file_external(&row.relpath, ctx.cancel())?;
         lock.release()?;
     }
@@ -457,7 +457,7 @@ fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
 /// Takes a working copy apart: what is unchanged goes, with the administrative folder. Whether
 /// nothing was left.
 fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<bool> {
-    let lock = inner.lock("", -1)?;
+    let lock = inner.lock(RelPath::ROOT, -1)?;
     let gone = inner.dismantle()?;
     drop(lock);
     ctx.forget(inner.root());

@@ -197,7 +197,7 @@ impl Rules {
 /// A directory that is being imported.
 struct OpenDir {
     path: PathBuf,
-    relpath: String,
+    relpath: RelPathBuf,
     handle: Handle,
     depth: Depth,
     /// What is left of its names, the next one last.
@@ -222,9 +222,9 @@ impl Importer<'_> {
     ) -> SvnResult<()> {
         let is_file = matches!(kind, Some(Kind::File | Kind::Link));
         let mut open = vec![self.editor.open_root(Some(base))?];
-        let mut relpath = String::new();
+        let mut relpath = RelPathBuf::default();
         for (at, name) in new_entries.iter().enumerate() {
-            relpath = path::join(&relpath, name);
+            relpath = relpath.child(name);
             // The last name is that of the file.
             if is_file && at.plus(1) == new_entries.len() {
                 break;
@@ -310,7 +310,7 @@ impl Importer<'_> {
     fn tree(
         &mut self,
         source: &Path,
-        relpath: String,
+        relpath: RelPathBuf,
         handle: Handle,
         at_top: bool,
     ) -> SvnResult<()> {
@@ -333,7 +333,7 @@ impl Importer<'_> {
                 }
                 return Ok(());
             };
-            let (path, relpath) = (dir.path.join(&name), path::join(&dir.relpath, &name));
+            let (path, relpath) = (dir.path.join(&name), dir.relpath.child(&name));
             let (parent, depth) = (dir.handle, dir.depth);
             match kind_of(&path)? {
                 Some(Kind::Dir) if depth >= Depth::Immediates => {
@@ -364,7 +364,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    fn file(&mut self, source: &Path, relpath: &str, parent: Handle) -> SvnResult<()> {
+    fn file(&mut self, source: &Path, relpath: &RelPath, parent: Handle) -> SvnResult<()> {
         let props = self.props_of(source)?;
         let file = self.editor.add_file(relpath, parent, None)?;
         self.changed = true;

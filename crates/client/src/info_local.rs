@@ -1,7 +1,7 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -32,7 +32,7 @@ fn info_at(
     ctx: &Context,
     wc: &WorkingCopy,
     abspath: &std::path::Path,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     changelists: &[String],
     receiver: Receiver<'_>,
@@ -73,9 +73,9 @@ fn info_at(
 }
 
 /// Tells of a node that is not there, but in a tree conflict.
-fn victim(wc: &WorkingCopy, relpath: &str, receiver: Receiver<'_>) -> SvnResult<()> {
+fn victim(wc: &WorkingCopy, relpath: &RelPath, receiver: Receiver<'_>) -> SvnResult<()> {
     let conflicts = ConflictInfo::of(wc, relpath, None)?;
-    let (id, _) = wc.repos_location(path::dirname(relpath))?;
+    let (id, _) = wc.repos_location(relpath.parent())?;
     let repository = wc.db().repository(id)?;
     let info = Info {
         is_missing: true,
@@ -128,7 +128,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     };
     // A copy may lack what its source has: nothing more is known than that.
     let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
-    let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
+    let absolute = |relpath: RelPathBuf| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         settings: wc.db().settings(),
@@ -154,7 +154,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
             working.copied_from =
-                Some((root.join(RelPath::trusted(&origin.repos_path)), origin.revision));
+                Some((root.join(&origin.repos_path), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
@@ -164,7 +164,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
     }
     Ok(Info {
-        url: Some(repository.root.join(RelPath::trusted(&repos_path))),
+        url: Some(repository.root.join(&repos_path)),
         revision,
         kind: view.kind().filter(|_| !unknown),
         root_url: Some(repository.root),
@@ -195,7 +195,7 @@ fn schedule_of(view: &View) -> Schedule {
 fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
     let Some(base) = view.base() else { return Ok(None) };
     Ok(wc.lock_of(base)?.map(|row| Lock {
-        path: base.repos_path.clone().unwrap_or_default(),
+        path: base.repos_path.clone().unwrap_or_default().into_string(),
         token: row.token,
         owner: row.owner.unwrap_or_default(),
         comment: row.comment,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, LockState, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
@@ -18,7 +18,7 @@ use crate::target::is_url;
 /// A file of a working copy.
 struct Local {
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
     token: Option<String>,
 }
 
@@ -68,7 +68,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
             .collect();
         return Ok(Targets { common, files, held: Vec::new(), prefix: None });
     }
-    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<String>)> = BTreeMap::new();
+    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<RelPathBuf>)> = BTreeMap::new();
     for target in targets {
         let abspath = ctx.absolute(target);
         let (wc, relpath) = ctx.working_copy(&abspath)?;
@@ -86,10 +86,10 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     for (wc, relpaths) in roots.into_values() {
         let mut dir = relpaths.first().cloned().ok_or_else(|| SvnError::internal("no target"))?;
         for relpath in &relpaths {
-            dir = path::common_ancestor(&dir, relpath).to_owned();
+            dir = dir.common_ancestor(relpath).to_owned();
         }
         if relpaths.contains(&dir) {
-            dir = path::dirname(&dir).to_owned();
+            dir = dir.parent().to_owned();
         }
         held.push(wc.lock(&dir, -1)?);
         prefixes.push(wc.abspath(&dir));
@@ -116,7 +116,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
                     format!("'{}' has no place in a repository", shown.display()),
                 ));
             };
-            let url = wc.db().repository(repos_id)?.root.join(RelPath::trusted(repos_path));
+            let url = wc.db().repository(repos_id)?.root.join(repos_path);
             let local = Some(Local { wc: wc.clone(), relpath, token });
             found.push((url, Target { local, revision: base.revision }));
         }
@@ -191,6 +191,7 @@ pub fn lock(
         targets.files.iter().map(|(path, target)| (path.clone(), target.revision)).collect();
     let actions = (Action::Locked, Action::FailedLock);
     session.lock(&paths, comment, steal, &mut |relpath, result: SvnResult<Lock>| {
+        let relpath = RelPath::new(relpath)?;
         match result {
             Ok(lock) => {
                 let mut state = LockState::Inapplicable;
@@ -235,7 +236,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
                 )
             })?);
         }
-        paths.push((relpath.clone(), token));
+        paths.push((relpath.to_string(), token));
     }
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
     if targets.held.is_empty() && !break_lock {
@@ -243,6 +244,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
     }
     let actions = (Action::Unlocked, Action::FailedUnlock);
     session.unlock(&paths, break_lock, &mut |relpath, result| {
+        let relpath = RelPath::new(relpath)?;
         // A token that is of no use any more is forgotten; one that only could not be used is not.
         let keeps = [ErrorCode::FS_LOCK_OWNER_MISMATCH, ErrorCode::REPOS_HOOK_FAILURE];
         let forget = !result.as_ref().is_err_and(|error| keeps.contains(&error.code()));

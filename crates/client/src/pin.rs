@@ -1,9 +1,9 @@
 //! `--pin-externals`: the values of `svn:externals` in a tree that is copied, with the revisions that
 //! are meant now written into them.
 
-use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
 use sapwood_wc::externals::parse::{External, Form, Revision as Spec};
@@ -14,19 +14,19 @@ use crate::props::{Request, list};
 use crate::revision::Revision;
 
 /// New values, by the path below the root of what is copied.
-pub(crate) type Pinned = Vec<(String, Vec<u8>)>;
+pub(crate) type Pinned = Vec<(RelPathBuf, Vec<u8>)>;
 
 /// Pins what a tree of a working copy defines, to what is checked out there.
 ///
 /// # Errors
 /// E155035 for an external that is not checked out, or not as a revision has it.
-pub(crate) fn pin_local(ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnResult<Pinned> {
+pub(crate) fn pin_local(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Pinned> {
     let mut pinned = Pinned::new();
     for (owner, _, value) in wc.externals_definitions(relpath, Depth::Infinity)? {
         let shown = wc.abspath(&owner);
         let revision = |item: &External| checked_out(ctx, wc, &owner, item);
         if let Some(value) = pin(&items(&value, &shown)?, &revision)? {
-            let below = path::rest_below(relpath, &owner)?;
+            let below = owner.rest_below(relpath)?;
             pinned.push((below.to_owned(), value));
         }
     }
@@ -69,15 +69,20 @@ pub(crate) fn pin_remote(
         };
         if let Some(value) = pin(&items(&value, std::path::Path::new(owner.as_str()))?, &revision)?
         {
-            pinned.push((owner.relpath(url)?.into_string(), value));
+            pinned.push((owner.relpath(url)?, value));
         }
     }
     Ok(pinned)
 }
 
 /// The revision of an external that is checked out.
-fn checked_out(ctx: &Context, wc: &WorkingCopy, owner: &str, item: &External) -> SvnResult<Revnum> {
-    let relpath = path::join(owner, &item.target);
+fn checked_out(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    owner: &RelPath,
+    item: &External,
+) -> SvnResult<Revnum> {
+    let relpath = owner.join(RelPath::new(&item.target)?);
     let at = wc.abspath(&relpath);
     let refuse = |why: String| {
         Err(SvnError::new(

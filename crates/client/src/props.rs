@@ -246,7 +246,7 @@ fn local_list(
         }
     }
     let mut failed = None;
-    let mut tell = |relpath: &str, props: &PropList, inherited: Vec<(String, PropList)>| {
+    let mut tell = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
         let below = path::rest_below(&node.relpath, relpath)?;
         let props = visible(props, request.name);
         if props.is_empty() && inherited.is_empty() {
@@ -299,7 +299,7 @@ fn local_list(
 fn pristine_list(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     tell: &mut dyn FnMut(&View) -> SvnResult<()>,
 ) -> SvnResult<()> {
@@ -372,7 +372,7 @@ pub fn set_local(
         }
         let tell = |value: &Notify<'_>| ctx.tell(value);
         let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
-        let anchor = if is_dir { relpath.as_str() } else { path::dirname(&relpath) };
+        let anchor = if is_dir { relpath.as_path() } else { relpath.parent() };
         let lock = wc.lock(anchor, -1)?;
         wc.set_prop(&relpath, change, depth, &changelists, ctx.cancel(), &tell)?;
         lock.release()?;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use sapwood_core::exact::{Cut, Exact};
-use sapwood_core::paths::UrlBuf;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_wc::db::Kind;
 
 use crate::context::Context;
@@ -47,7 +47,7 @@ fn relocate_root(
         );
         return Err(SvnError::new(ErrorCode::WC_INVALID_OP_ON_CWD, message));
     }
-    let (old_id, _) = wc.repos_location("")?;
+    let (old_id, _) = wc.repos_location(RelPath::ROOT)?;
     let old_root = wc.db().repository(old_id)?.root;
     let validate = |uuid: &str, url: &str, root: &str| check(ctx, known, uuid, url, root);
     wc.relocate(from, to, &validate)?;
@@ -58,7 +58,7 @@ fn relocate_root(
     let common = sapwood_core::common::common_suffix(from.as_bytes(), to.as_bytes());
     let cut = |text: &str| -> String { text.head(text.len().minus(common)).to_owned() };
     let (from, to) = (cut(from), cut(to));
-    for external in wc.db().externals("")? {
+    for external in wc.db().externals(RelPath::ROOT)? {
         if external.kind != Kind::Dir {
             continue;
         }
@@ -67,7 +67,7 @@ fn relocate_root(
         if !below.is_empty() {
             continue;
         }
-        let (id, _) = inner.repos_location("")?;
+        let (id, _) = inner.repos_location(RelPath::ROOT)?;
         if inner.db().repository(id)?.root == old_root {
             relocate_root(ctx, &path, &from, &to, false, known)?;
         }

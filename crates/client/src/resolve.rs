@@ -1,6 +1,7 @@
 //! Settling conflicts.
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -14,7 +15,7 @@ use crate::update::settle;
 /// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
 /// leaves it as it is. Who settles it otherwise tells through the context that comes with it.
 pub type Decide<'a> =
-    dyn FnMut(&Context, &WorkingCopy, &str, &Conflict) -> SvnResult<Option<Choice>> + 'a;
+    dyn FnMut(&Context, &WorkingCopy, &RelPath, &Conflict) -> SvnResult<Option<Choice>> + 'a;
 
 /// Settles the conflicts at and below a local path, each as `decide` says.
 ///
@@ -28,7 +29,7 @@ pub fn resolve(
 ) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
     // What moved away may lie anywhere.
-    let result = with_text_bases(ctx, (&wc, ""), Tell::Yes, || {
+    let result = with_text_bases(ctx, (&wc, RelPath::ROOT), Tell::Yes, || {
         walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
             let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
             let Some(record) = record else { return Ok(()) };

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
@@ -108,7 +109,7 @@ fn walk_options(ctx: &Context, options: &StatusOptions) -> Options {
 struct Place<'a> {
     wc: &'a WorkingCopy,
     shown: &'a str,
-    relpath: &'a str,
+    relpath: &'a RelPath,
 }
 
 /// Hands a status on, unless it is on none of the changelists that are wanted.
@@ -148,13 +149,13 @@ fn externals(
     ctx: &Context,
     target: &str,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     options: &StatusOptions,
     visit: &mut Visit<'_>,
 ) -> SvnResult<()> {
-    let mut dirs: Vec<(String, Option<Revnum>)> = wc
+    let mut dirs: Vec<(RelPathBuf, Option<Revnum>)> = wc
         .db()
-        .externals("")?
+        .externals(RelPath::ROOT)?
         .into_iter()
         .filter(|e| e.kind == Kind::Dir && path::is_ancestor(relpath, &e.def_relpath))
         .map(|e| (e.relpath, e.def_revision))

@@ -173,6 +173,7 @@ stored_lists! {
 /// What a map with hashes may have as keys.
 pub(crate) trait KeyOfMap: Eq + Hash {}
 impl KeyOfMap for String {}
+impl KeyOfMap for RelPathBuf {}
 
 /// Writes and reads the fields of a structure in the order in which they are named here.
 macro_rules! stored_struct {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, Presence};
@@ -65,8 +65,8 @@ pub(crate) fn switch_at(
 fn switch_locked(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
-    anchor: &str,
+    relpath: &RelPath,
+    anchor: &RelPath,
     to: &Target,
     how: &Switch,
 ) -> SvnResult<Option<Revnum>> {
@@ -85,7 +85,7 @@ fn switch_locked(
         let shown = abspath.display();
         return refuse(format!("Cannot switch '{shown}' because it is not in the repository yet"));
     }
-    let target = if relpath == anchor { "" } else { path::basename(relpath) };
+    let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
     let tell = |value: &Notify<'_>| ctx.tell(value);
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
@@ -109,7 +109,7 @@ fn switch_locked(
     let unswitched = if relpath.is_empty() {
         None
     } else {
-        Some(wc.url(path::dirname(relpath))?.join(RelPath::trusted(path::basename(relpath))))
+        Some(wc.url(relpath.parent())?.child(relpath.name()))
     };
     if url != root && unswitched.as_ref() != Some(&url) {
         let list = session.inherited_props(RelPath::ROOT, Some(revision))?;
@@ -127,7 +127,7 @@ fn switch_locked(
         Params {
             anchor: anchor.to_owned(),
             target: target.to_owned(),
-            switch_to: Some(place.into_string()),
+            switch_to: Some(place),
             depth,
             depth_is_sticky: sticky,
             allow_obstructions: how.allow_obstructions,
@@ -171,7 +171,7 @@ fn switch_locked(
 /// Whether a node of BASE and a place in the repository have an ancestor in common.
 fn is_related(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     session: &dyn Session,
     place: &str,
     revision: Revnum,
@@ -183,7 +183,7 @@ fn is_related(
     let root = session.root_url();
     let url = session.url();
     let history = |path: &str, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
-        session.reparent(&root.join(RelPath::trusted(path)))?;
+        session.reparent(&root.join(path))?;
         let mut segments = Vec::new();
         session.location_segments(
             RelPath::ROOT,

@@ -7,6 +7,7 @@
 use sapwood_core::SvnResult;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{SvnResult, uri};
 use sapwood_wc::text_base::Missing;
 use sapwood_wc::{Error, WorkingCopy};
 
@@ -25,7 +26,7 @@ pub(crate) enum Tell {
 /// Those of `work`; that a text cannot be fetched, before `work` is begun.
 pub(crate) fn with_text_bases<T>(
     ctx: &Context,
-    (wc, relpath): (&WorkingCopy, &str),
+    (wc, relpath): (&WorkingCopy, &RelPath),
     tell: Tell,
     work: impl FnOnce() -> SvnResult<T>,
 ) -> SvnResult<T> {
@@ -41,7 +42,7 @@ pub(crate) fn with_text_bases<T>(
 }
 
 /// Fetches what modified files need and the store does not have.
-fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &str, tell: Tell) -> SvnResult<()> {
+fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, tell: Tell) -> SvnResult<()> {
     let missing = wc.missing_text_bases(relpath, ctx.cancel())?;
     let Some(first) = missing.first() else { return Ok(()) };
     let say = |action| {

@@ -1,5 +1,6 @@
 //! Conflicts in words.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Operation, Reason};
@@ -47,7 +48,7 @@ pub(crate) fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
 ///
 /// # Errors
 /// Those of the database; a malformed record.
-pub fn describe(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<String>> {
+pub fn describe(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<String>> {
     let Some(record) = wc.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
         return Ok(None);
     };
@@ -71,7 +72,7 @@ pub fn describe(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<String>> {
 /// The kind of the node that is in conflict: of what was there, else of what is.
 pub(crate) fn victim_kind(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     conflict: &Conflict,
     reason: Reason,
 ) -> SvnResult<Option<NodeKind>> {

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{DirentFields, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -109,15 +109,15 @@ pub(crate) fn settle(ctx: &Context) {
 /// and switched directories itself. Returns the anchor.
 pub(crate) fn lock_anchor(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     with_parent: bool,
-) -> SvnResult<(Lock, String)> {
+) -> SvnResult<(Lock, RelPathBuf)> {
     let base = wc.db().base(relpath)?;
     let there = base.as_ref().is_some_and(|row| row.presence.is_there());
     let is_dir = base.as_ref().is_some_and(|row| row.kind == Kind::Dir);
     let alone =
         relpath.is_empty() || (there && is_dir && (!with_parent || wc.is_switched(relpath)?));
-    let anchor = if alone { relpath } else { path::dirname(relpath) };
+    let anchor = if alone { relpath } else { relpath.parent() };
     let known = wc
         .db()
         .top(anchor)?
@@ -182,15 +182,15 @@ pub(crate) fn tell_path(ctx: &Context, path: &Path, action: Action, revision: Op
 fn update_locked(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
-    anchor: &str,
+    relpath: &RelPath,
+    anchor: &RelPath,
     how: &Update,
     summary: bool,
     session: &mut Shared,
 ) -> SvnResult<Option<Revnum>> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
-    let target = if relpath == anchor { "" } else { path::basename(relpath) };
+    let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let shown = wc.abspath(relpath);
     let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
     let place = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
@@ -203,7 +203,7 @@ fn update_locked(
         return Ok(None);
     }
     let root = wc.db().repository(repos_id)?.root;
-    let anchor_url = root.join(RelPath::trusted(&repos_path));
+    let anchor_url = root.join(&repos_path);
     let notify = ctx.notify.as_deref();
     let tell = |value: &Notify<'_>| {
         if let Some(notify) = notify {
@@ -342,7 +342,7 @@ pub(crate) fn drive(
 }
 
 /// Whether a text or property conflict of the target itself keeps it from being updated.
-fn has_conflict(wc: &WorkingCopy, relpath: &str) -> SvnResult<bool> {
+fn has_conflict(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool> {
     let Some(actual) = wc.db().actual(relpath)? else { return Ok(false) };
     let Some(bytes) = actual.conflict_data else { return Ok(false) };
     Ok(wc.is_still_conflicted(&Conflict::parse(&bytes)?))
@@ -383,11 +383,11 @@ pub(crate) fn ensure_session<'s>(
 /// The properties that roots and switched nodes at and below a target inherit in the repository.
 pub(crate) fn inherited_props(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     session: &dyn Session,
     revision: Revnum,
-) -> SvnResult<HashMap<String, InheritedProps>> {
+) -> SvnResult<HashMap<RelPathBuf, InheritedProps>> {
     let mut wanted = wc.with_inherited_props(relpath, depth)?;
     if let Some(base) = wc.db().base(relpath)?.filter(|row| row.presence.is_there())
         && (relpath.is_empty() || wc.is_switched(relpath)?)
@@ -403,7 +403,7 @@ pub(crate) fn inherited_props(
         if path.is_empty() {
             continue;
         }
-        session.reparent(&wc.db().repository(id)?.root.join(RelPath::trusted(&path)))?;
+        session.reparent(&wc.db().repository(id)?.root.join(&path))?;
         match session.inherited_props(RelPath::ROOT, Some(revision)) {
             Ok(list) => drop(found.insert(node, list)),
             Err(error) if error.is_no_node() => {}
@@ -417,13 +417,13 @@ pub(crate) fn inherited_props(
 /// incomplete, by their paths in it.
 pub(crate) fn children_of(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
-    switch_to: Option<&str>,
+    switch_to: Option<&RelPath>,
     session: &dyn Session,
     anchor_url: &Url,
     revision: Revnum,
-) -> SvnResult<HashMap<String, Vec<(String, NodeKind)>>> {
+) -> SvnResult<HashMap<RelPathBuf, Vec<(String, NodeKind)>>> {
     let mut found = HashMap::new();
     if !matches!(depth, Depth::Empty | Depth::Files | Depth::Immediates) {
         return Ok(found);
@@ -436,7 +436,7 @@ pub(crate) fn children_of(
         return Ok(found);
     };
     let mut wanted = Vec::new();
-    let own = switch_to.map(str::to_owned).or(base.repos_path.clone());
+    let own = switch_to.map(RelPath::to_owned).or(base.repos_path.clone());
     if base.depth_or_infinity() > depth {
         wanted.extend(own.clone());
     }
@@ -447,7 +447,7 @@ pub(crate) fn children_of(
                 && child.depth_or_infinity() > Depth::Empty;
             if deep {
                 let place = match switch_to {
-                    Some(to) => Some(path::join(to, child.name())),
+                    Some(to) => Some(to.child(child.name())),
                     None => child.repos_path.clone(),
                 };
                 wanted.extend(place);
@@ -457,7 +457,7 @@ pub(crate) fn children_of(
     let root = session.root_url();
     let kinds = DirentFields { kind: true, ..DirentFields::default() };
     for place in wanted {
-        session.reparent(&root.join(RelPath::trusted(&place)))?;
+        session.reparent(&root.join(&place))?;
         if session.check_path(RelPath::ROOT, Some(revision))? != Some(NodeKind::Dir) {
             continue;
         }

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{Url, UrlBuf};
-use sapwood_core::{Depth, SvnError, SvnResult, path};
+use sapwood_core::{Depth, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};
 use sapwood_wc::externals::parse::External;
@@ -33,7 +33,7 @@ pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()
         && format == Some(FORMAT_OPTIONAL_PRISTINES)
         && wc.db().format() < FORMAT_OPTIONAL_PRISTINES
     {
-        let _lock = wc.lock("", -1)?;
+        let _lock = wc.lock(RelPath::ROOT, -1)?;
         wc.db().allow_missing_pristines()?;
         tell_path(ctx, &abspath, Action::UpgradedPath, None);
     }
@@ -72,7 +72,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()>
     };
     sapwood_wc::upgrade::upgrade(abspath, &mut caller)?;
     let (wc, relpath) = ctx.working_copy(abspath)?;
-    let rows = wc.db().externals("")?;
+    let rows = wc.db().externals(RelPath::ROOT)?;
     let mut below =
         rows.iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)).peekable();
     if below.peek().is_none() {
@@ -90,7 +90,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()>
 fn by_properties(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     known: &mut Known,
 ) -> SvnResult<()> {
     for (owner, _, value) in wc.externals_definitions(relpath, Depth::Infinity)? {
@@ -103,7 +103,7 @@ fn by_properties(
             }
         };
         for item in parsed {
-            let target = path::join(&owner, &item.target);
+            let target = owner.join(RelPath::new(&item.target)?);
             let done = one(ctx, wc, &owner, &target, &item, known);
             wrap(ctx, &wc.abspath(&target), done)?;
         }
@@ -115,8 +115,8 @@ fn by_properties(
 fn one(
     ctx: &Context,
     wc: &WorkingCopy,
-    owner: &str,
-    target: &str,
+    owner: &RelPath,
+    target: &RelPath,
     item: &External,
     known: &mut Known,
 ) -> SvnResult<()> {
@@ -149,7 +149,7 @@ fn one(
         presence: Presence::Normal,
         kind,
         def_relpath: owner.to_owned(),
-        def_repos_relpath: place.into_string(),
+        def_repos_relpath: place,
         def_peg: number_of(item.peg),
         def_revision: number_of(item.revision),
     })?;

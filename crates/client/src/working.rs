@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::translate::{Translation, same_as_pristine};
@@ -18,7 +18,7 @@ pub struct Node {
     /// The working copy.
     pub wc: WorkingCopy,
     /// The path below its root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What the user sees of the path.
     pub top: NodeRow,
 }
@@ -131,8 +131,8 @@ impl Node {
     /// # Errors
     /// That no parent says it.
     pub fn repository(&self) -> SvnResult<(UrlBuf, String, String)> {
-        let mut below = String::new();
-        let mut relpath = self.relpath.as_str();
+        let mut below = RelPathBuf::default();
+        let mut relpath = self.relpath.as_path();
         loop {
             let base = self.wc.db().base(relpath)?;
             let top_is_base = match relpath == self.relpath {
@@ -143,7 +143,7 @@ impl Node {
                 base.filter(|_| top_is_base)
             {
                 let repository = self.wc.db().repository(id)?;
-                return Ok((repository.root, repository.uuid, path::join(&at, &below)));
+                return Ok((repository.root, repository.uuid, at.join(&below).into_string()));
             }
             if relpath.is_empty() {
                 let shown = self.abspath();
@@ -152,8 +152,8 @@ impl Node {
                     format!("'{}' has no URL", shown.display()),
                 ));
             }
-            let (parent, name) = path::split(relpath);
-            below = path::join(name, &below);
+            let (parent, name) = relpath.parent_and_name();
+            below = RelPath::new(name)?.join(&below);
             relpath = parent;
         }
     }
@@ -176,7 +176,7 @@ impl Node {
         let (Some(id), Some(at)) = (row.repos_id, &row.repos_path) else { return Ok(None) };
         let repository = self.wc.db().repository(id)?;
         Ok(Some(Origin {
-            url: repository.root.join(RelPath::trusted(at)),
+            url: repository.root.join(at),
             revision: row.revision,
             is_copy: row.op_depth > 0,
         }))

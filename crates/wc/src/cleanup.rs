@@ -4,6 +4,7 @@
 use std::fs;
 
 use sapwood_core::CancelToken;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::db::{Kind, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -31,7 +32,7 @@ impl WorkingCopy {
     /// # Errors
     /// E155004 when another program has a lock that is not to be broken; E155009 when an item of the
     /// queue cannot be done; SQLite's.
-    pub fn cleanup(&self, relpath: &str, how: &Cleanup, cancel: &CancelToken) -> Result<()> {
+    pub fn cleanup(&self, relpath: &RelPath, how: &Cleanup, cancel: &CancelToken) -> Result<()> {
         let start = match self.lock_root(relpath)? {
             Some(above) => above,
             None => relpath.to_owned(),
@@ -51,12 +52,12 @@ impl WorkingCopy {
         lock.release()
     }
 
-    fn obtain_for_cleanup(&self, relpath: &str, steal: bool) -> Result<Lock> {
+    fn obtain_for_cleanup(&self, relpath: &RelPath, steal: bool) -> Result<Lock> {
         if steal { self.steal_lock(relpath, -1) } else { self.lock(relpath, -1) }
     }
 
     /// The nearest directory at or above a path whose lock covers it.
-    fn lock_root(&self, relpath: &str) -> Result<Option<String>> {
+    fn lock_root(&self, relpath: &RelPath) -> Result<Option<RelPathBuf>> {
         let mut at = Some(relpath);
         while let Some(dir) = at {
             if let Some(row) = self.db().wc_lock(dir)? {
@@ -87,9 +88,9 @@ impl WorkingCopy {
     }
 
     /// Files that look changed by their times and are not get their times recorded anew.
-    fn mend_recorded_times(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+    fn mend_recorded_times(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
         let mut suspects = Vec::new();
-        let mut last = String::new();
+        let mut last = RelPathBuf::default();
         self.db().each_in_subtree(relpath, |row| {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);

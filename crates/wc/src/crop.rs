@@ -1,10 +1,11 @@
 //! Making a working copy shallower: nodes that the user no longer wants leave it.
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use crate::base::Removal;
-use crate::db::{Kind, Presence, parent_of};
+use crate::db::{Kind, Paths, Presence, parent_of};
 use crate::error::{Error, Result};
 use crate::local::subtree;
 use crate::root::WorkingCopy;
@@ -19,7 +20,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_switched(&self, relpath: &str) -> Result<bool> {
+    pub fn is_switched(&self, relpath: &RelPath) -> Result<bool> {
         let Some(parent) = parent_of(relpath) else { return Ok(false) };
         let (Some(base), Some(parent)) = (self.db().base(relpath)?, self.db().base(parent)?) else {
             return Ok(false);
@@ -27,7 +28,7 @@ impl WorkingCopy {
         let (Some(own), Some(above)) = (&base.repos_path, &parent.repos_path) else {
             return Ok(false);
         };
-        let expected = sapwood_core::path::join(above, base.name());
+        let expected = above.child(base.name());
         Ok(base.repos_id != parent.repos_id || *own != expected)
     }
 
@@ -35,14 +36,14 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn excluded_below(&self, relpath: &str) -> Result<Vec<String>> {
+    pub fn excluded_below(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
         let (above, end) = subtree(relpath);
         self.db().all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND presence IN ('server-excluded', 'excluded') \
              ORDER BY local_relpath",
             rusqlite::params![self.db().wc_id(), above, end],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )
     }
 
@@ -51,7 +52,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E200007 for roots, switched and locally added or deleted nodes.
-    pub fn exclude(&self, relpath: &str, tell: Tell<'_>, cancel: &CancelToken) -> Result<()> {
+    pub fn exclude(&self, relpath: &RelPath, tell: Tell<'_>, cancel: &CancelToken) -> Result<()> {
         let shown = self.abspath(relpath);
         let shown = shown.display();
         let refuse = |why: &str| {
@@ -96,7 +97,7 @@ impl WorkingCopy {
     /// E200007 for locally added or deleted directories.
     pub fn crop(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         tell: Tell<'_>,
         cancel: &CancelToken,
@@ -127,7 +128,7 @@ impl WorkingCopy {
 
     fn crop_children(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         old: Depth,
         new: Depth,
         tell: Tell<'_>,
@@ -175,7 +176,7 @@ impl WorkingCopy {
     }
 
     /// Whether more than deletions would be lost with a tree: changes, and what is not versioned.
-    fn holds_changes(&self, relpath: &str, cancel: &CancelToken) -> Result<bool> {
+    fn holds_changes(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<bool> {
         let mut found = false;
         let options = Options { cancel: cancel.clone(), ..Options::default() };
         self.status(relpath, &options, &mut |status| {
@@ -191,13 +192,13 @@ impl WorkingCopy {
         Ok(found)
     }
 
-    fn present(&self, relpath: &str) -> Result<View> {
+    fn present(&self, relpath: &RelPath) -> Result<View> {
         self.view(relpath)?
             .filter(|view| view.status().is_present())
             .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    fn tell_gone(&self, relpath: &str, action: Action, tell: Tell<'_>) {
+    fn tell_gone(&self, relpath: &RelPath, action: Action, tell: Tell<'_>) {
         if let Some(tell) = tell {
             let path = self.abspath(relpath);
             tell(&Notify::new(action, &path.to_string_lossy()));

@@ -82,6 +82,12 @@ impl Error {
     }
 }
 
+impl From<sapwood_core::paths::NotCanonical> for Error {
+    fn from(error: sapwood_core::paths::NotCanonical) -> Self {
+        Self::Svn(error.into())
+    }
+}
+
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
         let message = error.to_string();

@@ -5,6 +5,7 @@ use crate::db::{ActualRow, Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::view::stat_file;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 impl WorkingCopy {
     /// Whether there are local changes at or below a path; missing files are such, what is not
@@ -12,10 +13,10 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That files cannot be read; SQLite's.
-    pub fn has_local_changes(&self, relpath: &str) -> Result<bool> {
+    pub fn has_local_changes(&self, relpath: &RelPath) -> Result<bool> {
         let mut found = false;
-        let mut names: Vec<String> = Vec::new();
-        let mut files: Vec<String> = Vec::new();
+        let mut names: Vec<RelPathBuf> = Vec::new();
+        let mut files: Vec<RelPathBuf> = Vec::new();
         self.db().each_in_subtree(relpath, |row| {
             if names.last().is_some_and(|last| *last == row.relpath) {
                 return Ok(());
@@ -58,7 +59,7 @@ impl WorkingCopy {
     #[must_use]
     pub fn is_still_conflicted(&self, conflict: &Conflict) -> bool {
         let there =
-            |path: &String| self.abspath(path).symlink_metadata().is_ok_and(|m| m.is_file());
+            |path: &RelPathBuf| self.abspath(path).symlink_metadata().is_ok_and(|m| m.is_file());
         let text = conflict.text.as_ref().is_some_and(|text| {
             let mut files = [&text.mine, &text.theirs, &text.old].into_iter().flatten().peekable();
             files.peek().is_none() || files.any(there)

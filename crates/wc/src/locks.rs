@@ -4,20 +4,21 @@
 use crate::db::{depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A lock that this process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The directory.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// How many levels below it: -1 for all.
     pub levels: i64,
 }
 
 impl Held {
     /// Whether this lock covers a directory.
-    fn covers(&self, relpath: &str) -> bool {
-        sapwood_core::path::is_ancestor(&self.relpath, relpath)
+    fn covers(&self, relpath: &RelPath) -> bool {
+        relpath.is_at_or_below(&self.relpath)
             && (self.levels < 0
                 || depth_of(&self.relpath).saturating_add(self.levels) >= depth_of(relpath))
     }
@@ -27,7 +28,7 @@ impl Held {
 #[derive(Debug)]
 pub struct Lock {
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
     /// Whether a lock that was held before covers this one: nothing to release.
     borrowed: bool,
 }
@@ -35,7 +36,7 @@ pub struct Lock {
 impl Lock {
     /// The directory.
     #[must_use]
-    pub fn relpath(&self) -> &str {
+    pub fn relpath(&self) -> &RelPath {
         &self.relpath
     }
 
@@ -72,7 +73,7 @@ impl Drop for Lock {
 impl WorkingCopy {
     /// Whether this process holds a lock over a directory.
     #[must_use]
-    pub fn owns_lock(&self, relpath: &str) -> bool {
+    pub fn owns_lock(&self, relpath: &RelPath) -> bool {
         self.held().borrow().iter().any(|held| held.covers(relpath))
     }
 
@@ -82,7 +83,7 @@ impl WorkingCopy {
     /// # Errors
     /// E155004 when another program has it; E155037 when the queue is not empty; E155010 when there
     /// is no such node.
-    pub fn lock(&self, relpath: &str, levels: i64) -> Result<Lock> {
+    pub fn lock(&self, relpath: &RelPath, levels: i64) -> Result<Lock> {
         self.obtain(relpath, levels, false)
     }
 
@@ -91,11 +92,11 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As above.
-    pub fn steal_lock(&self, relpath: &str, levels: i64) -> Result<Lock> {
+    pub fn steal_lock(&self, relpath: &RelPath, levels: i64) -> Result<Lock> {
         self.obtain(relpath, levels, true)
     }
 
-    fn obtain(&self, relpath: &str, levels: i64, steal: bool) -> Result<Lock> {
+    fn obtain(&self, relpath: &RelPath, levels: i64, steal: bool) -> Result<Lock> {
         let lock = |borrowed| Lock { wc: self.clone(), relpath: relpath.to_owned(), borrowed };
         if self.owns_lock(relpath) {
             return Ok(lock(true));
@@ -138,7 +139,7 @@ impl WorkingCopy {
         Ok(lock(false))
     }
 
-    fn locked(&self, by: &str, wanted: &str) -> Error {
+    fn locked(&self, by: &RelPath, wanted: &RelPath) -> Error {
         let code = sapwood_core::ErrorCode::WC_LOCKED;
         let by = self.abspath(by);
         let wanted = self.abspath(wanted);

@@ -2,7 +2,8 @@
 //! from or moved to; and the nodes of a directory.
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{NodeKind, Revnum, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{NodeKind, Revnum};
 
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ pub struct Origin {
     /// The repository ([`crate::db::Repository`]).
     pub repos_id: i64,
     /// The path in it.
-    pub repos_path: String,
+    pub repos_path: RelPathBuf,
     /// The revision.
     pub revision: Revnum,
 }
@@ -23,7 +24,7 @@ pub struct Origin {
 impl View {
     /// The path below the root.
     #[must_use]
-    pub fn relpath(&self) -> &str {
+    pub fn relpath(&self) -> &RelPath {
         &self.top().relpath
     }
 
@@ -79,13 +80,13 @@ impl View {
 
 /// The first `count` names of a path.
 #[must_use]
-pub fn prefix(relpath: &str, count: i64) -> &str {
-    let Ok(count) = usize::try_from(count) else { return "" };
+pub fn prefix(relpath: &RelPath, count: i64) -> &RelPath {
+    let Ok(count) = usize::try_from(count) else { return RelPath::ROOT };
     if count == 0 {
-        return "";
+        return RelPath::ROOT;
     }
     let end = relpath.match_indices('/').nth(count.minus(1)).map(|(at, _)| at);
-    end.and_then(|end| relpath.get(..end)).unwrap_or(relpath)
+    end.and_then(|end| relpath.get(..end)).map_or(relpath, RelPath::trusted)
 }
 
 impl WorkingCopy {
@@ -93,7 +94,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155010 when it is not; those of the database.
-    pub fn require_view(&self, relpath: &str) -> Result<View> {
+    pub fn require_view(&self, relpath: &RelPath) -> Result<View> {
         self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
@@ -101,7 +102,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn children(&self, relpath: &str) -> Result<Vec<View>> {
+    pub fn children(&self, relpath: &RelPath) -> Result<Vec<View>> {
         let rows = self.db().children_layers(relpath)?;
         let mut actual = self.db().actual_children(relpath)?.into_iter().peekable();
         let mut nodes: Vec<View> = Vec::new();
@@ -124,7 +125,7 @@ impl WorkingCopy {
 
     /// The root of the operation that made the highest layer of a node.
     #[must_use]
-    pub fn op_root_of<'p>(&self, node: &'p View) -> &'p str {
+    pub fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
         prefix(node.relpath(), node.top().op_depth)
     }
 
@@ -153,37 +154,37 @@ impl WorkingCopy {
         }
         let top = self.db().node(root, node.top().op_depth)?;
         let Some(origin) = top.as_ref().and_then(of) else { return Ok(None) };
-        let below = path::rest_below(root, node.relpath())?;
-        Ok(Some(Origin { repos_path: path::join(&origin.repos_path, below), ..origin }))
+        let below = node.relpath().rest_below(root)?;
+        Ok(Some(Origin { repos_path: origin.repos_path.join(below), ..origin }))
     }
 
     /// Where a node that was moved here was moved from: itself, and the root of the move.
     ///
     /// # Errors
     /// Those of the database.
-    pub fn moved_from(&self, node: &View) -> Result<Option<(String, String)>> {
+    pub fn moved_from(&self, node: &View) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
         if !node.top().moved_here {
             return Ok(None);
         }
         let root = self.op_root_of(node);
         let Some(source) = self.db().moved_from(root)? else { return Ok(None) };
-        let below = path::rest_below(root, node.relpath())?;
-        Ok(Some((path::join(&source.relpath, below), source.relpath)))
+        let below = node.relpath().rest_below(root)?;
+        Ok(Some((source.relpath.join(below), source.relpath)))
     }
 
     /// Where a deleted node was moved to: itself, and the root of the move.
     ///
     /// # Errors
     /// Those of the database.
-    pub fn moved_to(&self, node: &View) -> Result<Option<(String, String)>> {
+    pub fn moved_to(&self, node: &View) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
         let mut at = node.relpath();
         let depth = node.top().op_depth;
         loop {
             let layers = self.db().layers(at)?;
             let row = layers.iter().find(|row| row.op_depth <= depth && row.moved_to.is_some());
             if let Some(to) = row.and_then(|row| row.moved_to.clone()) {
-                let below = path::rest_below(at, node.relpath())?;
-                return Ok(Some((path::join(&to, below), to)));
+                let below = node.relpath().rest_below(at)?;
+                return Ok(Some((to.join(below), to)));
             }
             match parent_of(at) {
                 Some(parent) if depth_of(parent) > 0 => at = parent,
@@ -195,14 +196,14 @@ impl WorkingCopy {
 
 #[cfg(test)]
 mod tests {
-    use super::prefix;
+    use super::*;
 
     #[test]
     fn prefixes() {
-        assert_eq!(prefix("a/b/c", 0), "");
-        assert_eq!(prefix("a/b/c", 1), "a");
-        assert_eq!(prefix("a/b/c", 2), "a/b");
-        assert_eq!(prefix("a/b/c", 3), "a/b/c");
-        assert_eq!(prefix("a/b/c", 9), "a/b/c");
+        assert_eq!(prefix(RelPath::trusted("a/b/c"), 0), "");
+        assert_eq!(prefix(RelPath::trusted("a/b/c"), 1), "a");
+        assert_eq!(prefix(RelPath::trusted("a/b/c"), 2), "a/b");
+        assert_eq!(prefix(RelPath::trusted("a/b/c"), 3), "a/b/c");
+        assert_eq!(prefix(RelPath::trusted("a/b/c"), 9), "a/b/c");
     }
 }

@@ -1,6 +1,7 @@
 //! Telling a working copy that its repository has another URL.
 
 use rusqlite::params;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, uri};
 
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ impl WorkingCopy {
     /// # Errors
     /// E155024 when `from` does not fit, or `to` does not lead to the same place.
     pub fn relocate(&self, from: &str, to: &str, validate: Validate<'_>) -> Result<()> {
-        let (repos_id, place) = self.repos_location("")?;
+        let (repos_id, place) = self.repos_location(RelPath::ROOT)?;
         let old = self.db().repository(repos_id)?;
         let old_url = uri::join(&old.root, &place);
         let wrong = |message: String| Error::new(ErrorCode::WC_INVALID_RELOCATION, message);

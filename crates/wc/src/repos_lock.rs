@@ -3,6 +3,7 @@
 use crate::db::{LockRow, NodeRow};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A lock as the repository told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct RepositoryLock {
 }
 
 impl WorkingCopy {
-    fn place_of_lock(&self, relpath: &str) -> Result<(i64, String)> {
+    fn place_of_lock(&self, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
         let base = self.db().base(relpath)?;
         let place =
             base.as_ref().and_then(|row: &NodeRow| row.repos_id.zip(row.repos_path.clone()));
@@ -29,7 +30,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// `E155010` when BASE has no such node; SQLite's; those of the file.
-    pub fn add_repository_lock(&self, relpath: &str, lock: &RepositoryLock) -> Result<()> {
+    pub fn add_repository_lock(&self, relpath: &RelPath, lock: &RepositoryLock) -> Result<()> {
         let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
         self.db().put_lock(&LockRow {
             repos_id,
@@ -46,13 +47,13 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::add_repository_lock`].
-    pub fn remove_repository_lock(&self, relpath: &str) -> Result<()> {
+    pub fn remove_repository_lock(&self, relpath: &RelPath) -> Result<()> {
         let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
         self.db().remove_lock(repos_id, &repos_relpath)?;
         self.sync_if_there(relpath)
     }
 
-    fn sync_if_there(&self, relpath: &str) -> Result<()> {
+    fn sync_if_there(&self, relpath: &RelPath) -> Result<()> {
         if crate::view::stat_file(&self.abspath(relpath))?.is_some_and(|stat| stat.file) {
             self.sync_flags(relpath)?;
         }

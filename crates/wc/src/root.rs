@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Meter};
 
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
@@ -89,7 +90,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155007 when there is none; those of [`WorkingCopy::open_root`].
-    pub fn find(abspath: &Path, options: Options) -> Result<(Self, String)> {
+    pub fn find(abspath: &Path, options: Options) -> Result<(Self, RelPathBuf)> {
         Self::find_among(abspath, options, &[])
     }
 
@@ -97,7 +98,11 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As there.
-    pub fn find_among(abspath: &Path, options: Options, open: &[Self]) -> Result<(Self, String)> {
+    pub fn find_among(
+        abspath: &Path,
+        options: Options,
+        open: &[Self],
+    ) -> Result<(Self, RelPathBuf)> {
         let at_root = |root: &Path, options: Options| match open.iter().find(|w| w.root() == root) {
             Some(known) => Ok(known.clone()),
             None => Self::open_root(root, options),
@@ -119,7 +124,7 @@ impl WorkingCopy {
             // The root of a working copy may be reached through a link.
             if layout::db(abspath).exists() {
                 let wc = at_root(abspath, options)?;
-                return Ok((wc, String::new()));
+                return Ok((wc, RelPathBuf::default()));
             }
         }
         let root = found.ok_or_else(|| Error::NotWorkingCopy(abspath.to_owned()))?;
@@ -164,15 +169,15 @@ impl WorkingCopy {
 
     /// Where a path is on disk.
     #[must_use]
-    pub fn abspath(&self, relpath: &str) -> PathBuf {
-        if relpath.is_empty() { self.root().to_owned() } else { self.root().join(relpath) }
+    pub fn abspath(&self, relpath: &RelPath) -> PathBuf {
+        if relpath.is_empty() { self.root().to_owned() } else { self.root().join(relpath.as_str()) }
     }
 
     /// The path below the root of an absolute path.
     ///
     /// # Errors
     /// E155007 when it is not below the root; E000022 when it is not UTF-8.
-    pub fn relpath(&self, abspath: &Path) -> Result<String> {
+    pub fn relpath(&self, abspath: &Path) -> Result<RelPathBuf> {
         let rest = abspath
             .strip_prefix(self.root())
             .map_err(|_| Error::NotWorkingCopy(abspath.to_owned()))?;
@@ -183,7 +188,7 @@ impl WorkingCopy {
                 format!("Can't convert string from native encoding to 'UTF-8': '{shown}'"),
             )
         })?;
-        Ok(text.to_owned())
+        Ok(RelPathBuf::canonicalize(text))
     }
 
     /// A path for a new temporary file, below `.svn/tmp`. The name is not in use by this process.

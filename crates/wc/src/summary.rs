@@ -1,6 +1,7 @@
 //! A working copy in one line: which revisions, and whether anything is out of the ordinary.
 
 use rusqlite::params;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, Revnum};
 
 use crate::error::{Error, Result};
@@ -29,7 +30,7 @@ impl WorkingCopy {
     /// E155010 for what is not known; those of the database and of the disk.
     pub fn summary(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         trail: Option<&str>,
         committed: bool,
         cancel: &CancelToken,
@@ -48,7 +49,7 @@ impl WorkingCopy {
                  ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND presence IN ('normal', \
                  'incomplete') AND file_external IS NULL AND op_depth = 0"
             ),
-            params![id, relpath, lo, hi],
+            params![id, relpath.as_str(), lo, hi],
             |row| Ok((number(row.get(0)?), number(row.get(1)?))),
         )?;
         let revisions = range.and_then(|(min, max)| min.zip(max));
@@ -58,7 +59,7 @@ impl WorkingCopy {
                     "SELECT 1 FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > \
                      ?3 AND local_relpath < ?4)) AND {condition} LIMIT 1"
                 ),
-                params![id, relpath, lo, hi],
+                params![id, relpath.as_str(), lo, hi],
                 |row| row.get(0),
             )?;
             Ok(found.is_some())
@@ -77,7 +78,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn has_switched(&self, relpath: &str, trail: Option<&str>) -> Result<bool> {
+    pub fn has_switched(&self, relpath: &RelPath, trail: Option<&str>) -> Result<bool> {
         let db = self.db();
         let Some(base) = db.base(relpath)? else { return Ok(false) };
         let (Some(repos), Some(path)) = (base.repos_id, &base.repos_path) else {
@@ -95,13 +96,13 @@ impl WorkingCopy {
              op_depth = 0 AND file_external IS NULL AND presence IN ('normal', 'incomplete') AND \
              repos_path != CASE WHEN ?4 = '' THEN '' ELSE ?4 || '/' END || substr(local_relpath, \
              CASE WHEN ?5 = '' THEN 1 ELSE length(?5) + 2 END) LIMIT 1",
-            params![db.wc_id(), lo, hi, path, relpath],
+            params![db.wc_id(), lo, hi, path.as_str(), relpath.as_str()],
             |row| row.get(0),
         )?;
         Ok(found.is_some())
     }
 
-    fn has_modified_texts(&self, relpath: &str, cancel: &CancelToken) -> Result<bool> {
+    fn has_modified_texts(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<bool> {
         let options = Options {
             depth: Depth::Infinity,
             unversioned: false,

@@ -16,10 +16,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
-use sapwood_core::paths::UrlBuf;
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1};
 
-use crate::db::{Sha1Column, below};
+use crate::db::{Paths, Sha1Column, below};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::pristine::remove_file;
@@ -90,19 +90,19 @@ pub struct Missing {
     /// The repository's root.
     pub root: UrlBuf,
     /// A path in it that has the text.
-    pub repos_path: String,
+    pub repos_path: RelPathBuf,
     /// The revision in which it has it.
     pub revision: Revnum,
 }
 
 /// A file's layer as the walk finds it.
 struct Layer {
-    relpath: String,
+    relpath: RelPathBuf,
     op_depth: i64,
     sha1: Sha1,
     needed: bool,
     is_top: bool,
-    place: (Option<i64>, Option<String>, Option<i64>),
+    place: (Option<i64>, Option<RelPathBuf>, Option<i64>),
     /// Size and time of the working file when it was not modified.
     recorded: (Option<i64>, Option<i64>),
 }
@@ -152,7 +152,7 @@ impl WorkingCopy {
     /// # Errors
     /// E155010 when the store should have it; E155044 when the file is modified and its text base not
     /// at hand; that files cannot be read.
-    pub fn open_text_base(&self, relpath: &str, sha1: &Sha1) -> Result<TextBase> {
+    pub fn open_text_base(&self, relpath: &RelPath, sha1: &Sha1) -> Result<TextBase> {
         if let Some(kept) = self.at_hand(sha1)? {
             return Ok(TextBase::Kept(kept));
         }
@@ -175,7 +175,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::open_text_base`]; that a temporary file cannot be written.
-    pub fn text_base_file(&self, relpath: &str, sha1: &Sha1) -> Result<TextBaseFile> {
+    pub fn text_base_file(&self, relpath: &RelPath, sha1: &Sha1) -> Result<TextBaseFile> {
         if self.stores_pristines() {
             let path = layout::pristine(self.root(), sha1);
             return Ok(TextBaseFile { path, temporary: false });
@@ -199,7 +199,7 @@ impl WorkingCopy {
     }
 
     /// Keeps a text in a temporary file, below the root, that work items are to read and to remove.
-    pub(crate) fn set_aside(&self, text: &mut dyn Read) -> Result<String> {
+    pub(crate) fn set_aside(&self, text: &mut dyn Read) -> Result<RelPathBuf> {
         let path = self.temporary();
         let failed = |e| Error::io(e, "Can't write to file", &path);
         let mut file = File::create_new(&path).map_err(failed)?;
@@ -208,7 +208,7 @@ impl WorkingCopy {
     }
 
     /// Whether a file, as it is, is its own text base, and the store does not have it.
-    fn is_own_text_base(&self, relpath: &str, sha1: &Sha1) -> Result<bool> {
+    fn is_own_text_base(&self, relpath: &RelPath, sha1: &Sha1) -> Result<bool> {
         if self.db().pristine(sha1)?.is_some_and(|row| row.hydrated) {
             return Ok(false);
         }
@@ -224,7 +224,11 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's; those of files; `Cancelled`.
-    pub fn missing_text_bases(&self, relpath: &str, cancel: &CancelToken) -> Result<Vec<Missing>> {
+    pub fn missing_text_bases(
+        &self,
+        relpath: &RelPath,
+        cancel: &CancelToken,
+    ) -> Result<Vec<Missing>> {
         if self.stores_pristines() {
             return Ok(Vec::new());
         }
@@ -288,7 +292,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's; those of files; `Cancelled`.
-    pub fn drop_text_bases(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+    pub fn drop_text_bases(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
         if self.stores_pristines() {
             return Ok(());
         }
@@ -323,7 +327,7 @@ impl WorkingCopy {
     }
 
     /// Writes down which layers of files need their text base.
-    fn mark_needed(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+    fn mark_needed(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
         let mut changes: Vec<(Layer, bool)> = Vec::new();
         for layer in self.layers_below(relpath)? {
             if cancel.is_cancelled() {
@@ -339,7 +343,7 @@ impl WorkingCopy {
         }
         self.db().write(|db| {
             for (layer, needed) in changes {
-                let key = params![db.wc_id(), layer.relpath, layer.op_depth];
+                let key = params![db.wc_id(), layer.relpath.as_str(), layer.op_depth];
                 let sql = if needed {
                     "INSERT OR IGNORE INTO textbase_refs (wc_id, local_relpath, op_depth) \
                      VALUES (?1, ?2, ?3)"
@@ -362,18 +366,18 @@ impl WorkingCopy {
         self.view(&layer.relpath)?.map_or(Ok(false), |view| self.file_modified(&view))
     }
 
-    fn layers_below(&self, relpath: &str) -> Result<Vec<Layer>> {
+    fn layers_below(&self, relpath: &RelPath) -> Result<Vec<Layer>> {
         let id = self.db().wc_id();
         let mut found = Vec::new();
         for (from, to) in ranges(relpath) {
             found.extend(self.db().all(LAYERS, params![id, from, to], |row| {
                 Ok(Layer {
-                    relpath: row.get(0)?,
+                    relpath: row.relpath(0)?,
                     op_depth: row.get(1)?,
                     sha1: row.get::<_, Sha1Column>(2)?.0,
                     needed: row.get(3)?,
                     is_top: row.get(4)?,
-                    place: (row.get(5)?, row.get(6)?, row.get(7)?),
+                    place: (row.get(5)?, row.relpath_if_any(6)?, row.get(7)?),
                     recorded: (row.get(8)?, row.get(9)?),
                 })
             })?);
@@ -383,6 +387,6 @@ impl WorkingCopy {
 }
 
 /// The bounds of a path and of what is below it: names that only begin alike lie between.
-fn ranges(relpath: &str) -> [(String, String); 2] {
-    [(relpath.to_owned(), format!("{relpath}\0")), below(relpath)]
+fn ranges(relpath: &RelPath) -> [(String, String); 2] {
+    [(relpath.to_string(), format!("{relpath}\0")), below(relpath)]
 }

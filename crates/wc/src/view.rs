@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{PropList, uri};
 
 use crate::db::{ActualRow, Kind, LockRow, NodeRow, Presence, depth_of, parent_of};
@@ -149,7 +149,7 @@ pub fn status_of(row: &NodeRow) -> Status {
 
 /// The root of the operation that made a row of a layer above BASE.
 #[must_use]
-pub fn operation_root(relpath: &str, op_depth: i64) -> &str {
+pub fn operation_root(relpath: &RelPath, op_depth: i64) -> &RelPath {
     let mut at = relpath;
     while depth_of(at) > op_depth {
         let Some(above) = parent_of(at) else { break };
@@ -163,7 +163,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn view(&self, relpath: &str) -> Result<Option<View>> {
+    pub fn view(&self, relpath: &RelPath) -> Result<Option<View>> {
         let layers = self.db().layers(relpath)?;
         let actual = if layers.is_empty() { None } else { self.db().actual(relpath)? };
         Ok(View::of(layers, actual))
@@ -191,9 +191,9 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's; that no parent is known.
-    pub fn repos_location(&self, relpath: &str) -> Result<(i64, String)> {
+    pub fn repos_location(&self, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
         let mut at = relpath;
-        let mut rest = String::new();
+        let mut rest = RelPathBuf::default();
         loop {
             let layers = self.db().layers(at)?;
             let row = layers.iter().find(|row| row.presence != Presence::BaseDeleted);
@@ -204,15 +204,15 @@ impl WorkingCopy {
                     path: self.abspath(at),
                     what: "a BASE node has no repository".to_owned(),
                 })?;
-                return Ok((id, sapwood_core::path::join(path, &rest)));
+                return Ok((id, path.join(&rest)));
             }
             let root = operation_root(at, row.op_depth);
             let above = parent_of(root).ok_or_else(|| Error::Corrupt {
                 path: self.root().to_owned(),
                 what: "its root was added".to_owned(),
             })?;
-            let below = sapwood_core::path::rest_below(above, at)?;
-            rest = sapwood_core::path::join(below, &rest);
+            let below = at.rest_below(above)?;
+            rest = below.join(&rest);
             at = above;
         }
     }
@@ -221,16 +221,16 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::repos_location`].
-    pub fn url(&self, relpath: &str) -> Result<UrlBuf> {
+    pub fn url(&self, relpath: &RelPath) -> Result<UrlBuf> {
         let (id, path) = self.repos_location(relpath)?;
-        Ok(self.db().repository(id)?.root.join(RelPath::trusted(&path)))
+        Ok(self.db().repository(id)?.root.join(&path))
     }
 
     /// What the given properties ask for in a file's working form.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn translation(&self, relpath: &str, props: &PropList) -> Result<Translation> {
+    pub fn translation(&self, relpath: &RelPath, props: &PropList) -> Result<Translation> {
         let plain = Translation::of(props, None);
         if plain.keywords.is_none() {
             return Ok(plain);
@@ -289,7 +289,7 @@ impl WorkingCopy {
             }
             None => crate::translate::has_sum(&path, &translation, text.size, &checksum)?,
         };
-        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or("")) {
+        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or(RelPath::ROOT)) {
             self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
         }
         Ok(!same)

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use sapwood_client::Context;
 use sapwood_client::resolve::resolve;
 use sapwood_client::resolver::{Knowledge, TreeConflict};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Conflict, TextConflict};
@@ -82,7 +83,7 @@ impl Walk<'_> {
         &mut self,
         ctx: &Context,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &Conflict,
     ) -> SvnResult<Option<Choice>> {
         Ok(match self.inv.opt.accept {
@@ -118,7 +119,7 @@ impl Walk<'_> {
         &self,
         ctx: &Context,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         record: &Conflict,
     ) -> SvnResult<()> {
         let Some(mut conflict) = TreeConflict::of(ctx, &self.knowledge, wc, relpath)? else {
@@ -136,7 +137,7 @@ impl Walk<'_> {
     }
 
     /// Asks what is to be done.
-    fn ask(&mut self, ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
+    fn ask(&mut self, ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
         if !std::mem::replace(&mut self.summed_up, true) {
             let summary = self.inv.notifier.stats().borrow().summary();
             self.inv.out.text(&summary)?;
@@ -164,7 +165,7 @@ impl Walk<'_> {
     fn launch(
         &mut self,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &Conflict,
     ) -> SvnResult<Option<Choice>> {
         let Some(text) = &conflict.text else { return Ok(None) };
@@ -182,7 +183,7 @@ impl Walk<'_> {
 pub(super) fn run_merge_tool(
     inv: &Invocation,
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     text: &TextConflict,
 ) -> SvnResult<Option<bool>> {
     let (Some(base), Some(theirs), Some(mine)) = (&text.old, &text.theirs, &text.mine) else {

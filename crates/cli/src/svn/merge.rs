@@ -8,6 +8,7 @@ use sapwood_client::merge::{
 use sapwood_client::open::url_of;
 use sapwood_client::target::is_url;
 use sapwood_client::{Range, Revision};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -299,7 +300,7 @@ fn settle(inv: &Invocation) -> Option<Rc<Settle>> {
     };
     let notifier = Rc::clone(&inv.notifier);
     let here = inv.ctx.here.to_string_lossy().into_owned();
-    Some(Rc::new(move |wc: &WorkingCopy, relpath: &str, conflict: &Conflict| {
+    Some(Rc::new(move |wc: &WorkingCopy, relpath: &RelPath, conflict: &Conflict| {
         let choice = choice?;
         let path = wc.abspath(relpath);
         let shown = shown_below(&here, &path.to_string_lossy());

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use sapwood_client::Context;
 use sapwood_client::resolver::Knowledge;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, unified, write_header, write_merged};
@@ -153,7 +154,7 @@ pub(super) struct Questions<'q> {
     /// What repositories have said of tree conflicts.
     pub(super) knowledge: &'q Knowledge,
     pub(super) wc: &'q WorkingCopy,
-    pub(super) relpath: &'q str,
+    pub(super) relpath: &'q RelPath,
 }
 
 impl Questions<'_> {
@@ -212,7 +213,7 @@ impl Questions<'_> {
         Ok(())
     }
 
-    pub(super) fn shown(&self, relpath: &str) -> String {
+    pub(super) fn shown(&self, relpath: &RelPath) -> String {
         let here = self.inv.ctx.here.to_string_lossy();
         shown_below(&here, &self.wc.abspath(relpath).to_string_lossy())
     }
@@ -351,7 +352,7 @@ impl Questions<'_> {
         Ok(())
     }
 
-    pub(super) fn read(&self, relpath: &str) -> SvnResult<Vec<u8>> {
+    pub(super) fn read(&self, relpath: &RelPath) -> SvnResult<Vec<u8>> {
         input::contents(&self.wc.abspath(relpath).to_string_lossy())
     }
 

@@ -2,6 +2,7 @@
 
 use sapwood_client::resolver::{Resolution, TreeConflict};
 use sapwood_core::NodeKind;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A way out as it is offered.
 #[derive(Clone, Debug)]
@@ -66,10 +67,10 @@ pub(super) const fn name(resolution: Resolution) -> (&'static str, &'static str)
 
 fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
     let victim = conflict.relpath.as_str();
-    let (at, revision) = conflict.new_place().unwrap_or(("", 0));
+    let (at, revision) = conflict.new_place().unwrap_or((RelPath::ROOT, 0));
     let incoming = format!("'^/{at}@{revision}'");
     let merge = conflict.is_merge();
-    let (target, own) = conflict.both_moved().unwrap_or(("", ""));
+    let (target, own) = conflict.both_moved().unwrap_or((RelPath::ROOT, RelPath::ROOT));
     match resolution {
         Resolution::Postpone => "skip this conflict and leave it unresolved".to_owned(),
         Resolution::AcceptCurrent => "accept current working copy state".to_owned(),
@@ -104,7 +105,7 @@ fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
         Resolution::IncomingDeleteIgnore => format!("ignore the deletion of {incoming}"),
         Resolution::IncomingDeleteAccept => format!("accept the deletion of '{victim}'"),
         Resolution::IncomingMoveFileTextMerge | Resolution::IncomingMoveDirMerge => {
-            let to = conflict.deletion().and_then(|d| d.targets.node()).unwrap_or("");
+            let to = conflict.deletion().and_then(|d| d.targets.node()).unwrap_or(RelPath::ROOT);
             if merge {
                 format!("move '{victim}' to '{to}' and merge")
             } else {
@@ -112,12 +113,12 @@ fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
             }
         }
         Resolution::LocalMoveFileTextMerge | Resolution::LocalMoveDirMerge => {
-            let to = conflict.missing().and_then(|m| m.targets.node()).unwrap_or("");
+            let to = conflict.missing().and_then(|m| m.targets.node()).unwrap_or(RelPath::ROOT);
             format!("apply changes to move destination '{to}'")
         }
         Resolution::SiblingMoveFileTextMerge | Resolution::SiblingMoveDirMerge => {
             let sibling = conflict.missing().and_then(|m| m.siblings.get(m.chosen_sibling));
-            format!("apply changes to '{}'", sibling.map_or("", String::as_str))
+            format!("apply changes to '{}'", sibling.map_or(RelPath::ROOT, RelPathBuf::as_path))
         }
         Resolution::BothMovedFileMerge | Resolution::BothMovedDirMerge if merge => {
             format!("apply changes to '{own}' and revert addition of '{target}'")

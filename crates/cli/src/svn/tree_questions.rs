@@ -4,6 +4,7 @@
 //! can be chosen first.
 
 use sapwood_client::resolver::{Resolution, TreeConflict};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::Invocation;
@@ -26,15 +27,15 @@ enum Extra {
 struct Menu {
     offers: Vec<Offer>,
     extras: Vec<(Extra, &'static str, &'static str, &'static str)>,
-    places: Vec<String>,
-    nodes: Vec<String>,
+    places: Vec<RelPathBuf>,
+    nodes: Vec<RelPathBuf>,
 }
 
 impl Menu {
     fn of(conflict: &TreeConflict<'_>) -> Self {
         let offers = offers(conflict);
         let choice = offers.iter().any(|offer| offer.resolution.follows_move());
-        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let owned = |all: &[&RelPath]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
         let (mut places, mut nodes) = (Vec::new(), Vec::new());
         if choice {
             places = owned(&conflict.choosable_places());
@@ -167,7 +168,7 @@ impl Questions<'_> {
     }
 
     /// Asks for one of several targets until there is an answer.
-    fn choose_target(&self, whose: &str, targets: &[String]) -> SvnResult<usize> {
+    fn choose_target(&self, whose: &str, targets: &[impl std::fmt::Display]) -> SvnResult<usize> {
         let mut list = String::new();
         for (number, target) in (1u64..).zip(targets) {
             list.push_str(&format!(" ({number}): '{target}'\n"));

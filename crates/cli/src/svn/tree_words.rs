@@ -2,6 +2,7 @@
 
 use sapwood_client::resolver::{Addition, Deletion, Edit, Incoming, Missing, Move, TreeConflict};
 use sapwood_core::exact::Exact as _;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 use sapwood_wc::view::Status;
@@ -38,13 +39,13 @@ fn capital(kind: Option<NodeKind>) -> &'static str {
 
 /// Path and revision of both sides of the incoming change.
 struct Places<'p> {
-    old: (&'p str, u64),
-    new: (&'p str, u64),
+    old: (&'p RelPath, u64),
+    new: (&'p RelPath, u64),
 }
 
 fn incoming(conflict: &TreeConflict<'_>) -> String {
     let (old, new) = (conflict.old_place(), conflict.new_place());
-    let old = old.unwrap_or(("", 0));
+    let old = old.unwrap_or((RelPath::ROOT, 0));
     let places = Places { old, new: new.unwrap_or(old) };
     match (&conflict.incoming, conflict.operation) {
         (Some(Incoming::Deletion(details)), Some(operation)) => {
@@ -108,7 +109,8 @@ fn deletion(
     };
     let by = format!("by {} in r{revision}", details.author);
     let first = details.moves.as_ref().and_then(|moves| moves.first());
-    let to = details.targets.place().or(first.map(|first| first.to.as_str())).unwrap_or("");
+    let to =
+        details.targets.place().or(first.map(|first| first.to.as_path())).unwrap_or(RelPath::ROOT);
     let chain = first.map_or_else(String::new, |first| onward(&first.next));
     let Some(by_what) = details.replaced_by else {
         return match first {

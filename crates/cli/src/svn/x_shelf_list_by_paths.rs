@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sapwood_client::shelf::{self, Shelf, several_working_copies};
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{SvnResult, path};
 
 use super::shelves::{cut, experiment, padded, store};
@@ -37,17 +38,17 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         }
     }
     let Some(wc) = found else { return Ok(()) };
-    let mut shelved: BTreeMap<String, String> = BTreeMap::new();
+    let mut shelved: BTreeMap<RelPathBuf, String> = BTreeMap::new();
     for listed in shelf::list(&wc, store())? {
         let shelf = Shelf::open(&wc, store(), &listed.name)?;
         let Some(version) = shelf.newest_version()? else { continue };
         for path in shelf::paths(&inv.ctx, &shelf, &version)? {
-            if targets.iter().any(|target| path::is_ancestor(target, &path)) {
+            if targets.iter().any(|target| path.is_at_or_below(target)) {
                 shelved.entry(path).or_insert_with(|| shelf.name().to_owned());
             }
         }
     }
-    let mut lines: Vec<(String, String)> = shelved.into_iter().collect();
+    let mut lines: Vec<(RelPathBuf, String)> = shelved.into_iter().collect();
     lines.sort_by(|a, b| path::compare(&a.0, &b.0));
     for (path, name) in lines {
         let name = padded(&cut(&name, 20), 20);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path};
+use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
@@ -51,15 +51,15 @@ pub(super) fn run(
     // A directory is the start itself; another node is told below its parent.
     let start_here = node.relpath.is_empty() || (node.top.kind == Kind::Dir && source.is_none());
     let (start, target) = match start_here {
-        true => (node.relpath.as_str(), ""),
-        false => path::split(&node.relpath),
+        true => (node.relpath.as_path(), ""),
+        false => node.relpath.parent_and_name(),
     };
     let (id, mut place) = node.wc.repos_location(start)?;
     if let Some(source) = &source {
-        path::dirname(&source.repos_path).clone_into(&mut place);
+        place = source.repos_path.parent().to_owned();
     }
     let root = node.wc.db().repository(id)?.root;
-    let start_url = root.join(RelPath::trusted(&place));
+    let start_url = root.join(&place);
     located.session.reparent(&start_url)?;
     let mut recorder = Recorder::new(&node.wc, start);
     let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
@@ -76,7 +76,7 @@ pub(super) fn run(
             Some(source) => {
                 // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
                 // that changes could apply to.
-                let url = root.join(RelPath::trusted(&source.repos_path));
+                let url = root.join(&source.repos_path);
                 report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None).and_then(
                     |()| {
                         report.link_path(
@@ -116,7 +116,7 @@ pub(super) fn run(
     let places = Places {
         anchor: Some(anchor),
         originals: originals.map(UrlBuf::into_string),
-        session_relpath: start_url.below(&root).map(RelPathBuf::into_string),
+        session_relpath: start_url.below(&root),
     };
     let mut interesting = Interesting::default();
     for relpath in recorder.changes.keys() {
@@ -127,7 +127,7 @@ pub(super) fn run(
     }
     let listed = changelists(request);
     let own_anchor = start.is_empty() || !target.is_empty() || node.wc.is_switched(start)?;
-    let moves_below = if own_anchor { start } else { path::dirname(start) };
+    let moves_below = if own_anchor { start } else { start.parent() };
     let below = sink.is_summary();
     sink.with(ctx, places, &mut |processor, _| {
         let mut reversed;
@@ -138,7 +138,7 @@ pub(super) fn run(
         }
         let mut only_target;
         if below {
-            only_target = Below { root: target.to_owned(), inner: processor };
+            only_target = Below { root: RelPath::new(target)?.to_owned(), inner: processor };
             processor = &mut only_target;
         }
         let mut walk = Walk {
@@ -184,14 +184,14 @@ fn local_changes(
 /// Where trees may differ: names by directory.
 #[derive(Default)]
 struct Interesting {
-    children: HashMap<String, BTreeSet<String>>,
+    children: HashMap<RelPathBuf, BTreeSet<String>>,
 }
 
 impl Interesting {
-    fn add(&mut self, relpath: &str) {
+    fn add(&mut self, relpath: &RelPath) {
         let mut at = relpath;
         while !at.is_empty() {
-            let (parent, name) = path::split(at);
+            let (parent, name) = at.parent_and_name();
             if !self.children.entry(parent.to_owned()).or_default().insert(name.to_owned()) {
                 return;
             }
@@ -213,20 +213,20 @@ struct Change {
 struct Recorder<'a> {
     wc: &'a WorkingCopy,
     /// Where the edit starts, below the working copy's root.
-    start: &'a str,
-    changes: BTreeMap<String, Change>,
-    open: HashMap<u64, String>,
+    start: &'a RelPath,
+    changes: BTreeMap<RelPathBuf, Change>,
+    open: HashMap<u64, RelPathBuf>,
     next: u64,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(wc: &'a WorkingCopy, start: &'a str) -> Self {
+    fn new(wc: &'a WorkingCopy, start: &'a RelPath) -> Self {
         Self { wc, start, changes: BTreeMap::new(), open: HashMap::new(), next: 0 }
     }
 
-    fn handle(&mut self, at: &str) -> Handle {
+    fn handle(&mut self, at: &RelPath) -> Handle {
         self.next = self.next.wrapping_add(1);
-        self.open.insert(self.next, path::join(self.start, at));
+        self.open.insert(self.next, self.start.join(at));
         Handle(self.next)
     }
 
@@ -235,9 +235,9 @@ impl<'a> Recorder<'a> {
         Ok(self.changes.entry(relpath.clone()).or_default())
     }
 
-    fn added(&mut self, at: &str, kind: NodeKind) -> Handle {
+    fn added(&mut self, at: &RelPath, kind: NodeKind) -> Handle {
         let handle = self.handle(at);
-        let relpath = path::join(self.start, at);
+        let relpath = self.start.join(at);
         self.changes.entry(relpath).or_default().added = Some(kind);
         handle
     }
@@ -250,10 +250,10 @@ impl<'a> Recorder<'a> {
     }
 
     /// Whether a node above this one is new, so that BASE says nothing of it.
-    fn is_below_new(&self, relpath: &str) -> bool {
+    fn is_below_new(&self, relpath: &RelPath) -> bool {
         let mut at = relpath;
         while !at.is_empty() && at != self.start {
-            at = path::dirname(at);
+            at = at.parent();
             if self.changes.get(at).is_some_and(|c| c.added.is_some() || c.deleted) {
                 return true;
             }
@@ -267,11 +267,11 @@ impl Editor for Recorder<'_> {
     nothing_to_abort!();
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(""))
+        Ok(self.handle(RelPath::ROOT))
     }
 
     fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let relpath = path::join(self.start, at);
+        let relpath = self.start.join(RelPath::new(at)?);
         self.changes.entry(relpath).or_default().deleted = true;
         Ok(())
     }
@@ -282,11 +282,11 @@ impl Editor for Recorder<'_> {
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(self.added(at, NodeKind::Dir))
+        Ok(self.added(RelPath::new(at)?, NodeKind::Dir))
     }
 
     fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(at))
+        Ok(self.handle(RelPath::new(at)?))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -298,11 +298,11 @@ impl Editor for Recorder<'_> {
     }
 
     fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(self.added(at, NodeKind::File))
+        Ok(self.added(RelPath::new(at)?, NodeKind::File))
     }
 
     fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(at))
+        Ok(self.handle(RelPath::new(at)?))
     }
 
     fn apply_textdelta(
@@ -362,9 +362,9 @@ impl Side {
 struct Walk<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
-    start: &'a str,
+    start: &'a RelPath,
     /// What the sources of moves are shown relative to: the parent of a directory, too.
-    moves_below: String,
+    moves_below: RelPathBuf,
     record: &'a Recorder<'a>,
     interesting: &'a Interesting,
     is_base: bool,
@@ -376,11 +376,11 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn at<'p>(&self, relpath: &'p str) -> SvnResult<&'p str> {
-        path::rest_below(self.start, relpath)
+    fn at<'p>(&self, relpath: &'p RelPath) -> SvnResult<&'p RelPath> {
+        relpath.rest_below(self.start)
     }
 
-    fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
+    fn is_listed(&self, relpath: &RelPath) -> SvnResult<bool> {
         if self.changelists.is_empty() {
             return Ok(true);
         }
@@ -389,7 +389,7 @@ impl Walk<'_> {
     }
 
     /// What the repository has: BASE with what was recorded.
-    fn left(&self, relpath: &str) -> SvnResult<Option<Side>> {
+    fn left(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         let revision = Some(self.revision);
         let change = self.record.changes.get(relpath);
         if let Some(change) = change
@@ -422,7 +422,7 @@ impl Walk<'_> {
     }
 
     /// What the working copy has.
-    fn right(&self, relpath: &str) -> SvnResult<Option<Side>> {
+    fn right(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         if self.is_base {
             let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
             let Some(base) = base else { return Ok(None) };
@@ -449,7 +449,7 @@ impl Walk<'_> {
         Ok(Some(Side { kind, revision: None, props, text }))
     }
 
-    fn left_children(&self, relpath: &str) -> SvnResult<BTreeSet<String>> {
+    fn left_children(&self, relpath: &RelPath) -> SvnResult<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         for row in self.wc.db().children_at(relpath, 0)? {
             if row.presence.is_there() && self.left(&row.relpath)?.is_some() {
@@ -458,7 +458,7 @@ impl Walk<'_> {
         }
         if let Some(more) = self.interesting.children.get(relpath) {
             for name in more {
-                if self.left(&path::join(relpath, name))?.is_some() {
+                if self.left(&relpath.child(name))?.is_some() {
                     names.insert(name.clone());
                 }
             }
@@ -466,7 +466,7 @@ impl Walk<'_> {
         Ok(names)
     }
 
-    fn right_children(&self, relpath: &str) -> SvnResult<BTreeSet<String>> {
+    fn right_children(&self, relpath: &RelPath) -> SvnResult<BTreeSet<String>> {
         let rows = match self.is_base {
             true => self.wc.db().children_at(relpath, 0)?,
             false => self.wc.db().children_top(relpath)?,
@@ -474,7 +474,7 @@ impl Walk<'_> {
         Ok(rows.iter().filter(|r| r.presence.is_there()).map(|r| r.name().to_owned()).collect())
     }
 
-    fn compare(&mut self, relpath: &str) -> SvnResult<()> {
+    fn compare(&mut self, relpath: &RelPath) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let (left, mut right) = (self.left(relpath)?, self.right(relpath)?);
         // A file that both have and that is to be deleted counts as gone, in BASE too.
@@ -492,7 +492,7 @@ impl Walk<'_> {
                 if left.kind == NodeKind::Dir {
                     let names = self.interesting.children.get(relpath).cloned();
                     for name in names.unwrap_or_default() {
-                        self.compare(&path::join(relpath, &name))?;
+                        self.compare(&relpath.child(&name))?;
                     }
                 }
                 self.both(relpath, left, right)
@@ -510,7 +510,7 @@ impl Walk<'_> {
     }
 
     /// Whether the nodes of both sides are one that changed.
-    fn are_related(&self, relpath: &str) -> SvnResult<bool> {
+    fn are_related(&self, relpath: &RelPath) -> SvnResult<bool> {
         if self.ignore_ancestry {
             return Ok(true);
         }
@@ -524,7 +524,7 @@ impl Walk<'_> {
 
     /// What a file that only the working copy has is shown as: unchanged ones have a revision; copies
     /// have a source.
-    fn own_file(&self, relpath: &str, side: Side) -> SvnResult<(Option<CopySource>, FileSide)> {
+    fn own_file(&self, relpath: &RelPath, side: Side) -> SvnResult<(Option<CopySource>, FileSide)> {
         let mut file = side.file();
         let Some(view) = self.wc.view(relpath)? else { return Ok((None, file)) };
         let top = view.top();
@@ -536,7 +536,7 @@ impl Walk<'_> {
     }
 
     /// What a node that only the working copy has was copied from.
-    fn own_source(&self, relpath: &str) -> SvnResult<Option<CopySource>> {
+    fn own_source(&self, relpath: &RelPath) -> SvnResult<Option<CopySource>> {
         if self.is_base {
             return Ok(None);
         }
@@ -548,8 +548,8 @@ impl Walk<'_> {
         let props = view.pristine_props()?;
         // Only the root of a move is shown as one.
         let moved_from = self.wc.moved_from(&view)?.filter(|(own, root)| own == root);
-        let moved_from = moved_from
-            .and_then(|(own, _)| path::skip_ancestor(&self.moves_below, &own).map(str::to_owned));
+        let moved_from =
+            moved_from.and_then(|(own, _)| own.below(&self.moves_below).map(RelPath::to_owned));
         let Some(from) = &top.repos_path else { return Ok(None) };
         Ok(Some(CopySource {
             revision: top.revision,
@@ -560,7 +560,7 @@ impl Walk<'_> {
         }))
     }
 
-    fn both(&mut self, relpath: &str, left: Side, right: Side) -> SvnResult<()> {
+    fn both(&mut self, relpath: &RelPath, left: Side, right: Side) -> SvnResult<()> {
         if !self.is_listed(relpath)? {
             return Ok(());
         }
@@ -579,13 +579,13 @@ impl Walk<'_> {
     }
 
     /// A node that one side has, with all below it.
-    fn only(&mut self, relpath: &str, side: Side, is_left: bool) -> SvnResult<()> {
+    fn only(&mut self, relpath: &RelPath, side: Side, is_left: bool) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         if side.kind == NodeKind::Dir {
             let names =
                 if is_left { self.left_children(relpath)? } else { self.right_children(relpath)? };
             for name in names {
-                let child = path::join(relpath, &name);
+                let child = relpath.child(&name);
                 let found = if is_left { self.left(&child)? } else { self.right(&child)? };
                 if let Some(found) = found {
                     self.only(&child, found, is_left)?;

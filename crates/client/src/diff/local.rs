@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::rc::Rc;
 
-use sapwood_core::{Depth, PropList, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, PropList, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow};
 use sapwood_wc::status::{self, State, Status};
@@ -23,7 +24,11 @@ pub(super) fn pristine_text(wc: &WorkingCopy, row: &NodeRow) -> SvnResult<Text> 
 }
 
 /// The text of a working file in normal form.
-pub(super) fn working_text(wc: &WorkingCopy, relpath: &str, props: &PropList) -> SvnResult<Text> {
+pub(super) fn working_text(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    props: &PropList,
+) -> SvnResult<Text> {
     let file = wc.abspath(relpath);
     let translation = Translation::of(props, None);
     if !translation.is_needed() {
@@ -43,7 +48,7 @@ pub(super) fn temporary(from: &mut dyn std::io::Read) -> SvnResult<Text> {
 
 /// A directory whose properties changed, which is told after what is below it.
 struct Waiting {
-    relpath: String,
+    relpath: RelPathBuf,
     sides: Option<(DirSide, DirSide)>,
 }
 
@@ -52,7 +57,7 @@ pub(crate) struct Local<'a> {
     pub(crate) ctx: &'a Context,
     pub(crate) wc: &'a WorkingCopy,
     /// What is compared, below the root.
-    pub(crate) target: &'a str,
+    pub(crate) target: &'a RelPath,
     pub(crate) ignore_ancestry: bool,
     pub(crate) changelists: &'a HashSet<String>,
     pub(crate) processor: &'a mut dyn Processor,
@@ -78,9 +83,9 @@ impl Local<'_> {
             Ok(())
         })?;
         let mut waiting: Vec<Waiting> = Vec::new();
-        let mut skip: Option<String> = None;
+        let mut skip: Option<RelPathBuf> = None;
         for status in &found {
-            if skip.as_ref().is_some_and(|skip| path::is_ancestor(skip, &status.relpath)) {
+            if skip.as_ref().is_some_and(|skip| status.relpath.is_at_or_below(skip)) {
                 continue;
             }
             skip = None;
@@ -94,9 +99,9 @@ impl Local<'_> {
     }
 
     /// Tells the directories that are complete.
-    fn leave(&mut self, waiting: &mut Vec<Waiting>, next: Option<&str>) -> SvnResult<()> {
+    fn leave(&mut self, waiting: &mut Vec<Waiting>, next: Option<&RelPath>) -> SvnResult<()> {
         while let Some(last) = waiting.last() {
-            if next.is_some_and(|next| path::is_ancestor(&last.relpath, next)) {
+            if next.is_some_and(|next| next.is_at_or_below(&last.relpath)) {
                 break;
             }
             if let Some(Waiting { relpath, sides: Some((left, right)) }) = waiting.pop() {
@@ -106,11 +111,11 @@ impl Local<'_> {
         Ok(())
     }
 
-    fn at<'p>(&self, relpath: &'p str) -> SvnResult<&'p str> {
-        path::rest_below(self.target, relpath)
+    fn at<'p>(&self, relpath: &'p RelPath) -> SvnResult<&'p RelPath> {
+        relpath.rest_below(self.target)
     }
 
-    fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
+    fn is_listed(&self, relpath: &RelPath) -> SvnResult<bool> {
         if self.changelists.is_empty() {
             return Ok(true);
         }
@@ -138,9 +143,9 @@ impl Local<'_> {
             self.deleted(base)?;
         }
         if new {
-            let anchor = if self.target.is_empty() { "" } else { path::dirname(self.target) };
+            let anchor = self.target.parent();
             let moved = status.moved_from.as_deref();
-            let moved = moved.and_then(|from| path::skip_ancestor(anchor, from));
+            let moved = moved.and_then(|from| from.below(anchor));
             self.added(&view, moved)?;
         }
         if gone || new {
@@ -209,7 +214,7 @@ impl Local<'_> {
     }
 
     /// Tells a node and all below it as added.
-    fn added(&mut self, view: &View, moved_from: Option<&str>) -> SvnResult<()> {
+    fn added(&mut self, view: &View, moved_from: Option<&RelPath>) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let row = view.top();
         if row.kind == Kind::Dir {
@@ -231,7 +236,7 @@ impl Local<'_> {
             Some(from) if row.op_depth > 0 => Some(CopySource {
                 revision: row.revision,
                 repos_relpath: from.clone(),
-                moved_from: moved_from.map(str::to_owned),
+                moved_from: moved_from.map(RelPath::to_owned),
                 text: pristine_text(self.wc, row)?,
                 props: view.pristine_props()?,
             }),

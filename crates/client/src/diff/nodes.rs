@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sapwood_core::{Depth, NodeKind, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, NodeKind, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::{Status, View};
 
@@ -17,19 +18,19 @@ use crate::working::Node;
 /// One side.
 struct Tree<'a> {
     wc: &'a WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
 }
 
 impl Tree<'_> {
     /// The node that the user sees; nothing of what is deleted or hidden.
-    fn view(&self, at: &str) -> SvnResult<Option<View>> {
-        let view = self.wc.view(&path::join(&self.relpath, at))?;
+    fn view(&self, at: &RelPath) -> SvnResult<Option<View>> {
+        let view = self.wc.view(&self.relpath.join(at))?;
         Ok(view
             .filter(|v| matches!(v.status(), Status::Normal | Status::Incomplete | Status::Added)))
     }
 
-    fn children(&self, at: &str) -> SvnResult<BTreeSet<String>> {
-        let rows = self.wc.db().children_top(&path::join(&self.relpath, at))?;
+    fn children(&self, at: &RelPath) -> SvnResult<BTreeSet<String>> {
+        let rows = self.wc.db().children_top(&self.relpath.join(at))?;
         Ok(rows.iter().filter(|r| r.presence.is_there()).map(|r| r.name().to_owned()).collect())
     }
 
@@ -60,7 +61,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             right: Tree { wc: &new.wc, relpath: new.relpath.clone() },
             processor,
         };
-        walk.compare("", request.depth)
+        walk.compare(RelPath::ROOT, request.depth)
     })
 }
 
@@ -72,7 +73,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn compare(&mut self, at: &str, depth: Depth) -> SvnResult<()> {
+    fn compare(&mut self, at: &RelPath, depth: Depth) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let (left, right) = (self.left.view(at)?, self.right.view(at)?);
         match (kind(left.as_ref()), kind(right.as_ref())) {
@@ -91,7 +92,7 @@ impl Walk<'_> {
                 let names: BTreeSet<String> =
                     names.union(&self.right.children(at)?).cloned().collect();
                 for name in names {
-                    let child = path::join(at, &name);
+                    let child = at.child(&name);
                     let is_dir = kind(self.left.view(&child)?.as_ref()) == Some(NodeKind::Dir)
                         || kind(self.right.view(&child)?.as_ref()) == Some(NodeKind::Dir);
                     match depth {
@@ -125,7 +126,7 @@ impl Walk<'_> {
     }
 
     /// A node that one side has, with all below it.
-    fn only(&mut self, at: &str, view: &View, is_left: bool) -> SvnResult<()> {
+    fn only(&mut self, at: &RelPath, view: &View, is_left: bool) -> SvnResult<()> {
         let is_dir = kind(Some(view)) == Some(NodeKind::Dir);
         let tree = if is_left { &self.left } else { &self.right };
         if !is_dir {
@@ -137,7 +138,7 @@ impl Walk<'_> {
             };
         }
         for name in tree.children(at)? {
-            let child = path::join(at, &name);
+            let child = at.child(&name);
             let tree = if is_left { &self.left } else { &self.right };
             if let Some(view) = tree.view(&child)? {
                 self.only(&child, &view, is_left)?;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
@@ -17,12 +17,12 @@ use super::sides::{DirSide, FileSide, Processor, Text};
 
 /// An open directory or file.
 enum Open {
-    Dir { path: String, added: bool, changes: Vec<PropChange> },
+    Dir { path: RelPathBuf, added: bool, changes: Vec<PropChange> },
     File(OpenFile),
 }
 
 struct OpenFile {
-    path: String,
+    path: RelPathBuf,
     added: bool,
     changes: Vec<PropChange>,
     /// The old and the new text, and the old properties.
@@ -95,16 +95,16 @@ impl<'a> DiffEditor<'a> {
     }
 
     /// A file of the left side.
-    fn fetch(&self, at: &str, text: bool) -> SvnResult<(Text, PropList)> {
+    fn fetch(&self, at: &RelPath, text: bool) -> SvnResult<(Text, PropList)> {
         if !text {
             let found =
-                self.session.get_file(RelPath::trusted(at), Some(self.revision), None, true)?;
+                self.session.get_file(at, Some(self.revision), None, true)?;
             return Ok((Text::Empty, regular(&found.props)));
         }
         let failed = |e: io::Error| SvnError::io(&e, "Can't create temporary file");
         let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
         let found = self.session.get_file(
-            RelPath::trusted(at),
+            at,
             Some(self.revision),
             Some(&mut file),
             true,
@@ -113,19 +113,19 @@ impl<'a> DiffEditor<'a> {
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), regular(&found.props)))
     }
 
-    fn deleted_file(&mut self, at: &str) -> SvnResult<()> {
+    fn deleted_file(&mut self, at: &RelPath) -> SvnResult<()> {
         let (text, props) = self.fetch(at, self.text_deltas)?;
         let left = FileSide { revision: Some(self.revision), text, props };
         self.processor.file_deleted(at, &left)
     }
 
-    fn deleted_dir(&mut self, at: &str) -> SvnResult<()> {
+    fn deleted_dir(&mut self, at: &RelPath) -> SvnResult<()> {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
         let mut found =
-            self.session.get_dir(RelPath::trusted(at), Some(self.revision), Some(fields), true)?;
+            self.session.get_dir(at, Some(self.revision), Some(fields), true)?;
         found.entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, entry) in &found.entries {
-            let child = path::join(at, name);
+            let child = at.child(name);
             match entry.kind {
                 Some(NodeKind::File) => self.deleted_file(&child)?,
                 Some(NodeKind::Dir) => self.deleted_dir(&child)?,
@@ -145,7 +145,7 @@ impl<'a> DiffEditor<'a> {
         if !file.added && !file.changed && !has_props {
             return Ok(());
         }
-        let at = file.path.as_str();
+        let at = file.path.as_path();
         let (old, new, props) = match file.texts {
             Some(texts) => texts,
             None if file.added => (Text::Empty, Text::Empty, PropList::new()),
@@ -181,11 +181,12 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: String::new(), added: false, changes: Vec::new() }))
+        Ok(self.add(Open::Dir { path: RelPathBuf::default(), added: false, changes: Vec::new() }))
     }
 
     fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        match self.session.check_path(RelPath::trusted(at), Some(self.revision))? {
+        let at = RelPath::new(at)?;
+        match self.session.check_path(at, Some(self.revision))? {
             Some(NodeKind::File) => self.deleted_file(at),
             Some(NodeKind::Dir) => self.deleted_dir(at),
             None => Ok(()),
@@ -198,11 +199,19 @@ impl Editor for DiffEditor<'_> {
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: at.to_owned(), added: true, changes: Vec::new() }))
+        Ok(self.add(Open::Dir {
+            path: RelPath::new(at)?.to_owned(),
+            added: true,
+            changes: Vec::new(),
+        }))
     }
 
     fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: at.to_owned(), added: false, changes: Vec::new() }))
+        Ok(self.add(Open::Dir {
+            path: RelPath::new(at)?.to_owned(),
+            added: false,
+            changes: Vec::new(),
+        }))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -224,7 +233,7 @@ impl Editor for DiffEditor<'_> {
             false => regular(
                 &self
                     .session
-                    .get_dir(RelPath::trusted(&at), Some(self.revision), None, true)?
+                    .get_dir(&at, Some(self.revision), None, true)?
                     .props,
             ),
         };
@@ -241,7 +250,7 @@ impl Editor for DiffEditor<'_> {
 
     fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         Ok(self.add(Open::File(OpenFile {
-            path: at.to_owned(),
+            path: RelPath::new(at)?.to_owned(),
             added: true,
             changes: Vec::new(),
             texts: None,
@@ -251,7 +260,7 @@ impl Editor for DiffEditor<'_> {
 
     fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(self.add(Open::File(OpenFile {
-            path: at.to_owned(),
+            path: RelPath::new(at)?.to_owned(),
             added: false,
             changes: Vec::new(),
             texts: None,

@@ -1,7 +1,7 @@
 //! Comparing two places of a repository.
 
-use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::remote::DiffEditor;
@@ -131,7 +131,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             }
         }),
         originals: [old.url.to_string(), new.url.to_string()],
-        session_relpath: anchor.below(&root).map(RelPathBuf::into_string),
+        session_relpath: anchor.below(&root),
     };
     let files = old.kind == Some(NodeKind::File) || new.kind == Some(NodeKind::File);
     let below = sink.is_summary() || (!files && !target.is_empty());
@@ -158,7 +158,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             processor = &mut reversed;
         }
         if below {
-            let mut below = Below { root: edit.target.to_owned(), inner: processor };
+            let mut below = Below { root: RelPath::new(edit.target)?.to_owned(), inner: processor };
             return edit.run(&mut below);
         }
         edit.run(processor)
@@ -191,7 +191,7 @@ pub(crate) fn compare_below(
         ignore_ancestry: true,
         text_deltas: true,
     };
-    edit.run(&mut Below { root: target.clone(), inner: processor })
+    edit.run(&mut Below { root: RelPath::new(&target)?.to_owned(), inner: processor })
 }
 
 /// One edit that the other side is asked for.

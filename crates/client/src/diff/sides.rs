@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult};
 use sapwood_diff::LargeText;
 use sapwood_wc::text_base::TextBaseFile;
@@ -86,9 +87,9 @@ pub struct CopySource {
     /// The revision.
     pub revision: Option<Revnum>,
     /// The path in the repository.
-    pub repos_relpath: String,
+    pub repos_relpath: RelPathBuf,
     /// With a move: the path that it was moved from, below the anchor.
-    pub moved_from: Option<String>,
+    pub moved_from: Option<RelPathBuf>,
     /// The text of a file.
     pub text: Text,
     /// The properties.
@@ -102,16 +103,16 @@ pub trait Processor {
     /// A file that only the right side has.
     fn file_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &FileSide,
     ) -> SvnResult<()>;
     /// A file that only the left side has.
-    fn file_deleted(&mut self, path: &str, left: &FileSide) -> SvnResult<()>;
+    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()>;
     /// A file that both sides have, and `text` says whether its text differs.
     fn file_changed(
         &mut self,
-        path: &str,
+        path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
@@ -119,14 +120,14 @@ pub trait Processor {
     /// A directory that only the right side has.
     fn dir_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &DirSide,
     ) -> SvnResult<()>;
     /// A directory that only the left side has.
-    fn dir_deleted(&mut self, path: &str, left: &DirSide) -> SvnResult<()>;
+    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()>;
     /// A directory whose properties differ.
-    fn dir_changed(&mut self, path: &str, left: &DirSide, right: &DirSide) -> SvnResult<()>;
+    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()>;
 }
 
 /// Tells another processor everything the other way round.
@@ -135,20 +136,20 @@ pub struct Reversed<'a>(pub &'a mut dyn Processor);
 impl Processor for Reversed<'_> {
     fn file_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _: Option<&CopySource>,
         right: &FileSide,
     ) -> SvnResult<()> {
         self.0.file_deleted(path, right)
     }
 
-    fn file_deleted(&mut self, path: &str, left: &FileSide) -> SvnResult<()> {
+    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()> {
         self.0.file_added(path, None, left)
     }
 
     fn file_changed(
         &mut self,
-        path: &str,
+        path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
@@ -156,15 +157,20 @@ impl Processor for Reversed<'_> {
         self.0.file_changed(path, right, left, text)
     }
 
-    fn dir_added(&mut self, path: &str, _: Option<&CopySource>, right: &DirSide) -> SvnResult<()> {
+    fn dir_added(
+        &mut self,
+        path: &RelPath,
+        _: Option<&CopySource>,
+        right: &DirSide,
+    ) -> SvnResult<()> {
         self.0.dir_deleted(path, right)
     }
 
-    fn dir_deleted(&mut self, path: &str, left: &DirSide) -> SvnResult<()> {
+    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()> {
         self.0.dir_added(path, None, left)
     }
 
-    fn dir_changed(&mut self, path: &str, left: &DirSide, right: &DirSide) -> SvnResult<()> {
+    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
         self.0.dir_changed(path, right, left)
     }
 }
@@ -172,34 +178,34 @@ impl Processor for Reversed<'_> {
 /// Passes on what is at or below one path, and calls that path the start.
 pub struct Below<'a> {
     /// The path.
-    pub root: String,
+    pub root: RelPathBuf,
     /// Gets it.
     pub inner: &'a mut dyn Processor,
 }
 
 impl Below<'_> {
-    fn at<'p>(&self, path: &'p str) -> Option<&'p str> {
-        sapwood_core::path::skip_ancestor(&self.root, path)
+    fn at<'p>(&self, path: &'p RelPath) -> Option<&'p RelPath> {
+        path.below(&self.root)
     }
 }
 
 impl Processor for Below<'_> {
     fn file_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &FileSide,
     ) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.file_added(path, source, right))
     }
 
-    fn file_deleted(&mut self, path: &str, left: &FileSide) -> SvnResult<()> {
+    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.file_deleted(path, left))
     }
 
     fn file_changed(
         &mut self,
-        path: &str,
+        path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
@@ -209,18 +215,18 @@ impl Processor for Below<'_> {
 
     fn dir_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &DirSide,
     ) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.dir_added(path, source, right))
     }
 
-    fn dir_deleted(&mut self, path: &str, left: &DirSide) -> SvnResult<()> {
+    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.dir_deleted(path, left))
     }
 
-    fn dir_changed(&mut self, path: &str, left: &DirSide, right: &DirSide) -> SvnResult<()> {
+    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.dir_changed(path, left, right))
     }
 }

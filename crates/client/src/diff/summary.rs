@@ -1,5 +1,6 @@
 //! A diff as a list of what differs.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 
 use super::sides::{CopySource, DirSide, FileSide, Processor};
@@ -21,7 +22,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary<'a> {
     /// Its path below what is compared.
-    pub path: &'a str,
+    pub path: &'a RelPath,
     /// What happened to it.
     pub kind: Kind,
     /// Whether its properties changed (not told of nodes that came or went).
@@ -37,23 +38,34 @@ pub type Receiver<'a> = dyn FnMut(&Summary<'_>) -> SvnResult<()> + 'a;
 pub struct Summarizer<'a>(pub &'a mut Receiver<'a>);
 
 impl Summarizer<'_> {
-    fn send(&mut self, path: &str, kind: Kind, props: bool, node_kind: NodeKind) -> SvnResult<()> {
+    fn send(
+        &mut self,
+        path: &RelPath,
+        kind: Kind,
+        props: bool,
+        node_kind: NodeKind,
+    ) -> SvnResult<()> {
         (self.0)(&Summary { path, kind, props, node_kind })
     }
 }
 
 impl Processor for Summarizer<'_> {
-    fn file_added(&mut self, path: &str, _: Option<&CopySource>, _: &FileSide) -> SvnResult<()> {
+    fn file_added(
+        &mut self,
+        path: &RelPath,
+        _: Option<&CopySource>,
+        _: &FileSide,
+    ) -> SvnResult<()> {
         self.send(path, Kind::Added, false, NodeKind::File)
     }
 
-    fn file_deleted(&mut self, path: &str, _: &FileSide) -> SvnResult<()> {
+    fn file_deleted(&mut self, path: &RelPath, _: &FileSide) -> SvnResult<()> {
         self.send(path, Kind::Deleted, false, NodeKind::File)
     }
 
     fn file_changed(
         &mut self,
-        path: &str,
+        path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
@@ -63,15 +75,15 @@ impl Processor for Summarizer<'_> {
         self.send(path, kind, props, NodeKind::File)
     }
 
-    fn dir_added(&mut self, path: &str, _: Option<&CopySource>, _: &DirSide) -> SvnResult<()> {
+    fn dir_added(&mut self, path: &RelPath, _: Option<&CopySource>, _: &DirSide) -> SvnResult<()> {
         self.send(path, Kind::Added, false, NodeKind::Dir)
     }
 
-    fn dir_deleted(&mut self, path: &str, _: &DirSide) -> SvnResult<()> {
+    fn dir_deleted(&mut self, path: &RelPath, _: &DirSide) -> SvnResult<()> {
         self.send(path, Kind::Deleted, false, NodeKind::Dir)
     }
 
-    fn dir_changed(&mut self, path: &str, _: &DirSide, _: &DirSide) -> SvnResult<()> {
+    fn dir_changed(&mut self, path: &RelPath, _: &DirSide, _: &DirSide) -> SvnResult<()> {
         self.send(path, Kind::Normal, true, NodeKind::Dir)
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_diff::{
@@ -54,7 +55,7 @@ pub struct Places {
     /// The targets: URLs or local paths.
     pub originals: [String; 2],
     /// The path in the repository that git's headers start from; else the working copy says it.
-    pub session_relpath: Option<String>,
+    pub session_relpath: Option<RelPathBuf>,
 }
 
 /// Finds the path in the repository of a path below the current folder.
@@ -102,7 +103,7 @@ struct Shown {
 
 /// One comparison of contents.
 struct Comparison<'c> {
-    path: &'c str,
+    path: &'c RelPath,
     texts: [&'c Text; 2],
     of: [Of; 2],
     props: [&'c PropList; 2],
@@ -125,15 +126,15 @@ impl Writer<'_> {
         self.out.write_all(bytes).map_err(|e| wrote(&e))
     }
 
-    fn index_path(&self, relpath: &str) -> String {
+    fn index_path(&self, relpath: &RelPath) -> String {
         match &self.places.anchor {
             Some(anchor) => path::join(anchor, relpath),
-            None => relpath.to_owned(),
+            None => relpath.to_string(),
         }
     }
 
     /// The paths of a comparison; where the targets differ, labels say in what.
-    fn shown(&self, relpath: &str) -> Shown {
+    fn shown(&self, relpath: &RelPath) -> Shown {
         let mut index = self.index_path(relpath);
         let [first, second] = &self.places.originals;
         let common = common_length(first, second);
@@ -162,7 +163,7 @@ impl Writer<'_> {
     }
 
     /// The path in the repository, for git's headers.
-    fn repos_relpath(&self, relpath: &str, side: usize) -> SvnResult<String> {
+    fn repos_relpath(&self, relpath: &RelPath, side: usize) -> SvnResult<String> {
         let original = self.places.originals.get(side).map_or("", String::as_str);
         let local = self.places.anchor.is_some() && !uri::is_url(original);
         match &self.places.session_relpath {
@@ -278,7 +279,7 @@ impl Writer<'_> {
     /// What changed in the properties.
     fn props(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         sides: [&PropList; 2],
         of: [Of; 2],
         header: bool,
@@ -330,7 +331,7 @@ fn common_length(first: &str, second: &str) -> usize {
 impl Processor for Writer<'_> {
     fn file_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &FileSide,
     ) -> SvnResult<()> {
@@ -361,7 +362,7 @@ impl Processor for Writer<'_> {
         self.props(path, [props, &right.props], of, !wrote)
     }
 
-    fn file_deleted(&mut self, path: &str, left: &FileSide) -> SvnResult<()> {
+    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()> {
         if self.style.no_deleted {
             let index = self.index_path(path);
             return self.index(&index, " (deleted)");
@@ -381,7 +382,7 @@ impl Processor for Writer<'_> {
 
     fn file_changed(
         &mut self,
-        path: &str,
+        path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
@@ -404,7 +405,7 @@ impl Processor for Writer<'_> {
 
     fn dir_added(
         &mut self,
-        path: &str,
+        path: &RelPath,
         source: Option<&CopySource>,
         right: &DirSide,
     ) -> SvnResult<()> {
@@ -420,7 +421,7 @@ impl Processor for Writer<'_> {
         self.props(path, [props, &right.props], [from, right.revision.into()], true)
     }
 
-    fn dir_deleted(&mut self, path: &str, left: &DirSide) -> SvnResult<()> {
+    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()> {
         if self.style.no_deleted {
             return Ok(());
         }
@@ -428,7 +429,7 @@ impl Processor for Writer<'_> {
         self.props(path, [&left.props, &PropList::new()], of, true)
     }
 
-    fn dir_changed(&mut self, path: &str, left: &DirSide, right: &DirSide) -> SvnResult<()> {
+    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
         let of = [left.revision.into(), right.revision.into()];
         self.props(path, [&left.props, &right.props], of, true)
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
 use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
@@ -32,7 +32,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
     };
     with_text_bases(ctx, (&wc, &relpath), Tell::No, || nodes(ctx, &wc, &relpath, &to, how))?;
     if !how.ignore_externals {
-        let rows = wc.db().externals("")?;
+        let rows = wc.db().externals(RelPath::ROOT)?;
         for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {
             let below = path::rest_below(&relpath, &row.relpath)?;
             let goal = to.join(below);
@@ -48,7 +48,13 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
 }
 
 /// Exports what is at and below a path, without externals.
-fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &str, to: &Path, how: &Export) -> SvnResult<()> {
+fn nodes(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    to: &Path,
+    how: &Export,
+) -> SvnResult<()> {
     let walk = Options {
         depth: how.depth,
         all: true,
@@ -146,7 +152,7 @@ fn export_file(
     let working = how.revision == Revision::Working;
     let (id, repos_path) = wc.repos_location(&status.relpath)?;
     let root = wc.db().repository(id)?.root;
-    let mut form = FileForm::new(root.join(RelPath::trusted(&repos_path)), root);
+    let mut form = FileForm::new(root.join(&repos_path), root);
     form.revision = status.changed.revision;
     form.otherwise = Some(Timestamp(0));
     form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));

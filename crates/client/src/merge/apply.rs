@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::State;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Location, Reason};
 use sapwood_wc::merge::Obstruction;
@@ -52,7 +53,7 @@ impl Sides {
 /// An open node.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub(super) relpath: String,
+    pub(super) relpath: RelPathBuf,
     pub(super) kind: NodeKind,
     pub(super) parent: Option<u64>,
     /// There is nothing here that could take a change.
@@ -70,8 +71,8 @@ pub(super) struct Node {
     /// The merge deleted something else in its place before.
     pub(super) replaces: bool,
     /// Deletions below it that are not told yet: they may be replacements.
-    pub(super) pending: BTreeMap<String, NodeKind>,
-    pub(super) recorded: HashMap<String, Recorded>,
+    pub(super) pending: BTreeMap<RelPathBuf, NodeKind>,
+    pub(super) recorded: HashMap<RelPathBuf, Recorded>,
     /// The check of a tree that is to be deleted, if it is in one.
     pub(super) deletion: Option<usize>,
 }
@@ -82,7 +83,7 @@ pub(super) struct DeletionCheck {
     /// The directory that goes as a whole.
     pub(super) root: u64,
     pub(super) differs: bool,
-    pub(super) compared: HashSet<String>,
+    pub(super) compared: HashSet<RelPathBuf>,
 }
 
 /// What was decided about a node that was opened.
@@ -126,7 +127,7 @@ impl<'m, 'a> Apply<'m, 'a> {
     }
 
     /// Where a path of the edit is. One that leads elsewhere is refused.
-    pub(super) fn place(&self, below: &str) -> SvnResult<String> {
+    pub(super) fn place(&self, below: &RelPath) -> SvnResult<RelPathBuf> {
         let good = path::components(below).all(|name| !matches!(name, "" | "." | ".." | ".svn"));
         if !good || below.starts_with('/') {
             return Err(SvnError::new(
@@ -134,7 +135,7 @@ impl<'m, 'a> Apply<'m, 'a> {
                 format!("Path '{below}' is not in the working copy"),
             ));
         }
-        Ok(path::join(&self.merge.target.relpath, below))
+        Ok(self.merge.target.relpath.join(below))
     }
 
     pub(super) fn node(&self, id: u64) -> SvnResult<&Node> {
@@ -152,7 +153,7 @@ impl<'m, 'a> Apply<'m, 'a> {
     /// A node as it is when it is opened; one below a shadowed one is shadowed.
     pub(super) fn begin(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<u64>,
         kind: NodeKind,
         sides: Sides,
@@ -195,22 +196,22 @@ impl<'m, 'a> Apply<'m, 'a> {
     /// A directory that stands above a single file, so that its deletion and addition are a
     /// replacement.
     pub(super) fn begin_above_file(&mut self) -> SvnResult<u64> {
-        self.begin("", None, NodeKind::Dir, Sides::BOTH)
+        self.begin(RelPath::ROOT, None, NodeKind::Dir, Sides::BOTH)
     }
 
-    pub(super) fn obstruction(&self, relpath: &str) -> SvnResult<Obstruction> {
+    pub(super) fn obstruction(&self, relpath: &RelPath) -> SvnResult<Obstruction> {
         let is_target = relpath == self.merge.target.relpath;
         Ok(self.merge.wc().obstruction(relpath, is_target)?)
     }
 
-    pub(super) fn is_added(&self, relpath: &str) -> SvnResult<bool> {
+    pub(super) fn is_added(&self, relpath: &RelPath) -> SvnResult<bool> {
         use sapwood_wc::view::Status;
         let view = self.merge.wc().view(relpath)?;
         Ok(view.is_some_and(|view| view.status() == Status::Added))
     }
 
     /// The reason of a conflict with a node of another kind, or one where none should be.
-    pub(super) fn in_the_way(&self, relpath: &str) -> SvnResult<Verdict> {
+    pub(super) fn in_the_way(&self, relpath: &RelPath) -> SvnResult<Verdict> {
         let added = self.is_added(relpath)?;
         Ok(Verdict::Conflict(if added { Reason::Added } else { Reason::Obstructed }))
     }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{ErrorCode, Inherit, SvnResult, path};
 
 use super::Merge;
@@ -203,7 +204,7 @@ fn cut(ranges: Option<&mut RangeList>, revision: u64) {
 /// Nodes that got mergeinfo from the source inherited something before: that is added, and they are
 /// looked at from now on.
 fn take_new_mergeinfo(merge: &mut Merge<'_>) -> SvnResult<()> {
-    let mut paths: Vec<String> = merge.new_mergeinfo.iter().cloned().collect();
+    let mut paths: Vec<RelPathBuf> = merge.new_mergeinfo.iter().cloned().collect();
     // What is above comes first, so that it is passed on in the same way always.
     paths.sort_by(|a, b| path::compare(a, b));
     let session = Rc::clone(&merge.right);

@@ -2,6 +2,7 @@
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum};
 
 use super::Merge;
@@ -12,7 +13,7 @@ impl Merge<'_> {
     pub(super) fn tell(
         &mut self,
         action: Action,
-        relpath: &str,
+        relpath: &RelPath,
         kind: Option<NodeKind>,
         fill: impl FnOnce(&mut Notify<'_>),
     ) {
@@ -25,7 +26,7 @@ impl Merge<'_> {
     }
 
     /// Says which revisions come, unless the same was said last.
-    fn begin(&mut self, relpath: &str, deletion: bool) {
+    fn begin(&mut self, relpath: &RelPath, deletion: bool) {
         if self.ctx.notify.is_none() {
             return;
         }
@@ -65,7 +66,7 @@ impl Merge<'_> {
         }
     }
 
-    fn tell_begin(&self, relpath: &str, range: Option<(u64, u64)>) {
+    fn tell_begin(&self, relpath: &RelPath, range: Option<(u64, u64)>) {
         let action = if self.same_repos { Action::MergeBegin } else { Action::ForeignMergeBegin };
         let path = self.wc().abspath(relpath);
         let shown = path.to_string_lossy();

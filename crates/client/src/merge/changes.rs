@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnResult, path};
 use sapwood_ra::{DirentFields, Session};
 
@@ -31,20 +31,20 @@ pub struct Changes {
     /// By revision: changed paths, each with whether it was added, deleted or replaced.
     revisions: BTreeMap<u64, Vec<(String, bool)>>,
     /// Names in directories of the source, in the youngest revision.
-    listed: RefCell<HashMap<String, HashSet<String>>>,
+    listed: RefCell<HashMap<RelPathBuf, HashSet<String>>>,
 }
 
 impl Changes {
     /// Whether an edit up to a revision is empty, which begins at `start`, and with other revisions for
     /// some paths below.
-    pub(super) fn are_none(&self, start: u64, below: &[(String, u64)], end: u64) -> bool {
+    pub(super) fn are_none(&self, start: u64, below: &[(RelPathBuf, u64)], end: u64) -> bool {
         let floor = below.iter().map(|(_, start)| *start).fold(start, u64::min);
         if floor < self.oldest || end > self.youngest || floor >= end {
             return false;
         }
-        let starts: HashMap<&str, u64> =
-            below.iter().map(|(path, start)| (path.as_str(), *start)).collect();
-        let begins = |relpath: &str| {
+        let starts: HashMap<&RelPath, u64> =
+            below.iter().map(|(path, start)| (path.as_path(), *start)).collect();
+        let begins = |relpath: &RelPath| {
             let mut at = relpath;
             loop {
                 if let Some(start) = starts.get(at) {
@@ -53,7 +53,7 @@ impl Changes {
                 if at.is_empty() {
                     return start;
                 }
-                at = path::dirname(at);
+                at = at.parent();
             }
         };
         self.revisions.range(floor.plus(1)..=end).all(|(revision, changes)| {
@@ -61,7 +61,9 @@ impl Changes {
             !changes.is_empty()
                 && changes.iter().all(|(changed, moved)| {
                     match path::skip_ancestor(&self.fspath, changed) {
-                        Some(below) => begins(below) >= *revision,
+                        Some(below) => {
+                            RelPath::new(below).is_ok_and(|below| begins(below) >= *revision)
+                        }
                         None => !*moved || path::skip_ancestor(changed, &self.fspath).is_none(),
                     }
                 })
@@ -84,7 +86,7 @@ impl Changes {
 
     /// Whether a path is there in the youngest revision: its directory is listed once for all.
     fn is_listed(&self, session: &dyn Session, place: &Place) -> SvnResult<bool> {
-        let (dir, name) = (path::dirname(&place.relpath), path::basename(&place.relpath));
+        let (dir, name) = place.relpath.parent_and_name();
         if let Some(names) = self.listed.borrow().get(dir) {
             return Ok(names.contains(name));
         }
@@ -198,7 +200,7 @@ mod tests {
             (7, &[("/t", true)]),
             (8, &[]),
         ]);
-        let d = |revision| vec![("d".to_owned(), revision)];
+        let d = |revision| vec![(RelPath::trusted("d").to_owned(), revision)];
         assert!(found.are_none(3, &d(4), 4));
         assert!(!found.are_none(3, &[], 4));
         assert!(found.are_none(3, &d(5), 5) && !found.are_none(3, &d(4), 5));

@@ -1,6 +1,7 @@
 //! Tree conflicts and nodes that are left out: how they are recorded, noted and told.
 
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
 use sapwood_wc::view::Status;
@@ -13,7 +14,7 @@ use crate::mergeinfo::place::Place;
 /// A tree conflict that is to be recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Victim<'v> {
-    pub(super) relpath: &'v str,
+    pub(super) relpath: &'v RelPath,
     pub(super) local: Option<NodeKind>,
     pub(super) left: Option<NodeKind>,
     pub(super) right: Option<NodeKind>,
@@ -25,16 +26,16 @@ impl Merge<'_> {
     /// What the two sides have at a path of the target.
     pub(super) fn locations(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         range: Option<(Revnum, Revnum)>,
         left: Option<NodeKind>,
         right: Option<NodeKind>,
     ) -> [Location; 2] {
-        let below = path::skip_ancestor(&self.target.relpath, relpath).unwrap_or_default();
+        let below = relpath.below(&self.target.relpath).unwrap_or_default();
         let location = |place: &Place, revision: Option<Revnum>, kind| Location {
             root: place.root.to_string(),
             uuid: Some(place.uuid.clone()),
-            relpath: path::join(&place.relpath, below),
+            relpath: place.relpath.join(below),
             revision: Some(revision.unwrap_or(Revnum(place.revision))),
             kind,
         };
@@ -46,7 +47,7 @@ impl Merge<'_> {
     }
 
     /// The conflict's reason, where a move says more of it.
-    fn exact_reason(&self, relpath: &str, reason: Reason) -> SvnResult<Reason> {
+    fn exact_reason(&self, relpath: &RelPath, reason: Reason) -> SvnResult<Reason> {
         let wc = self.wc();
         let Some(view) = wc.view(relpath)? else { return Ok(reason) };
         Ok(match (reason, view.status()) {
@@ -101,7 +102,7 @@ impl Merge<'_> {
     /// Notes and tells that a path is left out.
     pub(super) fn record_skip(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         kind: Option<NodeKind>,
         action: Told,
         state: State,
@@ -120,7 +121,7 @@ impl Merge<'_> {
     }
 
     /// Notes and tells that a path was added.
-    pub(super) fn record_add(&mut self, relpath: &str, kind: NodeKind, replaces: bool) {
+    pub(super) fn record_add(&mut self, relpath: &RelPath, kind: NodeKind, replaces: bool) {
         self.note_merged(relpath);
         let action = if replaces { Told::UpdateReplace } else { Told::UpdateAdd };
         self.tell(action, relpath, Some(kind), |_| {});
@@ -129,7 +130,7 @@ impl Merge<'_> {
     /// Notes and tells that a path was changed.
     pub(super) fn record_change(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         kind: NodeKind,
         content: State,
         props: State,
@@ -141,7 +142,7 @@ impl Merge<'_> {
         });
     }
 
-    fn note_merged(&mut self, relpath: &str) {
+    fn note_merged(&mut self, relpath: &RelPath) {
         self.ctx.wc.meter.add_file();
         self.changed.insert(relpath.to_owned());
         if self.notes_paths() {
@@ -175,7 +176,7 @@ impl Apply<'_, '_> {
     /// Notes a deletion, which is told when it is clear that it is no replacement.
     pub(super) fn deleted(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         parent: Option<u64>,
         kind: NodeKind,
     ) -> SvnResult<()> {

@@ -2,6 +2,7 @@
 //! is not stopped halfway.
 
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnResult};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason};
@@ -17,7 +18,7 @@ impl Apply<'_, '_> {
     /// A directory is opened.
     pub(super) fn open_dir(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<u64>,
         sides: Sides,
     ) -> SvnResult<Opened> {
@@ -364,7 +365,7 @@ impl Apply<'_, '_> {
     }
 
     /// Whether there is nothing in a tree but what was compared.
-    fn all_compared(&mut self, at: usize, relpath: &str) -> SvnResult<bool> {
+    fn all_compared(&mut self, at: usize, relpath: &RelPath) -> SvnResult<bool> {
         let options = StatusOptions {
             all: true,
             ignores: self.merge.ctx.ignores(),
@@ -389,7 +390,7 @@ impl Apply<'_, '_> {
     }
 
     /// Something that may not be seen.
-    pub(super) fn absent(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+    pub(super) fn absent(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let relpath = self.place(below)?;
         let shadow = self.node(parent)?.shadowed;
         self.merge.record_skip(&relpath, None, Told::Skip, State::Missing, shadow);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::rc::Rc;
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
@@ -24,22 +24,22 @@ pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
 }
 
 /// What the other side is told that there is: the revision of each path, none of one that is gone.
-type ToTell = Vec<(String, Option<u64>)>;
+type ToTell = Vec<(RelPathBuf, Option<u64>)>;
 
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the
 /// last revision.
-fn told(start: u64, below: Vec<(String, u64)>, done: Option<(&Reached, u64)>) -> ToTell {
+fn told(start: u64, below: Vec<(RelPathBuf, u64)>, done: Option<(&Reached, u64)>) -> ToTell {
     let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
         // Of a directory that is being added, the other side knows no first revision to begin with.
-        let told = |path: &&String| !reached.is_within_addition(path);
+        let told = |path: &&RelPathBuf| !reached.is_within_addition(path);
         let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(told);
         all.extend(gone.map(|path| (path.clone(), None)));
         all.extend(reached.done.iter().filter(told).map(|path| (path.clone(), Some(end))));
         all.sort_by(|a, b| path::compare(&a.0, &b.0));
     }
-    all.insert(0, (String::new(), Some(start)));
+    all.insert(0, (RelPathBuf::default(), Some(start)));
     all
 }
 
@@ -55,9 +55,9 @@ fn tell(
     for (relpath, revision) in all {
         match revision {
             Some(revision) => {
-                report.set_path(RelPath::trusted(relpath), Revnum(*revision), depth, false, None)?
+                report.set_path(relpath, Revnum(*revision), depth, false, None)?
             }
-            None => report.delete_path(RelPath::trusted(relpath))?,
+            None => report.delete_path(relpath)?,
         }
     }
     report.finish()
@@ -83,12 +83,12 @@ impl Merge<'_> {
     pub(super) fn fetch(
         &self,
         session: &dyn Session,
-        at: &str,
+        at: &RelPath,
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
         let mut file = self.temporary()?;
         let found =
-            session.get_file(RelPath::trusted(at), Some(revision), Some(&mut file), true)?;
+            session.get_file(at, Some(revision), Some(&mut file), true)?;
         file.flush().map_err(|e| temporary_failed(&e))?;
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
     }
@@ -101,7 +101,7 @@ impl Merge<'_> {
     /// Those of the sessions and of the working copy.
     pub fn drive_dir(&mut self, source: &MergeSource) -> SvnResult<()> {
         let reached = std::mem::take(&mut self.reached);
-        if reached.is_done("") {
+        if reached.is_done(RelPath::ROOT) {
             return Ok(());
         }
         self.show_progress(source);
@@ -142,7 +142,7 @@ impl Merge<'_> {
 
     /// Where the difference begins for the target, and for the nodes below it that differ in that
     /// from what is above them.
-    fn starts(&self, source: &MergeSource) -> (u64, Vec<(String, u64)>) {
+    fn starts(&self, source: &MergeSource) -> (u64, Vec<(RelPathBuf, u64)>) {
         let end = source.right.revision;
         let later = |start: u64| match source.is_reverse() {
             true => start < end,
@@ -163,7 +163,7 @@ impl Merge<'_> {
                 (None, None) => continue,
                 (None, Some(_)) => end,
             };
-            let relpath = path::skip_ancestor(&target.relpath, &child.relpath);
+            let relpath = child.relpath.below(&target.relpath);
             starts.extend(relpath.map(|relpath| (relpath.to_owned(), own)));
         }
         (first.unwrap_or(end), starts)
@@ -178,14 +178,16 @@ impl Merge<'_> {
         self.show_progress(source);
         let side = |session: &Rc<dyn Session>, place: &Place| {
             let revision = Revnum(place.revision);
-            visit(session.as_ref(), &place.url(), || self.fetch(session.as_ref(), "", revision))
+            visit(session.as_ref(), &place.url(), || {
+                self.fetch(session.as_ref(), RelPath::ROOT, revision)
+            })
         };
         let (left_text, left) = side(&self.left, &source.left)?;
         let (right_text, right) = side(&self.right, &source.right)?;
         let as_change = self.options.ignore_ancestry || related;
         let mut apply = Apply::new(self, source.left_revision(), source.right_revision());
         if as_change {
-            let opened = apply.open_file("", None, Sides::BOTH)?;
+            let opened = apply.open_file(RelPath::ROOT, None, Sides::BOTH)?;
             if opened.skip {
                 return Ok(());
             }
@@ -195,11 +197,11 @@ impl Merge<'_> {
                 .file_changed(opened.id, &Changed { texts, left: &left, changes: &changes });
         }
         let above = apply.begin_above_file()?;
-        let opened = apply.open_file("", Some(above), Sides::DELETED)?;
+        let opened = apply.open_file(RelPath::ROOT, Some(above), Sides::DELETED)?;
         if !opened.skip {
             apply.file_deleted(opened.id, &left_text, &left)?;
         }
-        let opened = apply.open_file("", Some(above), Sides::ADDED)?;
+        let opened = apply.open_file(RelPath::ROOT, Some(above), Sides::ADDED)?;
         if !opened.skip {
             apply.file_added(opened.id, &right_text, &right)?;
         }

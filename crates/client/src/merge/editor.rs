@@ -7,7 +7,7 @@ use std::io::{self, Read, Write as _};
 use std::rc::Rc;
 
 use sapwood_core::exact::Cut;
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
@@ -25,7 +25,7 @@ use crate::diff::sides::Text;
 
 /// An open directory or file of the edit.
 struct Open {
-    below: String,
+    below: RelPathBuf,
     /// The node, unless what is above it is not wanted.
     node: Option<u64>,
     skip: bool,
@@ -116,7 +116,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     /// Opens a node below a directory, unless nothing below that is wanted.
     fn enter(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<Handle>,
         kind: NodeKind,
         base: Option<Revnum>,
@@ -156,7 +156,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
 
     fn apply_open(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<u64>,
         kind: NodeKind,
         sides: Sides,
@@ -167,8 +167,8 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         }
     }
 
-    fn props_of_file(&self, below: &str, base: Revnum) -> SvnResult<PropList> {
-        Ok(self.session.get_file(RelPath::trusted(below), Some(base), None, true)?.props)
+    fn props_of_file(&self, below: &RelPath, base: Revnum) -> SvnResult<PropList> {
+        Ok(self.session.get_file(below, Some(base), None, true)?.props)
     }
 
     /// The left text of a file that is to be changed: the pristine one where it is the same, so that
@@ -198,7 +198,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         Ok(Text::Temporary(Rc::new(file.into_temp_path())))
     }
 
-    fn deleted_file(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+    fn deleted_file(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let opened = self.apply.open_file(below, Some(parent), Sides::DELETED)?;
         if !opened.skip {
             let wanted =
@@ -214,14 +214,14 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     /// A directory that only the left side has, with all that is in it.
-    fn deleted_dir(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+    fn deleted_dir(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let opened = self.apply.open_dir(below, Some(parent), Sides::DELETED)?;
         let mut props = PropList::new();
         if !(opened.skip && opened.skip_children) {
             let fields = DirentFields { kind: true, ..DirentFields::default() };
             let wanted = (!opened.skip_children).then_some(fields);
             let mut found = self.session.get_dir(
-                RelPath::trusted(below),
+                below,
                 Some(self.revision),
                 wanted,
                 !opened.skip,
@@ -229,7 +229,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             found.entries.sort_by(|a, b| a.0.cmp(&b.0));
             props = found.props;
             for (name, entry) in &found.entries {
-                let child = path::join(below, name);
+                let child = below.child(name);
                 match entry.kind {
                     Some(NodeKind::File) => self.deleted_file(&child, opened.id)?,
                     Some(NodeKind::Dir) => self.deleted_dir(&child, opened.id)?,
@@ -260,7 +260,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         }
         if changed {
             let found =
-                self.session.get_dir(RelPath::trusted(&open.below), Some(open.base), None, true)?;
+                self.session.get_dir(&open.below, Some(open.base), None, true)?;
             let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
             if !changes.is_empty() {
                 return self.apply.dir_changed(id, &found.props, &changes);
@@ -316,16 +316,17 @@ impl Editor for RangeEditor<'_, '_> {
 
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter("", None, NodeKind::Dir, Some(base))
+        self.enter(RelPath::ROOT, None, NodeKind::Dir, Some(base))
     }
 
     fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+        let below = RelPath::new(below)?;
         let above = self.get(parent)?;
         let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
         if self.reached.gone.contains(below) {
             return Ok(());
         }
-        match self.session.check_path(RelPath::trusted(below), Some(self.revision))? {
+        match self.session.check_path(below, Some(self.revision))? {
             Some(NodeKind::File) => self.deleted_file(below, id)?,
             Some(NodeKind::Dir) => self.deleted_dir(below, id)?,
             None => {}
@@ -340,7 +341,7 @@ impl Editor for RangeEditor<'_, '_> {
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(below, Some(parent), NodeKind::Dir, None)
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, None)
     }
 
     fn open_directory(
@@ -350,7 +351,7 @@ impl Editor for RangeEditor<'_, '_> {
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(below, Some(parent), NodeKind::Dir, Some(base))
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, Some(base))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -374,7 +375,7 @@ impl Editor for RangeEditor<'_, '_> {
 
     fn absent_directory(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
         match self.get(parent)?.node {
-            Some(id) => self.apply.absent(below, id),
+            Some(id) => self.apply.absent(RelPath::new(below)?, id),
             None => Ok(()),
         }
     }
@@ -389,7 +390,7 @@ impl Editor for RangeEditor<'_, '_> {
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(below, Some(parent), NodeKind::File, None)
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, None)
     }
 
     fn open_file(
@@ -399,7 +400,7 @@ impl Editor for RangeEditor<'_, '_> {
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(below, Some(parent), NodeKind::File, Some(base))
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, Some(base))
     }
 
     fn apply_textdelta(

@@ -1,6 +1,7 @@
 //! Mergeinfo that says no more than what a node would inherit is taken away.
 
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Inherit, SvnResult};
 use sapwood_ra::Session;
 
@@ -79,8 +80,8 @@ impl Merge<'_> {
     /// it in the repository too (with `session`, or else a new one).
     pub(super) fn elide(
         &self,
-        relpath: &str,
-        limit: Option<&str>,
+        relpath: &RelPath,
+        limit: Option<&RelPath>,
         session: Option<&dyn Session>,
     ) -> SvnResult<()> {
         let (ctx, wc) = (self.ctx, self.wc());

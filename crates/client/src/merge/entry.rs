@@ -15,7 +15,6 @@ use super::stopped::{Stopped, is_stop};
 use super::target::{Allowed, MergeTarget, lock_place};
 use super::{MergeOptions, record};
 use crate::context::Context;
-use crate::mergeinfo::merge_catalogs;
 use crate::mergeinfo::place::{Place, common_ancestor};
 use crate::open::number_at;
 use crate::revision::{Range, Revision};
@@ -343,7 +342,9 @@ fn record_cousins(
         }
     }
     let [mut all, other] = catalogs;
-    merge_catalogs(&mut all, other);
+    for (path, mergeinfo) in other {
+        all.entry(path).or_default().merge(&mergeinfo);
+    }
     record::write(ctx, target, all)?;
     done.conflict = conflict;
     Ok(done)

@@ -2,6 +2,7 @@
 //! stopped halfway.
 
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason, TextOutcome, kept_extension};
@@ -27,7 +28,7 @@ impl Apply<'_, '_> {
     /// A file is opened.
     pub(super) fn open_file(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<u64>,
         sides: Sides,
     ) -> SvnResult<Opened> {
@@ -161,7 +162,7 @@ impl Apply<'_, '_> {
 
     fn merge_texts(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         (left, right): (&Text, &Text),
         left_props: &PropList,
         changes: &[PropChange],
@@ -284,7 +285,7 @@ impl Apply<'_, '_> {
     }
 
     /// Whether a working file has a text, in normal form, and properties (but for mergeinfo).
-    fn same_file(&self, relpath: &str, text: &Text, left: &PropList) -> SvnResult<bool> {
+    fn same_file(&self, relpath: &RelPath, text: &Text, left: &PropList) -> SvnResult<bool> {
         let wc = self.merge.wc();
         let props = wc.require_view(relpath)?.props()?;
         if !same_props(left, &props) {

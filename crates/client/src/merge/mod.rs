@@ -55,7 +55,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::mergeinfo::MergeRange;
-use sapwood_core::{Depth, Md5, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, Md5, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -71,7 +72,7 @@ use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
 /// Says what a conflict is settled on at once; `None` leaves it open.
-pub type Settle = dyn Fn(&WorkingCopy, &str, &Conflict) -> Option<Choice>;
+pub type Settle = dyn Fn(&WorkingCopy, &RelPath, &Conflict) -> Option<Choice>;
 
 /// How it is merged.
 #[derive(Clone, Default)]
@@ -106,19 +107,19 @@ impl std::fmt::Debug for MergeOptions {
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
     /// Changed, added or deleted.
-    pub merged: BTreeSet<String>,
+    pub merged: BTreeSet<RelPathBuf>,
     /// Left out.
-    pub skipped: BTreeSet<String>,
+    pub skipped: BTreeSet<RelPathBuf>,
     /// Roots of what was added.
-    pub added: BTreeSet<String>,
+    pub added: BTreeSet<RelPathBuf>,
     /// In tree conflict.
-    pub tree_conflicts: BTreeSet<String>,
+    pub tree_conflicts: BTreeSet<RelPathBuf>,
 }
 
 impl Touched {
     /// All of them.
     #[must_use]
-    pub fn all(&self) -> BTreeSet<String> {
+    pub fn all(&self) -> BTreeSet<RelPathBuf> {
         let sets = [&self.merged, &self.skipped, &self.added, &self.tree_conflicts];
         sets.into_iter().flatten().cloned().collect()
     }
@@ -148,11 +149,11 @@ pub struct Merge<'a> {
     /// What happened to which path, over all sources.
     pub touched: Touched,
     /// Paths that the present source brought into conflict.
-    pub conflicted: BTreeSet<String>,
+    pub conflicted: BTreeSet<RelPathBuf>,
     /// Paths that had no mergeinfo, and got some from the present source.
-    pub new_mergeinfo: BTreeSet<String>,
+    pub new_mergeinfo: BTreeSet<RelPathBuf>,
     /// Paths whose mergeinfo the present source took away.
-    pub deleted_mergeinfo: BTreeSet<String>,
+    pub deleted_mergeinfo: BTreeSet<RelPathBuf>,
     /// A session at the left side, for edits.
     pub left: Rc<dyn Session>,
     /// Another, for what edits do not bring.
@@ -160,9 +161,9 @@ pub struct Merge<'a> {
     /// Lines of places that were asked for.
     pub lines: Lines,
     /// The path of the last line that said which revisions come.
-    pub begun: Option<String>,
+    pub begun: Option<RelPathBuf>,
     /// Every path that was changed or is in conflict now, over all sources.
-    pub changed: BTreeSet<String>,
+    pub changed: BTreeSet<RelPathBuf>,
     /// How far the present source came when it was stopped.
     pub stage: Option<Stage>,
     /// How far its edit came.
@@ -217,8 +218,8 @@ impl Merge<'_> {
 
     /// The file with the pristine text of the node at a path below the target, if it has this
     /// checksum.
-    fn pristine_like(&self, below: &str, sum: &Md5) -> SvnResult<Option<PathBuf>> {
-        let relpath = path::join(&self.target.relpath, below);
+    fn pristine_like(&self, below: &RelPath, sum: &Md5) -> SvnResult<Option<PathBuf>> {
+        let relpath = self.target.relpath.join(below);
         let Some(view) = self.wc().view(&relpath)? else { return Ok(None) };
         let Some(sha1) = view.pristine_row().and_then(|row| row.checksum) else {
             return Ok(None);

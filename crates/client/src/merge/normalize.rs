@@ -2,6 +2,7 @@
 //! copied is one source for each place.
 
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Revnum, Segment, SvnResult};
 use sapwood_ra::Session;
 
@@ -58,7 +59,7 @@ fn copied_from(
     let Some((path, start)) = segment.and_then(|s| Some((s.path.as_ref()?, s.start))) else {
         return Ok(None);
     };
-    let found = segments(session, &place.at(path, start.0), start.0, 0)?;
+    let found = segments(session, &place.at(RelPath::new(path)?, start.0), start.0, 0)?;
     let older = found.into_iter().rev().find(|s| s.path.is_some() && s.end < start);
     Ok(older.map(|segment| Segment { start: segment.end, ..segment }))
 }
@@ -89,7 +90,8 @@ fn cut(history: &[Segment], place: &Place, range: &MergeRange) -> Vec<MergeSourc
             }
         };
         let Some(older) = older else { continue };
-        let (left, right) = (place.at(older, revision), place.at(path, end.min(max)));
+        let at = |path: &str, revision| place.at(&RelPathBuf::canonicalize(path), revision);
+        let (left, right) = (at(older, revision), at(path, end.min(max)));
         sources.push(if range.start > range.end {
             MergeSource { left: right, right: left, ancestral: true }
         } else {
@@ -115,7 +117,7 @@ mod tests {
         let place = Place {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
-            relpath: "b".to_owned(),
+            relpath: RelPathBuf::trusted("b".to_owned()),
             revision: 20,
         };
         let history = [segment(Some("t"), 1, 5), segment(None, 6, 9), segment(Some("b"), 10, 20)];

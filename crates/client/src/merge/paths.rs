@@ -2,12 +2,13 @@
 
 use sapwood_core::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use sapwood_core::path;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// The target, or a node below it that differs in what was merged, or in what can be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergePath {
     /// The path below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// A directory that lacks some of its children.
     pub missing_child: bool,
     /// A directory with a child that is switched.
@@ -39,7 +40,7 @@ pub struct MergePath {
 impl MergePath {
     /// A path with nothing else to say.
     #[must_use]
-    pub fn new(relpath: impl Into<String>) -> Self {
+    pub fn new(relpath: impl Into<RelPathBuf>) -> Self {
         Self { relpath: relpath.into(), ..Self::default() }
     }
 
@@ -71,13 +72,17 @@ pub fn parents(paths: &[MergePath]) -> Vec<Option<usize>> {
 
 /// The nearest path of the list at or (unless it counts itself) above another.
 #[must_use]
-pub fn nearest<'p>(paths: &'p [MergePath], relpath: &str, itself: bool) -> Option<&'p MergePath> {
+pub fn nearest<'p>(
+    paths: &'p [MergePath],
+    relpath: &RelPath,
+    itself: bool,
+) -> Option<&'p MergePath> {
     ancestors(paths, relpath, itself).next()
 }
 
 fn ancestors<'p>(
     paths: &'p [MergePath],
-    relpath: &str,
+    relpath: &RelPath,
     itself: bool,
 ) -> impl Iterator<Item = &'p MergePath> {
     paths.iter().rev().filter(move |path| {
@@ -90,7 +95,7 @@ fn ancestors<'p>(
 #[must_use]
 pub fn farthest<'p>(
     paths: &'p [MergePath],
-    relpath: &str,
+    relpath: &RelPath,
     itself: bool,
 ) -> Option<(&'p MergePath, Option<(u64, u64)>)> {
     let mut above = ancestors(paths, relpath, itself);
@@ -121,27 +126,31 @@ pub fn farthest<'p>(
 mod tests {
     use super::*;
 
-    fn path(relpath: &str, start: u64, end: u64) -> MergePath {
+    fn path(relpath: &RelPath, start: u64, end: u64) -> MergePath {
         let range = MergeRange { start, end, inheritable: true };
         MergePath { remaining: Some(RangeList(vec![range])), ..MergePath::new(relpath) }
     }
 
     #[test]
     fn nearest_above() {
-        let paths = ["", "a", "a/b/c", "a-b", "d/e"].map(MergePath::new);
+        let paths = ["", "a", "a/b/c", "a-b", "d/e"].map(|at| MergePath::new(RelPath::trusted(at)));
         assert_eq!(parents(&paths), [None, Some(0), Some(1), Some(0), Some(0)]);
     }
 
     #[test]
     fn ranges_in_common() {
-        let paths = [path("", 3, 9), path("a", 5, 7), path("a/b", 9, 12)];
+        let paths = [
+            path(RelPath::ROOT, 3, 9),
+            path(RelPath::trusted("a"), 5, 7),
+            path(RelPath::trusted("a/b"), 9, 12),
+        ];
         let found = |relpath, itself| {
             farthest(&paths, relpath, itself).map(|(p, all)| (p.relpath.as_str(), all))
         };
-        assert_eq!(found("a/x", true), Some(("", Some((3, 9)))));
-        assert_eq!(found("a/b/c", true), Some(("a/b", Some((9, 12)))));
-        assert_eq!(found("a", false), Some(("", Some((3, 9)))));
-        assert_eq!(nearest(&paths, "a/b", false).unwrap().relpath, "a");
-        assert_eq!(nearest(&paths, "", false), None);
+        assert_eq!(found(RelPath::trusted("a/x"), true), Some(("", Some((3, 9)))));
+        assert_eq!(found(RelPath::trusted("a/b/c"), true), Some(("a/b", Some((9, 12)))));
+        assert_eq!(found(RelPath::trusted("a"), false), Some(("", Some((3, 9)))));
+        assert_eq!(nearest(&paths, RelPath::trusted("a/b"), false).unwrap().relpath, "a");
+        assert_eq!(nearest(&paths, RelPath::ROOT, false), None);
     }
 }

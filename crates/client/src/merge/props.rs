@@ -55,7 +55,7 @@ pub(super) fn changes_between(from: &PropList, to: &PropList) -> Vec<PropChange>
 
 impl Merge<'_> {
     /// Where what is added at a path is from.
-    pub(super) fn origin_of(&self, relpath: &str, revision: Revnum) -> SvnResult<Origin> {
+    pub(super) fn origin_of(&self, relpath: &RelPath, revision: Revnum) -> SvnResult<Origin> {
         let below = path::rest_below(&self.target.relpath, relpath)?;
         let place = &self.source.right;
         if place.root != self.target.root {
@@ -71,14 +71,14 @@ impl Merge<'_> {
             ));
         }
         let (repos_id, _) = self.wc().repos_location(&self.target.relpath)?;
-        Ok(Origin { repos_id, repos_path: path::join(&place.relpath, below), revision })
+        Ok(Origin { repos_id, repos_path: place.relpath.join(RelPath::new(below)?), revision })
     }
 
     /// The changes that are taken: only mergeinfo when nothing but that is merged, none of another
     /// repository's, and none that says what is the node's own history.
     pub(super) fn prepare_props(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         changes: &[PropChange],
     ) -> SvnResult<Vec<PropChange>> {
         let record_only = self.options.record_only;
@@ -124,7 +124,7 @@ impl Merge<'_> {
     }
 
     /// Incoming mergeinfo without what is the node's own history; `None` when it is left as it is.
-    fn without_own_history(&self, relpath: &str, value: &[u8]) -> SvnResult<Option<Mergeinfo>> {
+    fn without_own_history(&self, relpath: &RelPath, value: &[u8]) -> SvnResult<Option<Mergeinfo>> {
         let shown = self.wc().abspath(relpath);
         let node = Node::find(self.ctx, &shown.to_string_lossy())?;
         let Some(base) = Place::origin(&node)?.filter(|_| node.top.op_depth == 0) else {

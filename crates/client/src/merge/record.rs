@@ -2,10 +2,11 @@
 //! too little.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action, Notify, State};
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::WorkingCopy;
@@ -29,7 +30,7 @@ use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 pub(super) fn write_one(
     wc: &WorkingCopy,
     undo: &Undo,
-    relpath: &str,
+    relpath: &RelPath,
     mergeinfo: Option<&Mergeinfo>,
     told: Option<&Context>,
 ) -> SvnResult<()> {
@@ -52,7 +53,7 @@ pub(super) fn write_one(
 
 /// Writes mergeinfo of paths, and tells so.
 pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> SvnResult<()> {
-    let mut all: Vec<(String, Mergeinfo)> = all.into_iter().collect();
+    let mut all: Vec<(RelPathBuf, Mergeinfo)> = all.into_iter().collect();
     all.sort_by(|a, b| path::compare(&a.0, &b.0));
     for (relpath, mergeinfo) in all {
         let undo = Undo::default();
@@ -70,13 +71,16 @@ fn known(result: SvnResult<()>) -> SvnResult<()> {
 }
 
 /// Whether a path of a set is at or below another.
-fn has_below(set: &BTreeSet<String>, relpath: &str) -> bool {
+fn has_below(set: &BTreeSet<RelPathBuf>, relpath: &RelPath) -> bool {
     if relpath.is_empty() {
         return !set.is_empty();
     }
     let below = format!("{relpath}/");
     set.contains(relpath)
-        || set.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
+        || set
+            .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
+            .next()
+            .is_some_and(|p| p.starts_with(&below))
 }
 
 /// What is recorded for a range of a node: not what is the node's own history.
@@ -89,12 +93,12 @@ fn without_own(fspath: &str, implicit: Option<&Mergeinfo>, range: &MergeRange) -
 }
 
 /// Joins a source's fspath and what is below the target.
-fn source_below(fspath: &str, below: &str) -> String {
+fn source_below(fspath: &str, below: &RelPath) -> String {
     path::join(fspath, below)
 }
 
 impl Merge<'_> {
-    fn tell_recording(&self, relpath: &str, (start, end): (u64, u64)) {
+    fn tell_recording(&self, relpath: &RelPath, (start, end): (u64, u64)) {
         let path = self.wc().abspath(relpath);
         let shown = path.to_string_lossy();
         let range = Some((Revnum(start), Revnum(end)));
@@ -104,7 +108,7 @@ impl Merge<'_> {
     /// Adds a range to the mergeinfo of a node (or takes it away), or to the catalog.
     fn add_range(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         fspath: String,
         ranges: &RangeList,
         reverse: bool,
@@ -145,7 +149,7 @@ impl Merge<'_> {
     }
 
     /// Whether the merge did something at or below a path.
-    fn touches(&self, relpath: &str) -> bool {
+    fn touches(&self, relpath: &RelPath) -> bool {
         let touched = &self.touched;
         [&touched.merged, &touched.skipped, &touched.added, &touched.tree_conflicts]
             .into_iter()
@@ -165,7 +169,7 @@ impl Merge<'_> {
     }
 
     /// Whether a path is not under version control, or missing on disk.
-    fn is_obstructed(&self, relpath: &str) -> SvnResult<bool> {
+    fn is_obstructed(&self, relpath: &RelPath) -> SvnResult<bool> {
         let Some(view) = self.wc().view(relpath)? else { return Ok(true) };
         if !view.top().presence.is_there() {
             return Ok(true);
@@ -175,7 +179,11 @@ impl Merge<'_> {
 
     /// Directories below the target in which something more would have been merged had the merge not
     /// been limited in depth.
-    fn operative_children(&self, range: &MergeRange, fspath: &str) -> SvnResult<BTreeSet<String>> {
+    fn operative_children(
+        &self,
+        range: &MergeRange,
+        fspath: &str,
+    ) -> SvnResult<BTreeSet<RelPathBuf>> {
         let depth = self.depth();
         let mut found = BTreeSet::new();
         let session = Rc::clone(&self.left);
@@ -198,7 +206,7 @@ impl Merge<'_> {
                         "" => below,
                         dir => dir,
                     };
-                    found.insert(path::join(&self.target.relpath, child));
+                    found.insert(self.target.relpath.join(RelPath::new(child)?));
                 }
                 Ok(())
             })
@@ -216,7 +224,7 @@ impl Merge<'_> {
         };
         let above = parents(&self.paths);
         // Switched nodes that are recorded, by their parents: what is below comes first here.
-        let mut switched: HashSet<String> = HashSet::new();
+        let mut switched: HashSet<RelPathBuf> = HashSet::new();
         for at in (0..above.len()).rev() {
             let Some(mut entry) = self.paths.get(at).cloned() else { continue };
             if entry.absent || self.touched.skipped.contains(&entry.relpath) {
@@ -250,7 +258,7 @@ impl Merge<'_> {
                 write_one(self.wc(), &self.undo, &relpath, None, None)?;
             }
             if entry.record && entry.switched {
-                switched.insert(path::dirname(&relpath).to_owned());
+                switched.insert(relpath.parent().to_owned());
             }
             if let Some(place) = self.paths.get_mut(at) {
                 *place = entry;
@@ -270,7 +278,7 @@ impl Merge<'_> {
         let place = Place {
             root: self.target.root.clone(),
             uuid: self.target.uuid.clone(),
-            relpath: path::to_relpath(fspath).to_owned(),
+            relpath: RelPathBuf::canonicalize(fspath),
             revision: range.end,
         };
         let history = match self.lines.history(self.right.as_ref(), &place, range.end, range.start)
@@ -338,7 +346,7 @@ pub(super) fn directory(
         if at > 0 {
             let limit = match elsewhere.last() {
                 Some(true) => None,
-                _ => Some(merge.target.relpath.as_str()),
+                _ => Some(merge.target.relpath.as_path()),
             };
             merge.elide(&entry.relpath, limit, None)?;
         }
@@ -371,7 +379,7 @@ pub(super) fn additions(
     for relpath in &merge.touched.added {
         let own = explicit(wc, relpath)?;
         if own.is_none() {
-            let above = explicit(wc, path::dirname(relpath))?;
+            let above = explicit(wc, relpath.parent())?;
             if !above.is_some_and(|above| above.has_noninheritable()) {
                 continue;
             }
@@ -380,7 +388,7 @@ pub(super) fn additions(
         let place = Place {
             root: merge.target.root.clone(),
             uuid: merge.target.uuid.clone(),
-            relpath: path::to_relpath(&source).to_owned(),
+            relpath: RelPathBuf::canonicalize(&source),
             revision: range.end,
         };
         // It came at some revision of the range, perhaps more than once.
@@ -434,12 +442,13 @@ mod tests {
 
     #[test]
     fn sets_of_paths() {
-        let set: BTreeSet<String> = ["a-b", "a/b/c", "b"].map(str::to_owned).into();
+        let set: BTreeSet<RelPathBuf> =
+            ["a-b", "a/b/c", "b"].map(RelPath::trusted).map(RelPath::to_owned).into();
         for (relpath, want) in
             [("", true), ("a", true), ("a/b", true), ("a/b/c/d", false), ("a-", false), ("b", true)]
         {
-            assert_eq!(has_below(&set, relpath), want, "{relpath}");
+            assert_eq!(has_below(&set, RelPath::trusted(relpath)), want, "{relpath}");
         }
-        assert!(!has_below(&BTreeSet::new(), ""));
+        assert!(!has_below(&BTreeSet::new(), RelPath::ROOT));
     }
 }

@@ -118,7 +118,8 @@ impl Both<'_> {
         for relpath in paths {
             let (_, repos_relpath) = wc.repos_location(&relpath)?;
             let place = self.target.at(&repos_relpath, self.target.revision);
-            histories.insert(repos_relpath, History::of(self.session, &place)?.mergeinfo);
+            histories
+                .insert(repos_relpath.into_string(), History::of(self.session, &place)?.mergeinfo);
         }
         Ok(histories)
     }
@@ -138,11 +139,11 @@ impl Both<'_> {
         };
         let mut found = Catalog::new();
         for (target_path, history) in histories {
-            let below = path::rest_below(&self.target.relpath, &target_path)?;
+            let below = RelPath::new(path::rest_below(&self.target.relpath, &target_path)?)?;
             let place = self.source.below(below);
             // What both have in common counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
-            let mergeinfo = match merged.remove(&place.relpath) {
+            let mergeinfo = match merged.remove(place.relpath.as_str()) {
                 Some(mergeinfo) => {
                     look(&history, &mergeinfo);
                     mergeinfo
@@ -159,11 +160,11 @@ impl Both<'_> {
                 }
             };
             let left = self.not_in_source(&history, mergeinfo, &place)?;
-            found.insert(place.relpath, left);
+            found.insert(place.relpath.into_string(), left);
         }
         // Nodes of the source whose counterparts in the target have no mergeinfo.
         for (source_path, mergeinfo) in merged {
-            let below = path::rest_below(&self.source.relpath, &source_path)?;
+            let below = RelPath::new(path::rest_below(&self.source.relpath, &source_path)?)?;
             let history = match History::of(self.session, &self.target.below(below)) {
                 Err(error)
                     if [ErrorCode::FS_NOT_FOUND, ErrorCode::RA_DAV_REQUEST_FAILED]
@@ -174,7 +175,7 @@ impl Both<'_> {
                 other => other?.mergeinfo,
             };
             look(&history, &mergeinfo);
-            let place = self.source.at(&source_path, self.target.revision);
+            let place = self.source.at(RelPath::new(&source_path)?, self.target.revision);
             let left = self.not_in_source(&history, mergeinfo, &place)?;
             if !left.is_empty() {
                 found.insert(source_path, left);
@@ -218,7 +219,7 @@ impl Both<'_> {
                 };
                 for change in &entry.changes {
                     let Some(below) = path::skip_ancestor(&fspath, change.path) else { continue };
-                    let at = path::join(&self.source.relpath, below);
+                    let at = self.source.relpath.join(RelPath::new(below)?);
                     if let Some(place) = self.place_without(merged, &at, change.path, revision) {
                         missing.entry(place).or_default().insert(revision);
                     }
@@ -249,7 +250,7 @@ impl Both<'_> {
     fn place_without(
         &self,
         merged: &Catalog,
-        at: &str,
+        at: &RelPath,
         changed: &str,
         revision: u64,
     ) -> Option<(String, String)> {
@@ -260,19 +261,19 @@ impl Both<'_> {
         };
         let mut above = at;
         while !above.is_empty() {
-            if let Some(mergeinfo) = merged.get(above) {
-                let suffix = path::skip_ancestor(above, at).unwrap_or_default();
+            if let Some(mergeinfo) = merged.get(above.as_str()) {
+                let suffix = at.below(above).unwrap_or_default();
                 let from = shortened(suffix);
                 let has = mergeinfo.0.get(&from).is_some_and(|ranges| {
                     ranges.0.iter().any(|range| {
                         range.start < revision && revision <= range.end && range.inheritable
                     })
                 });
-                return (!has).then(|| (above.to_owned(), from));
+                return (!has).then(|| (above.to_string(), from));
             }
-            above = path::dirname(above);
+            above = above.parent();
         }
-        let suffix = path::skip_ancestor(&self.source.relpath, at).unwrap_or_default();
-        Some((self.source.relpath.clone(), shortened(suffix)))
+        let suffix = at.below(&self.source.relpath).unwrap_or_default();
+        Some((self.source.relpath.to_string(), shortened(suffix)))
     }
 }

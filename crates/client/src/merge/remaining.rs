@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -167,13 +168,13 @@ fn fit_to_gap(ranges: &mut RangeList, gap: MergeRange) {
 
 impl Merge<'_> {
     /// The node of a path below the working copy's root.
-    pub(super) fn node(&self, relpath: &str) -> SvnResult<Node> {
+    pub(super) fn node(&self, relpath: &RelPath) -> SvnResult<Node> {
         Node::find(self.ctx, &self.wc().abspath(relpath).to_string_lossy())
     }
 
     /// The path below the target.
-    pub(super) fn below_target<'p>(&self, relpath: &'p str) -> &'p str {
-        path::skip_ancestor(&self.target.relpath, relpath).unwrap_or_default()
+    pub(super) fn below_target<'p>(&self, relpath: &'p RelPath) -> &'p RelPath {
+        relpath.below(&self.target.relpath).unwrap_or_default()
     }
 
     /// The session at the younger side.
@@ -290,7 +291,7 @@ impl Merge<'_> {
         session: &dyn Session,
         node: Option<&Node>,
         above: Option<usize>,
-        relpath: &str,
+        relpath: &RelPath,
         (youngest, oldest): (u64, u64),
     ) -> SvnResult<Option<Mergeinfo>> {
         if let Some(above) = above.and_then(|above| self.paths.get(above)) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Capability, Session};
 use sapwood_wc::conflict::Conflict;
@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
 /// Mergeinfo by path below the working copy's root.
-pub type PathMergeinfo = BTreeMap<String, Mergeinfo>;
+pub type PathMergeinfo = BTreeMap<RelPathBuf, Mergeinfo>;
 
 /// A range that left conflicts open.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct Run<'r> {
     /// Whether the caller is not told that mergeinfo is recorded.
     pub quiet: bool,
     /// With `record_only`: the paths that were touched; mergeinfo is recorded on subtrees with some.
-    pub only: Option<&'r BTreeSet<String>>,
+    pub only: Option<&'r BTreeSet<RelPathBuf>>,
     /// Takes the mergeinfo that would be recorded; it is not recorded then.
     pub catalog: Option<&'r mut PathMergeinfo>,
 }
@@ -59,9 +59,9 @@ pub struct Run<'r> {
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     /// The paths that were touched.
-    pub touched: BTreeSet<String>,
+    pub touched: BTreeSet<RelPathBuf>,
     /// The paths that are changed or in conflict now.
-    pub changed: BTreeSet<String>,
+    pub changed: BTreeSet<RelPathBuf>,
     /// The range that left conflicts open, and whether it was the last one.
     pub conflict: Option<(MergeSource, bool)>,
 }

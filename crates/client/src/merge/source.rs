@@ -1,5 +1,6 @@
 //! What is merged: two places of a repository, or the parts of the way between them.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 
@@ -77,22 +78,31 @@ impl MergeSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_core::paths::RelPath;
 
     #[test]
     fn parts_belong_to_the_younger_url() {
-        let place = |relpath: &str, revision| Place {
+        let place = |relpath: &RelPath, revision| Place {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),
             revision,
         };
-        let source = MergeSource { left: place("old", 3), right: place("new", 9), ancestral: true };
+        let source = MergeSource {
+            left: place(RelPath::trusted("old"), 3),
+            right: place(RelPath::trusted("new"), 9),
+            ancestral: true,
+        };
         let first = source.part(3, 5);
         assert_eq!((first.left.relpath.as_str(), first.right.relpath.as_str()), ("old", "new"));
-        assert_eq!(source.part(5, 9).left, place("new", 5));
-        let back = MergeSource { left: place("new", 9), right: place("old", 3), ancestral: true };
-        assert_eq!(back.part(9, 5).right, place("new", 5));
-        assert_eq!(back.part(5, 3).right, place("old", 3));
-        assert_eq!(back.primary(), &place("new", 9));
+        assert_eq!(source.part(5, 9).left, place(RelPath::trusted("new"), 5));
+        let back = MergeSource {
+            left: place(RelPath::trusted("new"), 9),
+            right: place(RelPath::trusted("old"), 3),
+            ancestral: true,
+        };
+        assert_eq!(back.part(9, 5).right, place(RelPath::trusted("new"), 5));
+        assert_eq!(back.part(5, 3).right, place(RelPath::trusted("old"), 3));
+        assert_eq!(back.primary(), &place(RelPath::trusted("new"), 9));
     }
 }

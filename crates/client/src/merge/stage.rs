@@ -10,8 +10,9 @@ use std::ops::Bound;
 
 use sapwood_core::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use sapwood_core::notify::State;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Location, Reason};
 use sapwood_wc::props::Change;
@@ -66,11 +67,11 @@ impl Stage {
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
     /// Nodes that are done, with all below them.
-    pub(super) done: BTreeSet<String>,
+    pub(super) done: BTreeSet<RelPathBuf>,
     /// Nodes that were deleted, or whose deletion was decided on.
-    pub(super) gone: BTreeSet<String>,
+    pub(super) gone: BTreeSet<RelPathBuf>,
     /// Nodes that were open.
-    pub(super) open: BTreeMap<String, OpenNode>,
+    pub(super) open: BTreeMap<RelPathBuf, OpenNode>,
 }
 
 /// A node that was open when an edit was stopped.
@@ -82,61 +83,62 @@ pub(super) struct OpenNode {
     pub(super) node: Node,
 }
 
-fn forget_below(set: &mut BTreeSet<String>, below: &str) {
+fn forget_below(set: &mut BTreeSet<RelPathBuf>, below: &RelPath) {
     if below.is_empty() {
         return set.clear();
     }
     let inside = format!("{below}/");
     let rest = set.range::<str, _>((Bound::Included(inside.as_str()), Bound::Unbounded));
-    let found: Vec<String> = rest.take_while(|path| path.starts_with(&inside)).cloned().collect();
+    let found: Vec<RelPathBuf> =
+        rest.take_while(|path| path.starts_with(&inside)).cloned().collect();
     for path in found {
         set.remove(&path);
     }
 }
 
 /// Whether something holds of a path or of one above it.
-fn any_above(below: &str, holds: impl Fn(&str) -> bool) -> bool {
+fn any_above(below: &RelPath, holds: impl Fn(&RelPath) -> bool) -> bool {
     let mut at = below;
     while !holds(at) {
         if at.is_empty() {
             return false;
         }
-        at = path::dirname(at);
+        at = at.parent();
     }
     true
 }
 
 impl Reached {
     /// A node is done, and so is what is below it.
-    pub(super) fn finish(&mut self, below: &str) {
+    pub(super) fn finish(&mut self, below: &RelPath) {
         forget_below(&mut self.done, below);
         forget_below(&mut self.gone, below);
         self.done.insert(below.to_owned());
     }
 
     /// Whether a node is done.
-    pub(super) fn is_done(&self, below: &str) -> bool {
+    pub(super) fn is_done(&self, below: &RelPath) -> bool {
         self.done.contains(below)
     }
 
     /// Whether a node or one above it is done.
-    pub(super) fn covers(&self, below: &str) -> bool {
+    pub(super) fn covers(&self, below: &RelPath) -> bool {
         any_above(below, |at| self.is_done(at))
     }
 
     /// Whether a node is in a directory that was open, and is added.
-    pub(super) fn is_within_addition(&self, below: &str) -> bool {
+    pub(super) fn is_within_addition(&self, below: &RelPath) -> bool {
         any_above(below, |at| self.open.get(at).is_some_and(|open| open.added))
     }
 }
 
 /// Values of mergeinfo that a step wrote over, so that it can be taken back.
 #[derive(Debug, Default)]
-pub struct Undo(RefCell<Vec<(String, Option<Vec<u8>>)>>);
+pub struct Undo(RefCell<Vec<(RelPathBuf, Option<Vec<u8>>)>>);
 
 impl Undo {
     /// A value is about to be written over.
-    pub(super) fn note(&self, relpath: &str, before: Option<Vec<u8>>) {
+    pub(super) fn note(&self, relpath: &RelPath, before: Option<Vec<u8>>) {
         self.0.borrow_mut().push((relpath.to_owned(), before));
     }
 
@@ -146,7 +148,7 @@ impl Undo {
     }
 
     /// All values, the one that was written over last first.
-    pub(super) fn take(&self) -> Vec<(String, Option<Vec<u8>>)> {
+    pub(super) fn take(&self) -> Vec<(RelPathBuf, Option<Vec<u8>>)> {
         let mut all = self.0.take();
         all.reverse();
         all
@@ -154,7 +156,10 @@ impl Undo {
 }
 
 /// Writes values of mergeinfo; nodes that are no more are passed over.
-pub(super) fn write_back(wc: &WorkingCopy, values: &[(String, Option<Vec<u8>>)]) -> SvnResult<()> {
+pub(super) fn write_back(
+    wc: &WorkingCopy,
+    values: &[(RelPathBuf, Option<Vec<u8>>)],
+) -> SvnResult<()> {
     for (relpath, value) in values {
         let change = Change { name: names::MERGEINFO, value: value.as_deref(), force: true };
         let none = HashSet::new();
@@ -288,15 +293,19 @@ mod tests {
     fn a_directory_that_is_done_stands_for_what_is_in_it() {
         let mut reached = Reached::default();
         for below in ["d/a", "d/b/c", "d-x", "e"] {
-            reached.finish(below);
+            reached.finish(RelPath::trusted(below));
         }
-        reached.gone.insert("d/gone".to_owned());
-        assert!(reached.covers("d/a") && reached.covers("e/f/g") && !reached.covers("d"));
-        reached.finish("d");
+        reached.gone.insert(RelPathBuf::trusted("d/gone".to_owned()));
+        assert!(
+            reached.covers(RelPath::trusted("d/a"))
+                && reached.covers(RelPath::trusted("e/f/g"))
+                && !reached.covers(RelPath::trusted("d"))
+        );
+        reached.finish(RelPath::trusted("d"));
         assert_eq!(reached.done.iter().collect::<Vec<_>>(), ["d", "d-x", "e"]);
-        assert!(reached.gone.is_empty() && reached.covers("d/b/c"));
-        reached.finish("");
+        assert!(reached.gone.is_empty() && reached.covers(RelPath::trusted("d/b/c")));
+        reached.finish(RelPath::ROOT);
         assert_eq!(reached.done.len(), 1);
-        assert!(reached.covers("anything/at/all"));
+        assert!(reached.covers(RelPath::trusted("anything/at/all")));
     }
 }

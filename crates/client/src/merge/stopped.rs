@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::Url;
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::Status;
@@ -41,7 +41,7 @@ pub(super) struct Stopped {
     /// What was asked, but for the sources.
     question: String,
     /// The target, below the working copy's root.
-    target: String,
+    target: RelPathBuf,
     /// What is at the target, and in which revisions.
     base: String,
     /// What is merged.
@@ -53,11 +53,11 @@ pub(super) struct Stopped {
     /// What happened to which path.
     pub(super) touched: Touched,
     /// What each path that was changed is now.
-    marks: BTreeMap<String, u8>,
+    marks: BTreeMap<RelPathBuf, u8>,
     /// All mergeinfo of the target and of what is below it.
-    mergeinfo: BTreeMap<String, Vec<u8>>,
+    mergeinfo: BTreeMap<RelPathBuf, Vec<u8>>,
     /// The values that were there before the slices that are whole were recorded.
-    undo: Vec<(String, Option<Vec<u8>>)>,
+    undo: Vec<(RelPathBuf, Option<Vec<u8>>)>,
     /// How far the source came; `None` before it was known what is missing.
     pub(super) inside: Option<Inside>,
 }
@@ -68,9 +68,9 @@ pub(super) struct Inside {
     stage: Stage,
     gap: Option<MergeRange>,
     paths: Vec<MergePath>,
-    conflicted: BTreeSet<String>,
-    new_mergeinfo: BTreeSet<String>,
-    deleted_mergeinfo: BTreeSet<String>,
+    conflicted: BTreeSet<RelPathBuf>,
+    new_mergeinfo: BTreeSet<RelPathBuf>,
+    deleted_mergeinfo: BTreeSet<RelPathBuf>,
     reached: Reached,
 }
 
@@ -100,7 +100,7 @@ const PROPS: u8 = 8;
 
 /// What a path is, as far as a revert would change it; nothing of what is in conflict, which a user may
 /// settle either way.
-fn mark(wc: &WorkingCopy, relpath: &str) -> SvnResult<u8> {
+fn mark(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<u8> {
     let Some(view) = wc.view(relpath)?.filter(|view| !view.is_conflicted()) else { return Ok(0) };
     let props = if view.props_modified() { PROPS } else { 0 };
     Ok(match view.status() {
@@ -178,14 +178,14 @@ impl Run<'_> {
 
 impl Stopped {
     /// The first path at which the working copy is not as the merge left it.
-    fn changed_since(&self, wc: &WorkingCopy) -> SvnResult<Option<String>> {
+    fn changed_since(&self, wc: &WorkingCopy) -> SvnResult<Option<RelPathBuf>> {
         for (relpath, then) in &self.marks {
             if then & !mark(wc, relpath)? != 0 {
                 return Ok(Some(relpath.clone()));
             }
         }
         let now = values_below(wc, &self.target)?;
-        let differs = |relpath: &&String| now.get(*relpath) != self.mergeinfo.get(*relpath);
+        let differs = |relpath: &&RelPathBuf| now.get(*relpath) != self.mergeinfo.get(*relpath);
         Ok(now.keys().chain(self.mergeinfo.keys()).find(differs).cloned())
     }
 
@@ -275,7 +275,7 @@ impl Stopped {
         run: &Run<'_>,
         at: usize,
         touched: Touched,
-        changed: &BTreeSet<String>,
+        changed: &BTreeSet<RelPathBuf>,
     ) -> SvnResult<Self> {
         let target = run.target;
         let mut marks = BTreeMap::new();
@@ -298,7 +298,7 @@ impl Stopped {
     }
 
     /// The paths that were changed.
-    pub(super) fn changed(&self) -> BTreeSet<String> {
+    pub(super) fn changed(&self) -> BTreeSet<RelPathBuf> {
         self.marks.keys().cloned().collect()
     }
 }
@@ -388,7 +388,7 @@ mod tests {
         let place = |revision| Place {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
-            relpath: from.to_owned(),
+            relpath: RelPath::trusted(from).to_owned(),
             revision,
         };
         MergeSource { left: place(left), right: place(right), ancestral: true }

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence, parent_of};
@@ -21,7 +22,7 @@ use crate::mergeinfo::local::{Invalid, find, values_below};
 
 /// A path in the order of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Key(String);
+struct Key(RelPathBuf);
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -38,7 +39,7 @@ impl PartialOrd for Key {
 /// What is found so far.
 struct Subtrees<'m> {
     wc: &'m WorkingCopy,
-    target: &'m str,
+    target: &'m RelPath,
     depth: Depth,
     found: BTreeMap<Key, MergePath>,
 }
@@ -72,17 +73,17 @@ pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
 
 impl Subtrees<'_> {
     /// The entry of a path, which is made if there is none.
-    fn at(&mut self, relpath: &str) -> &mut MergePath {
+    fn at(&mut self, relpath: &RelPath) -> &mut MergePath {
         self.found
             .entry(Key(relpath.to_owned()))
             .or_insert_with(|| MergePath::new(relpath.to_owned()))
     }
 
-    fn has(&self, relpath: &str) -> bool {
+    fn has(&self, relpath: &RelPath) -> bool {
         self.found.contains_key(&Key(relpath.to_owned()))
     }
 
-    fn is_file(&self, relpath: &str) -> SvnResult<bool> {
+    fn is_file(&self, relpath: &RelPath) -> SvnResult<bool> {
         Ok(self.wc.db().top(relpath)?.is_some_and(|row| row.kind == Kind::File))
     }
 
@@ -127,9 +128,9 @@ impl Subtrees<'_> {
             cancel: merge.ctx.cancel().clone(),
             ..Options::default()
         };
-        let mut missing: Vec<String> = Vec::new();
-        let mut switched: Vec<String> = Vec::new();
-        let mut shallow: Vec<String> = Vec::new();
+        let mut missing: Vec<RelPathBuf> = Vec::new();
+        let mut switched: Vec<RelPathBuf> = Vec::new();
+        let mut shallow: Vec<RelPathBuf> = Vec::new();
         self.wc.status(self.target, &options, &mut |status| {
             if status.switched && !status.file_external {
                 switched.push(status.relpath.clone());
@@ -183,7 +184,7 @@ impl Subtrees<'_> {
     }
 
     /// Children of a directory, deleted and hidden ones too, which have no kind.
-    fn children(&self, relpath: &str) -> SvnResult<Vec<(String, Option<Kind>)>> {
+    fn children(&self, relpath: &RelPath) -> SvnResult<Vec<(RelPathBuf, Option<Kind>)>> {
         let db = self.wc.db();
         let layer = db.top(relpath)?.map_or(0, |row| row.op_depth);
         let kind = |row: &NodeRow| row.presence.is_there().then_some(row.kind);
@@ -219,7 +220,7 @@ impl Subtrees<'_> {
     fn add_children_of_noninheritable(
         &mut self,
         merge: &Merge<'_>,
-        relpath: &str,
+        relpath: &RelPath,
         records: bool,
     ) -> SvnResult<()> {
         for (child, kind) in self.children(relpath)? {
@@ -238,8 +239,8 @@ impl Subtrees<'_> {
     }
 
     /// The parent of a node that is not there or elsewhere, and the node's siblings.
-    fn add_siblings(&mut self, relpath: &str, absent: bool, switched: bool) -> SvnResult<()> {
-        let Some(parent) = parent_of(relpath).map(str::to_owned) else { return Ok(()) };
+    fn add_siblings(&mut self, relpath: &RelPath, absent: bool, switched: bool) -> SvnResult<()> {
+        let Some(parent) = parent_of(relpath).map(RelPath::to_owned) else { return Ok(()) };
         let entry = self.at(&parent);
         entry.missing_child = absent;
         entry.switched_child = switched;

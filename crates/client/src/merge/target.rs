@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sapwood_core::paths::UrlBuf;
+use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
@@ -20,7 +20,7 @@ pub struct MergeTarget {
     /// The working copy.
     pub wc: WorkingCopy,
     /// The path below its root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// Where it is from in the repository; `None` of what was added.
     pub place: Option<Place>,
     /// The repository's URL.
@@ -147,9 +147,9 @@ impl MergeTarget {
 ///
 /// # Errors
 /// E155007 for what is in no working copy.
-pub(super) fn lock_place(ctx: &Context, target: &str) -> SvnResult<(WorkingCopy, String)> {
+pub(super) fn lock_place(ctx: &Context, target: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
     let is_dir = wc.view(&relpath)?.is_some_and(|view| view.kind() == Some(NodeKind::Dir));
-    let place = if is_dir { relpath } else { path::dirname(&relpath).to_owned() };
+    let place = if is_dir { relpath } else { relpath.parent().to_owned() };
     Ok((wc, place))
 }

@@ -22,7 +22,7 @@ pub(super) fn plain_log(
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let paths = [relpath];
+    let paths = [relpath.as_str()];
     let whole = LogRequest::whole(&paths, range, RevpropSelection::Names(&[]));
     session.log(&LogRequest { changed_paths, ..whole }, receiver)
 }
@@ -78,10 +78,10 @@ impl Merge<'_> {
             return Ok(());
         }
         let mut wanted = RangeList::default();
-        let mut common: Option<&str> = None;
+        let mut common: Option<&RelPath> = None;
         for entry in below.iter().filter(|entry| entry.has_remaining()) {
             common = Some(match common {
-                Some(common) => path::common_ancestor(common, &entry.relpath),
+                Some(common) => common.common_ancestor(&entry.relpath),
                 None => &entry.relpath,
             });
             if let Some(remaining) = &entry.remaining {
@@ -99,7 +99,7 @@ impl Merge<'_> {
         let fspath = source.right.fspath();
         let result = visit(session.as_ref(), &source.right.url(), || {
             let range = (oldest.saturating_add(1), youngest);
-            plain_log(session.as_ref(), RelPath::trusted(&common), range, true, &mut |entry| {
+            plain_log(session.as_ref(), &common, range, true, &mut |entry| {
                 let Some(revision) = entry.revision else { return Ok(()) };
                 if entry.changes.is_empty() {
                     return Ok(());
@@ -135,8 +135,9 @@ impl Merge<'_> {
     /// Whether mergeinfo says that a revision was merged to what a changed path stands for.
     fn has_it(&self, source: &str, changed: &str, revision: u64) -> bool {
         let Some(below) = path::skip_ancestor(source, changed) else { return true };
-        let affected = path::join(&self.target.relpath, below);
-        let mut at = affected.as_str();
+        let Ok(below) = RelPath::new(below) else { return true };
+        let affected = self.target.relpath.join(below);
+        let mut at = affected.as_path();
         let mut fspath = changed;
         loop {
             let entry = self.entry(at);
@@ -152,12 +153,12 @@ impl Merge<'_> {
             if at == self.target.relpath {
                 return false;
             }
-            (at, fspath) = (path::dirname(at), path::dirname(fspath));
+            (at, fspath) = (at.parent(), path::dirname(fspath));
         }
     }
 
     /// The entry of a path.
-    pub(super) fn entry(&self, relpath: &str) -> Option<&MergePath> {
+    pub(super) fn entry(&self, relpath: &RelPath) -> Option<&MergePath> {
         let found = self.paths.binary_search_by(|entry| path::compare(&entry.relpath, relpath));
         found.ok().and_then(|at| self.paths.get(at))
     }

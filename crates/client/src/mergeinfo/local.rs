@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Inherit, Revnum, SvnResult, path};
+use sapwood_core::{Inherit, Revnum, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Presence, parent_of};
@@ -35,7 +36,7 @@ pub enum Invalid {
 ///
 /// # Errors
 /// E155010 for what is not known, E200020 for a value that is no mergeinfo.
-pub fn explicit(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Mergeinfo>> {
+pub fn explicit(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
     let view = wc.require_view(relpath)?;
     if !matches!(view.top().presence, Presence::Normal | Presence::Incomplete) {
         return Ok(None);
@@ -47,7 +48,7 @@ pub fn explicit(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Mergeinfo>>
 }
 
 /// The revision of a node's BASE, when it is there.
-pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Revnum>> {
+pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Revnum>> {
     let base = wc.db().base(relpath)?.filter(|row| row.presence.is_there());
     Ok(base.and_then(|row| row.revision))
 }
@@ -59,9 +60,9 @@ pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option
 /// As [`explicit`]; values of parents that are no mergeinfo count as empty.
 pub fn find(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     inherit: Inherit,
-    limit: Option<&str>,
+    limit: Option<&RelPath>,
     invalid: Invalid,
 ) -> SvnResult<Found> {
     let mut at = relpath;
@@ -96,7 +97,7 @@ pub fn find(
             }
         }
     };
-    let below = path::rest_below(at, relpath)?;
+    let below = relpath.rest_below(at)?;
     Ok(match found {
         Some(found) if !below.is_empty() => {
             Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
@@ -109,7 +110,10 @@ pub fn find(
 ///
 /// # Errors
 /// SQLite's.
-pub fn values_below(wc: &WorkingCopy, relpath: &str) -> SvnResult<BTreeMap<String, Vec<u8>>> {
+pub fn values_below(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+) -> SvnResult<BTreeMap<RelPathBuf, Vec<u8>>> {
     Ok(wc.values_below(relpath, names::MERGEINFO)?.into_iter().collect())
 }
 
@@ -120,17 +124,17 @@ fn catalog(
     descendants: bool,
     invalid: Invalid,
 ) -> SvnResult<(Catalog, bool)> {
-    let (wc, relpath) = (&node.wc, node.relpath.as_str());
+    let (wc, relpath) = (&node.wc, node.relpath.as_path());
     let mut catalog = Catalog::new();
     let Found { mergeinfo, inherited } = find(wc, relpath, inherit, None, invalid)?;
     if let Some(mergeinfo) = mergeinfo {
-        catalog.insert(wc.repos_location(relpath)?.1, mergeinfo);
+        catalog.insert(wc.repos_location(relpath)?.1.into_string(), mergeinfo);
     }
     if descendants {
         for (below, value) in values_below(wc, relpath)? {
             if below != relpath {
                 let (_, repos_relpath) = wc.repos_location(&below)?;
-                catalog.insert(repos_relpath, Mergeinfo::parse(&value)?);
+                catalog.insert(repos_relpath.into_string(), Mergeinfo::parse(&value)?);
             }
         }
     }
@@ -165,7 +169,8 @@ pub fn catalog_anywhere(
     let (mut found, mut inherited) = (Catalog::new(), false);
     if !lookup.repository_only {
         (found, inherited) = catalog(node, lookup.inherit, descendants, lookup.invalid)?;
-        let has_own = origin.as_ref().is_some_and(|origin| found.contains_key(&origin.relpath));
+        let has_own =
+            origin.as_ref().is_some_and(|origin| found.contains_key(origin.relpath.as_str()));
         if inherited || lookup.inherit == Inherit::Explicit || has_own {
             return Ok((found, inherited));
         }
@@ -177,7 +182,7 @@ pub fn catalog_anywhere(
         return Ok((found, inherited));
     };
     let theirs = remote::catalog_if_known(session, &origin, lookup.inherit, descendants)?;
-    inherited |= theirs.contains_key(&origin.relpath);
+    inherited |= theirs.contains_key(origin.relpath.as_str());
     merge_catalogs(&mut found, theirs);
     Ok((found, inherited))
 }

@@ -1,7 +1,7 @@
 //! Which revisions of one branch were merged into another, and which could be.
 
-use sapwood_core::paths::{RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
+use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path, uri};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::filter::Filter;
@@ -103,9 +103,9 @@ fn target_catalog(
     text: &str,
     target: &Place,
     descendants: bool,
-) -> SvnResult<(Catalog, String)> {
+) -> SvnResult<(Catalog, RelPathBuf)> {
     if is_url(text) {
-        let relpath = Url::new(text)?.relpath(&target.root)?.into_string();
+        let relpath = Url::new(text)?.relpath(&target.root)?;
         return Ok((remote::catalog(session, target, Inherit::Inherited, descendants)?, relpath));
     }
     let node = Node::find(ctx, text)?;
@@ -129,7 +129,7 @@ pub(super) struct Branches<'a> {
     pub(super) session: &'a dyn Session,
     pub(super) source_session: &'a dyn Session,
     pub(super) target: &'a Place,
-    pub(super) target_relpath: &'a str,
+    pub(super) target_relpath: &'a RelPath,
     pub(super) source: &'a Place,
 }
 
@@ -155,7 +155,7 @@ impl Branches<'_> {
         receiver: Receiver<'_>,
     ) -> SvnResult<()> {
         if catalog.is_empty() {
-            catalog.insert(self.target_relpath.to_owned(), Mergeinfo::new());
+            catalog.insert(self.target_relpath.to_string(), Mergeinfo::new());
         }
         let (first, last) = range.unwrap_or((0, self.source.revision));
         let (oldest, youngest) = (first.min(last), first.max(last));

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
 use sapwood_ra::Session;
 
 use super::{MergeRange, Mergeinfo, RangeList};
@@ -22,7 +22,7 @@ pub struct Place {
     /// The repository's UUID.
     pub uuid: String,
     /// The path below the root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// The revision.
     pub revision: u64,
 }
@@ -31,7 +31,7 @@ impl Place {
     /// The URL.
     #[must_use]
     pub fn url(&self) -> UrlBuf {
-        self.root.join(RelPath::trusted(&self.relpath))
+        self.root.join(&self.relpath)
     }
 
     /// The path as mergeinfo has it.
@@ -42,14 +42,14 @@ impl Place {
 
     /// Another path of the repository, in another revision.
     #[must_use]
-    pub fn at(&self, relpath: &str, revision: u64) -> Self {
+    pub fn at(&self, relpath: &RelPath, revision: u64) -> Self {
         Self { relpath: relpath.to_owned(), revision, ..self.clone() }
     }
 
     /// What is below this path, in the same revision.
     #[must_use]
-    pub fn below(&self, relpath: &str) -> Self {
-        self.at(&path::join(&self.relpath, relpath), self.revision)
+    pub fn below(&self, relpath: &RelPath) -> Self {
+        self.at(&self.relpath.join(relpath), self.revision)
     }
 
     /// Whether another place is in the same repository, under the same URL.
@@ -67,12 +67,7 @@ impl Place {
         let relpath = url.below(&root).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' isn't below '{root}'"))
         })?;
-        Ok(Self {
-            root,
-            uuid: session.uuid(),
-            relpath: relpath.into_string(),
-            revision: revision.0,
-        })
+        Ok(Self { root, uuid: session.uuid(), relpath, revision: revision.0 })
     }
 
     /// Opens a session where a target is in a revision.
@@ -196,7 +191,7 @@ impl Lines {
 
     /// A log said that a place was the same between two revisions.
     pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
-        let path = Some(place.relpath.clone());
+        let path = Some(place.relpath.to_string());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
         let part = (youngest, oldest, vec![segment]);
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);
@@ -229,7 +224,7 @@ pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResul
         session.locations(RelPath::ROOT, Revnum(place.revision), &[Revnum(revision)])
     })?;
     match found.iter().find(|(at, _)| at.0 == revision) {
-        Some((_, path)) => Ok(place.at(path::to_relpath(path), revision)),
+        Some((_, path)) => Ok(place.at(&RelPathBuf::canonicalize(path), revision)),
         None => Err(SvnError::new(
             ErrorCode::CLIENT_UNRELATED_RESOURCES,
             format!(
@@ -286,7 +281,7 @@ impl History {
     pub fn at(&self, revision: u64) -> Option<Place> {
         let (fspath, _) =
             self.mergeinfo.0.iter().find(|(_, ranges)| ranges.contains_revision(revision))?;
-        Some(self.tip.at(path::to_relpath(fspath), revision))
+        Some(self.tip.at(&RelPathBuf::canonicalize(fspath), revision))
     }
 
     /// The youngest place that two histories have in common.
@@ -300,8 +295,10 @@ impl History {
             both.bounds().map(|(_, youngest)| (youngest, fspath))
         });
         match common.max_by_key(|(youngest, _)| *youngest) {
-            Some((youngest, fspath)) => Some(self.tip.at(path::to_relpath(fspath), youngest)),
-            None => (self.from_zero && other.from_zero).then(|| self.tip.at("", 0)),
+            Some((youngest, fspath)) => {
+                Some(self.tip.at(&RelPathBuf::canonicalize(fspath), youngest))
+            }
+            None => (self.from_zero && other.from_zero).then(|| self.tip.at(RelPath::ROOT, 0)),
         }
     }
 }
@@ -337,7 +334,7 @@ fn as_mergeinfo(segments: &[Segment]) -> Mergeinfo {
 mod tests {
     use super::*;
 
-    fn history(relpath: &str, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
+    fn history(relpath: &RelPath, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
         let tip = Place {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
@@ -349,8 +346,8 @@ mod tests {
 
     #[test]
     fn histories_meet_where_one_was_copied_from() {
-        let trunk = history("trunk", 9, b"/trunk:2-9", false);
-        let branch = history("branch", 8, b"/trunk:2-4\n/branch:5-8", false);
+        let trunk = history(RelPath::trusted("trunk"), 9, b"/trunk:2-9", false);
+        let branch = history(RelPath::trusted("branch"), 8, b"/trunk:2-4\n/branch:5-8", false);
         let met = trunk.meet(&branch).unwrap();
         assert_eq!((met.relpath.as_str(), met.revision), ("trunk", 4));
         assert_eq!(branch.at(4).unwrap().relpath, "trunk");
@@ -359,9 +356,12 @@ mod tests {
 
     #[test]
     fn roots_meet_in_revision_0_at_least() {
-        let (a, b) = (history("a", 3, b"/a:3", false), history("b", 3, b"/b:3", true));
+        let (a, b) = (
+            history(RelPath::trusted("a"), 3, b"/a:3", false),
+            history(RelPath::trusted("b"), 3, b"/b:3", true),
+        );
         assert!(a.meet(&b).is_none());
-        let both = history("a", 3, b"/a:3", true).meet(&b).unwrap();
+        let both = history(RelPath::trusted("a"), 3, b"/a:3", true).meet(&b).unwrap();
         assert_eq!((both.relpath.as_str(), both.revision), ("", 0));
     }
 }

@@ -66,7 +66,7 @@ pub fn tidy(
     let lock = match how.apply {
         true => {
             let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
-            let place = if is_dir { relpath.as_str() } else { path::dirname(&relpath) };
+            let place = if is_dir { relpath.as_path() } else { relpath.parent() };
             Some(wc.lock(place, -1)?)
         }
         false => None,
@@ -93,7 +93,7 @@ struct Work<'w> {
 impl Work<'_> {
     fn all(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         tell: &mut dyn FnMut(&str, &Reason) -> SvnResult<()>,
     ) -> SvnResult<Counts> {
         let mut counts = Counts::default();
@@ -119,7 +119,7 @@ impl Work<'_> {
     }
 
     /// Why the mergeinfo of a node says nothing; `None` when it says something.
-    fn judge(&mut self, relpath: &str, value: &[u8]) -> SvnResult<Option<Reason>> {
+    fn judge(&mut self, relpath: &RelPath, value: &[u8]) -> SvnResult<Option<Reason>> {
         let Ok(own) = Mergeinfo::parse(value) else { return Ok(Some(Reason::Unreadable)) };
         let Some(inherited) = self.inherited(relpath)? else { return Ok(None) };
         if own.is_empty() && inherited.is_empty() {
@@ -148,7 +148,7 @@ impl Work<'_> {
     }
 
     /// What a node would inherit; `None` when that cannot be told.
-    fn inherited(&mut self, relpath: &str) -> SvnResult<Option<Mergeinfo>> {
+    fn inherited(&mut self, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
         let readable = |result: SvnResult<super::local::Found>| match result {
             Err(error) if error.is_bad_mergeinfo() => Ok(None),
             other => other.map(Some),

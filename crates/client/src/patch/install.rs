@@ -90,7 +90,7 @@ impl Run<'_> {
         if wc.root() == self.wc.root() {
             return Ok(None);
         }
-        Ok(Some(wc.lock(path::dirname(&relpath), 0)?))
+        Ok(Some(wc.lock(relpath.parent(), 0)?))
     }
 
     /// Makes the directories that a new file needs.

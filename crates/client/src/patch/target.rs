@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_diff::patch::{Hunk, Operation, Patch};
@@ -388,7 +389,7 @@ impl Run<'_> {
     }
 
     /// The working copy that a path is in, and the path in it.
-    pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, String)> {
+    pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
         self.ctx.working_copy(abspath.as_ref())
     }
 

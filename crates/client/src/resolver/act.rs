@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use sapwood_core::notify::{Action as Told, Notify, State};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::local::{Choice, Part, RevertOptions};
 use sapwood_wc::merge::FileMerge;
@@ -116,11 +117,11 @@ impl TreeConflict<'_> {
     }
 
     /// A path of the working copy as errors show it.
-    pub(super) fn shown(&self, relpath: &str) -> String {
+    pub(super) fn shown(&self, relpath: &RelPath) -> String {
         self.wc.abspath(relpath).display().to_string()
     }
 
-    pub(super) fn tell_kind(&self, action: Told, relpath: &str, kind: NodeKind) {
+    pub(super) fn tell_kind(&self, action: Told, relpath: &RelPath, kind: NodeKind) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
         self.ctx.tell(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
@@ -134,7 +135,13 @@ impl TreeConflict<'_> {
     }
 
     /// Tells of a node that something was merged into.
-    pub(super) fn tell_merged(&self, relpath: &str, kind: NodeKind, content: State, props: State) {
+    pub(super) fn tell_merged(
+        &self,
+        relpath: &RelPath,
+        kind: NodeKind,
+        content: State,
+        props: State,
+    ) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
         self.ctx.tell(&Notify {
@@ -148,7 +155,7 @@ impl TreeConflict<'_> {
     /// Fetches a file of the repository; its text and the properties that people set.
     pub(super) fn fetch(
         &self,
-        (relpath, revision): (&str, u64),
+        (relpath, revision): (&RelPath, u64),
     ) -> SvnResult<(TempPath, PropList)> {
         let mut file = self.temporary()?;
         let props = self.repository.file(self.ctx, relpath, revision, &mut file)?;
@@ -162,19 +169,23 @@ impl TreeConflict<'_> {
     }
 
     /// A copy of a working file in normal form.
-    pub(super) fn normal_copy(&self, relpath: &str) -> SvnResult<TempPath> {
+    pub(super) fn normal_copy(&self, relpath: &RelPath) -> SvnResult<TempPath> {
         let mut file = self.temporary()?;
         self.wc.copy_in_normal_form(relpath, file.as_file_mut())?;
         Ok(file.into_temp_path())
     }
 
     /// The properties of a node.
-    pub(super) fn props(&self, relpath: &str) -> SvnResult<PropList> {
+    pub(super) fn props(&self, relpath: &RelPath) -> SvnResult<PropList> {
         Ok(self.wc.require_view(relpath)?.props()?)
     }
 
     /// Merges a change into a file; what became of text and properties.
-    pub(super) fn merge_file(&self, relpath: &str, texts: &Texts<'_>) -> SvnResult<(State, State)> {
+    pub(super) fn merge_file(
+        &self,
+        relpath: &RelPath,
+        texts: &Texts<'_>,
+    ) -> SvnResult<(State, State)> {
         let own;
         let left_props = match texts.left_props.filter(|props| !props.is_empty()) {
             Some(props) => props,
@@ -213,7 +224,7 @@ impl TreeConflict<'_> {
     }
 
     /// Merges a change into a file and tells of it.
-    pub(super) fn merge_file_told(&self, relpath: &str, texts: &Texts<'_>) -> SvnResult<()> {
+    pub(super) fn merge_file_told(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<()> {
         let (content, props) = self.merge_file(relpath, texts)?;
         self.tell_merged(relpath, NodeKind::File, content, props);
         Ok(())
@@ -223,9 +234,9 @@ impl TreeConflict<'_> {
     /// conflicts.
     pub(super) fn merge_dir(
         &self,
-        relpath: &str,
-        left: (&str, u64),
-        right: (&str, u64),
+        relpath: &RelPath,
+        left: (&RelPath, u64),
+        right: (&RelPath, u64),
     ) -> SvnResult<bool> {
         let number = |revision| Revision::Number(sapwood_core::Revnum(revision));
         let (left_url, right_url) = (self.repository.url(left.0)?, self.repository.url(right.0)?);
@@ -248,7 +259,7 @@ impl TreeConflict<'_> {
     /// Reverts a node, or a tree. What was added is removed from disk if it is asked for.
     pub(super) fn revert(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         metadata_only: bool,
         remove_added: bool,
@@ -264,7 +275,7 @@ impl TreeConflict<'_> {
     }
 
     /// Deletes a node.
-    pub(super) fn delete(&self, relpath: &str, told: bool) -> SvnResult<()> {
+    pub(super) fn delete(&self, relpath: &RelPath, told: bool) -> SvnResult<()> {
         let target = [relpath.to_owned()];
         let cancel = sapwood_core::CancelToken::default();
         self.wc.delete_unchecked(&target, false, &cancel, &|value| {
@@ -278,8 +289,8 @@ impl TreeConflict<'_> {
     /// Moves a node.
     pub(super) fn move_node(
         &self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         metadata_only: bool,
         mixed: bool,
         told: bool,
@@ -294,13 +305,13 @@ impl TreeConflict<'_> {
     }
 
     /// Locks all that lies over the node in conflict and another one.
-    pub(super) fn lock_with(&self, other: &str) -> SvnResult<sapwood_wc::locks::Lock> {
-        let both = path::common_ancestor(&self.relpath, other).to_owned();
+    pub(super) fn lock_with(&self, other: &RelPath) -> SvnResult<sapwood_wc::locks::Lock> {
+        let both = self.relpath.common_ancestor(other).to_owned();
         Ok(self.wc.lock_to_resolve(&both)?)
     }
 
     /// What is on disk at the node's place.
-    pub(super) fn disk_kind(&self, relpath: &str) -> Option<NodeKind> {
+    pub(super) fn disk_kind(&self, relpath: &RelPath) -> Option<NodeKind> {
         let found = std::fs::symlink_metadata(self.wc.abspath(relpath)).ok()?;
         Some(if found.is_dir() { NodeKind::Dir } else { NodeKind::File })
     }
@@ -315,12 +326,12 @@ impl TreeConflict<'_> {
     }
 
     /// Path and revision before the incoming change, which every operation records.
-    pub(super) fn required_old(&self) -> SvnResult<(&str, u64)> {
+    pub(super) fn required_old(&self) -> SvnResult<(&RelPath, u64)> {
         self.old_place().ok_or_else(|| self.needs_details())
     }
 
     /// Path and revision after it.
-    pub(super) fn required_new(&self) -> SvnResult<(&str, u64)> {
+    pub(super) fn required_new(&self) -> SvnResult<(&RelPath, u64)> {
         self.new_place().ok_or_else(|| self.needs_details())
     }
 }

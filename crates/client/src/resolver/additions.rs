@@ -3,6 +3,7 @@
 use std::fs;
 
 use sapwood_core::notify::Action as Told;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict as Record};
 use sapwood_wc::node::Origin;
@@ -29,7 +30,7 @@ impl TreeConflict<'_> {
             return wrong(format!("expected base node kind '{expected}', but found '{found}'"));
         }
         let (relpath, revision) = self.required_new()?;
-        let at = base.repos_path.as_deref().unwrap_or("");
+        let at = base.repos_path.as_deref().unwrap_or(RelPath::ROOT);
         if at != relpath || base.revision != Some(Revnum(revision)) {
             let found = base.revision.map_or(-1, |found| found.0.cast_signed());
             return wrong(format!(
@@ -99,7 +100,7 @@ impl TreeConflict<'_> {
     /// What a copy of the incoming node is a copy of.
     fn incoming_origin(&self) -> SvnResult<Origin> {
         let (relpath, revision) = self.required_new()?;
-        let (own, _) = self.wc.repos_location(path::dirname(&self.relpath))?;
+        let (own, _) = self.wc.repos_location(self.relpath.parent())?;
         Ok(Origin { repos_id: own, repos_path: relpath.to_owned(), revision: Revnum(revision) })
     }
 
@@ -163,9 +164,9 @@ impl TreeConflict<'_> {
     /// Merges all of a directory that is there in one revision only.
     fn merge_new_dir(
         &self,
-        relpath: &str,
-        first: (&str, u64),
-        second: (&str, u64),
+        relpath: &RelPath,
+        first: (&RelPath, u64),
+        second: (&RelPath, u64),
         reverse: bool,
     ) -> SvnResult<()> {
         let from = (self.repository.url(first.0)?, Revnum(first.1));
@@ -181,7 +182,7 @@ impl TreeConflict<'_> {
     /// Merges the directory that is here into the one that an update brought.
     pub(super) fn merge_into_updated_dir(&self) -> SvnResult<()> {
         if self.reason == Reason::Unversioned {
-            let lock = self.wc.lock_to_resolve(path::dirname(&self.relpath))?;
+            let lock = self.wc.lock_to_resolve(self.relpath.parent())?;
             self.revert(&self.relpath, Depth::Infinity, true, false)?;
             return Ok(lock.release()?);
         }
@@ -195,7 +196,7 @@ impl TreeConflict<'_> {
     pub(super) fn replace_dir(&self, merge: bool) -> SvnResult<()> {
         let (at, revision) = self.required_new()?;
         let url = self.repository.url(at)?;
-        let lock = self.wc.lock_to_resolve(path::dirname(&self.relpath))?;
+        let lock = self.wc.lock_to_resolve(self.relpath.parent())?;
         self.delete(&self.relpath, true)?;
         crate::copy_in::copy_dir(self.ctx, &url, Revnum(revision), &self.wc, &self.relpath)?;
         self.tell_kind(Told::Add, &self.relpath, NodeKind::Dir);
@@ -222,7 +223,7 @@ impl TreeConflict<'_> {
         let told = |revision| search.progress(revision);
         let segments = self.repository.segments(self.ctx, &relpath, revision, 0, &told)?;
         let parent = path::dirname(&relpath);
-        let inside = |segment: &&(u64, String)| path::is_ancestor(parent, &segment.1);
+        let inside = |segment: &&(u64, RelPathBuf)| path::is_ancestor(parent, &segment.1);
         let Some((added, _)) = segments.iter().rfind(inside) else {
             return Err(failure(format!(
                 "Could not determine the revision in which '^/{relpath}' was added to the \
@@ -237,18 +238,18 @@ impl TreeConflict<'_> {
 struct AddedTree<'a, 'c> {
     conflict: &'a TreeConflict<'c>,
     /// Its path in the repository.
-    relpath: String,
+    relpath: RelPathBuf,
     /// The revisions that are compared.
     revisions: (Revnum, Revnum),
 }
 
 impl AddedTree<'_, '_> {
-    fn place(&self, below: &str) -> String {
-        path::join(&self.conflict.relpath, below)
+    fn place(&self, below: &RelPath) -> RelPathBuf {
+        self.conflict.relpath.join(below)
     }
 
     /// What is here at a path: under version control, and on disk.
-    fn kinds(&self, relpath: &str) -> SvnResult<(Option<NodeKind>, Option<NodeKind>)> {
+    fn kinds(&self, relpath: &RelPath) -> SvnResult<(Option<NodeKind>, Option<NodeKind>)> {
         let view = self.conflict.wc.view(relpath)?;
         let there = view.filter(|view| {
             matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete)
@@ -258,19 +259,19 @@ impl AddedTree<'_, '_> {
 
     /// Adds the directories on the way to a path that are not there: they are told of after what is in
     /// them.
-    fn make_parents(&self, below: &str) -> SvnResult<()> {
+    fn make_parents(&self, below: &RelPath) -> SvnResult<()> {
         let (relpath, conflict) = (self.place(below), self.conflict);
         if self.kinds(&relpath)? != (None, None) {
             return Ok(());
         }
-        self.make_parents(path::dirname(below))?;
+        self.make_parents(below.parent())?;
         conflict.wc.make_dir(&relpath)?;
         conflict.wc.add_one(&relpath, &PropList::new(), &|told| conflict.ctx.tell(told))?;
         Ok(())
     }
 
     /// A place in the repository of the conflict.
-    fn location(&self, relpath: &str, revision: Revnum, kind: Option<NodeKind>) -> Location {
+    fn location(&self, relpath: &RelPath, revision: Revnum, kind: Option<NodeKind>) -> Location {
         Location {
             root: self.conflict.repository.root().to_owned(),
             uuid: Some(self.conflict.repository.uuid().to_owned()),
@@ -281,10 +282,15 @@ impl AddedTree<'_, '_> {
     }
 
     /// Something else is in the way.
-    fn obstructed(&self, below: &str, local: Option<NodeKind>, kind: NodeKind) -> SvnResult<()> {
+    fn obstructed(
+        &self,
+        below: &RelPath,
+        local: Option<NodeKind>,
+        kind: NodeKind,
+    ) -> SvnResult<()> {
         let conflict = self.conflict;
         let relpath = self.place(below);
-        let at = path::join(&self.relpath, below);
+        let at = self.relpath.join(below);
         let location = |revision, kind| self.location(&at, revision, kind);
         let mut record = Conflict::new(
             Operation::Merge,
@@ -305,7 +311,7 @@ impl AddedTree<'_, '_> {
         Ok(())
     }
 
-    fn merge_props(&self, relpath: &str, props: &PropList) -> SvnResult<()> {
+    fn merge_props(&self, relpath: &RelPath, props: &PropList) -> SvnResult<()> {
         let conflict = self.conflict;
         let location = |revision, kind| self.location(&self.relpath, revision, kind);
         let state = conflict.wc.merge_node_props(
@@ -331,7 +337,7 @@ impl AddedTree<'_, '_> {
 impl Processor for AddedTree<'_, '_> {
     fn file_added(
         &mut self,
-        below: &str,
+        below: &RelPath,
         _: Option<&CopySource>,
         right: &FileSide,
     ) -> SvnResult<()> {
@@ -354,7 +360,7 @@ impl Processor for AddedTree<'_, '_> {
         if known.is_some() || disk.is_some() {
             return self.obstructed(below, known, NodeKind::File);
         }
-        self.make_parents(path::dirname(below))?;
+        self.make_parents(below.parent())?;
         let to = conflict.wc.abspath(&relpath);
         fs::copy(text, &to)
             .map_err(|e| SvnError::io(&e, format!("Can't copy '{}'", text.display())))?;
@@ -362,15 +368,20 @@ impl Processor for AddedTree<'_, '_> {
         Ok(())
     }
 
-    fn file_deleted(&mut self, _: &str, _: &FileSide) -> SvnResult<()> {
+    fn file_deleted(&mut self, _: &RelPath, _: &FileSide) -> SvnResult<()> {
         Ok(())
     }
 
-    fn file_changed(&mut self, _: &str, _: &FileSide, _: &FileSide, _: bool) -> SvnResult<()> {
+    fn file_changed(&mut self, _: &RelPath, _: &FileSide, _: &FileSide, _: bool) -> SvnResult<()> {
         Ok(())
     }
 
-    fn dir_added(&mut self, below: &str, _: Option<&CopySource>, right: &DirSide) -> SvnResult<()> {
+    fn dir_added(
+        &mut self,
+        below: &RelPath,
+        _: Option<&CopySource>,
+        right: &DirSide,
+    ) -> SvnResult<()> {
         let conflict = self.conflict;
         if below.is_empty() {
             conflict.wc.remove_tree_conflict(&conflict.relpath)?;
@@ -388,11 +399,11 @@ impl Processor for AddedTree<'_, '_> {
         self.merge_props(&relpath, &right.props)
     }
 
-    fn dir_deleted(&mut self, _: &str, _: &DirSide) -> SvnResult<()> {
+    fn dir_deleted(&mut self, _: &RelPath, _: &DirSide) -> SvnResult<()> {
         Ok(())
     }
 
-    fn dir_changed(&mut self, _: &str, _: &DirSide, _: &DirSide) -> SvnResult<()> {
+    fn dir_changed(&mut self, _: &RelPath, _: &DirSide, _: &DirSide) -> SvnResult<()> {
         Ok(())
     }
 }

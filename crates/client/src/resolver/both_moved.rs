@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, NodeKind, SvnError, SvnResult};
 
 use super::TreeConflict;
@@ -9,13 +10,13 @@ use super::act::Texts;
 
 impl TreeConflict<'_> {
     /// Where the other side moved the node, and where it was moved here.
-    fn both_places(&self) -> SvnResult<(&str, &str)> {
+    fn both_places(&self) -> SvnResult<(&RelPath, &RelPath)> {
         self.both_moved().ok_or_else(|| self.needs_details())
     }
 
     /// Merges what one file has into another one, both being descended from what was there before; what is
     /// told is told of `told`.
-    fn merge_moved(&self, from: &str, into: &str, told: &str) -> SvnResult<()> {
+    fn merge_moved(&self, from: &RelPath, into: &RelPath, told: &RelPath) -> SvnResult<()> {
         let (ancestor, ancestor_props) = self.fetch(self.required_old()?)?;
         let (incoming, local) = self.both_places()?;
         let (theirs, own) = (self.props(incoming)?, self.props(local)?);

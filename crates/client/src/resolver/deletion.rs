@@ -1,7 +1,8 @@
 //! When a node was deleted, replaced or moved away.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{NodeKind, Revnum, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{NodeKind, Revnum, SvnResult};
 use std::rc::Rc;
 
 use super::Search;
@@ -30,7 +31,7 @@ impl Search<'_> {
     /// What the revisions of a path deleted and copied, the youngest first.
     pub(super) fn scan(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Rc<Vec<Revision>>> {
@@ -43,15 +44,15 @@ impl Search<'_> {
     /// at a path, or moved it away with `moves`. It must be related to a node, if one is given.
     pub(super) fn deletion(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         (youngest, oldest): (u64, u64),
-        related: Option<(&str, u64)>,
+        related: Option<(&RelPath, u64)>,
         moves: bool,
     ) -> SvnResult<Option<Deletion>> {
         if youngest <= oldest {
             return Ok(None);
         }
-        let revisions = self.scan(path::dirname(relpath), youngest, oldest)?;
+        let revisions = self.scan(relpath.parent(), youngest, oldest)?;
         let mut at = relpath.to_owned();
         let mut last: Option<Move> = None;
         for revision in revisions.iter() {
@@ -73,8 +74,8 @@ impl Search<'_> {
             }
             if moves && let Some(found) = self.move_of(&at, revision, true, 64)? {
                 // Before, it was elsewhere.
-                if let Some(below) = path::skip_ancestor(&found.to, &at) {
-                    at = path::join(&found.from, below);
+                if let Some(below) = at.below(&found.to) {
+                    at = found.from.join(below);
                 }
                 last = Some(found);
             }
@@ -89,7 +90,12 @@ impl Search<'_> {
         }))
     }
 
-    fn is_related(&self, at: &str, revision: u64, related: Option<(&str, u64)>) -> SvnResult<bool> {
+    fn is_related(
+        &self,
+        at: &RelPath,
+        revision: u64,
+        related: Option<(&RelPath, u64)>,
+    ) -> SvnResult<bool> {
         let Some(related) = related else { return Ok(true) };
         let met = self.repository.meeting(self.ctx, related, (at, before(revision)))?;
         Ok(met.is_some())
@@ -98,9 +104,9 @@ impl Search<'_> {
     /// A node that is there to compare others with: the younger one, where it was last if it is gone.
     pub(super) fn existing(
         &self,
-        younger: (&str, u64),
-        older: Option<(&str, u64)>,
-    ) -> SvnResult<Option<(String, u64)>> {
+        younger: (&RelPath, u64),
+        older: Option<(&RelPath, u64)>,
+    ) -> SvnResult<Option<(RelPathBuf, u64)>> {
         let (relpath, revision) = younger;
         if self.repository.kind(self.ctx, relpath, revision)?.is_some() {
             return Ok(Some((relpath.to_owned(), revision)));

@@ -4,6 +4,7 @@
 use std::fs;
 
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, SvnError, SvnResult};
 use sapwood_wc::conflict::Reason;
 
@@ -85,7 +86,7 @@ impl TreeConflict<'_> {
 
     /// Deletes the node.
     pub(super) fn accept_deletion(&self, how: Resolution) -> SvnResult<()> {
-        let parent = sapwood_core::path::dirname(&self.relpath);
+        let parent = self.relpath.parent();
         let lock = self.wc.lock_to_resolve(parent)?;
         self.check_deleted(how)?;
         if self.wc.view(&self.relpath)?.is_some() {
@@ -96,7 +97,7 @@ impl TreeConflict<'_> {
     }
 
     /// Where an incoming move leads to in the working copy.
-    fn incoming_target(&self) -> SvnResult<&str> {
+    fn incoming_target(&self) -> SvnResult<&RelPath> {
         let details = self.deletion().filter(|details| details.moves.is_some());
         details.and_then(|details| details.targets.node()).ok_or_else(|| self.needs_details())
     }
@@ -198,7 +199,7 @@ impl TreeConflict<'_> {
 
     /// Moves a directory to where an incoming move leads, in place of what came there, and merges what came
     /// into it.
-    pub(super) fn replay_move(&self, from: &str, target: &str) -> SvnResult<()> {
+    pub(super) fn replay_move(&self, from: &RelPath, target: &RelPath) -> SvnResult<()> {
         let place = self.deletion().and_then(|details| details.targets.place());
         let place = place.ok_or_else(|| self.needs_details())?;
         self.revert(target, Depth::Infinity, false, false)?;
@@ -209,10 +210,11 @@ impl TreeConflict<'_> {
     }
 
     /// What came to a node that is not here goes to where it is.
-    fn merge_target(&self, sibling_first: bool) -> SvnResult<&str> {
+    fn merge_target(&self, sibling_first: bool) -> SvnResult<&RelPath> {
         let missing = self.missing();
-        let sibling = missing
-            .and_then(|missing| missing.siblings.get(missing.chosen_sibling).map(String::as_str));
+        let sibling = missing.and_then(|missing| {
+            missing.siblings.get(missing.chosen_sibling).map(RelPathBuf::as_path)
+        });
         let moved = missing.and_then(|missing| missing.targets.node());
         let found = if sibling_first { sibling.or(moved) } else { moved.or(sibling) };
         found.ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! What is to be known of both sides of a tree conflict: who changed the node, when, and where it is now.
 
-use sapwood_core::{NodeKind, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 use sapwood_wc::view::Status;
 
@@ -30,7 +31,7 @@ pub struct Deletion {
     /// Who made the one or the other.
     pub author: String,
     /// The path in the repository.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What is in its place.
     pub replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
@@ -47,7 +48,7 @@ pub struct Addition {
     /// The revision that deleted it, and who made it.
     pub deleted: Option<(u64, String)>,
     /// The path in the repository, where it began.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
 }
 
 /// A revision that changed the node.
@@ -67,7 +68,7 @@ pub enum Local {
     /// Copies of a node that was moved away: of which one is where it is now.
     Copies {
         /// Where they are, below the working copy's root.
-        paths: Vec<String>,
+        paths: Vec<RelPathBuf>,
         /// The one that was chosen.
         chosen: usize,
     },
@@ -77,7 +78,7 @@ pub enum Local {
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
     /// The revision that deleted it on this branch, who made it, and the path in the repository.
-    pub deleted: Option<(u64, String, String)>,
+    pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
     pub moves: Option<Vec<Move>>,
     /// What stands for that in the working copy.
@@ -85,7 +86,7 @@ pub struct Missing {
     /// Where it was moved on the other branch.
     pub sibling_moves: Option<Vec<Move>>,
     /// Nodes of the working copy that are the same one, not moved.
-    pub siblings: Vec<String>,
+    pub siblings: Vec<RelPathBuf>,
     /// The one that was chosen.
     pub chosen_sibling: usize,
 }
@@ -120,8 +121,8 @@ impl TreeConflict<'_> {
     }
 
     /// Where the parent of the node is in the repository, if it is there.
-    fn parent_place(&self) -> SvnResult<Option<(String, u64)>> {
-        let Some(view) = self.wc.view(path::dirname(&self.relpath))? else { return Ok(None) };
+    fn parent_place(&self) -> SvnResult<Option<(RelPathBuf, u64)>> {
+        let Some(view) = self.wc.view(self.relpath.parent())? else { return Ok(None) };
         let row = match view.status() {
             Status::Normal | Status::Incomplete => Some(view.top()),
             Status::Deleted => view.base(),
@@ -157,8 +158,8 @@ impl TreeConflict<'_> {
                 let related = if gone { search.existing(new, Some(old))? } else { None };
                 let end = if gone { 0 } else { old.1 };
                 let end = if end >= peg { before(peg) } else { end };
-                let relpath = path::join(&parent, path::basename(&self.relpath));
-                let related = related.as_ref().map(|(at, revision)| (at.as_str(), *revision));
+                let relpath = parent.join(RelPath::new(self.relpath.name())?);
+                let related = related.as_ref().map(|(at, revision)| (at.as_path(), *revision));
                 search.deletion(&relpath, (peg, end), related, true)?
             }
             Some(Operation::Switch | Operation::Merge) => {
@@ -180,7 +181,7 @@ impl TreeConflict<'_> {
     /// An addition that is taken back: the change goes back in history.
     fn reverse_addition(
         &self,
-        (relpath, peg): (&str, u64),
+        (relpath, peg): (&RelPath, u64),
         oldest: u64,
     ) -> SvnResult<Option<Deletion>> {
         if self.operation.is_none() {
@@ -232,7 +233,7 @@ impl TreeConflict<'_> {
     /// When the line of a node began, not before `oldest`.
     fn addition_since(
         &self,
-        (relpath, peg): (&str, u64),
+        (relpath, peg): (&RelPath, u64),
         oldest: u64,
     ) -> SvnResult<Option<Addition>> {
         let search = self.search();
@@ -244,7 +245,7 @@ impl TreeConflict<'_> {
     }
 
     /// Whether an update went forward or back is not recorded, so both are told.
-    fn addition_of_update(&self, (relpath, peg): (&str, u64)) -> SvnResult<Option<Addition>> {
+    fn addition_of_update(&self, (relpath, peg): (&RelPath, u64)) -> SvnResult<Option<Addition>> {
         let Some(mut found) = self.addition_since((relpath, peg), 0)? else { return Ok(None) };
         let youngest = self.repository.youngest(self.ctx, relpath)?;
         if peg < youngest
@@ -303,14 +304,14 @@ impl TreeConflict<'_> {
         let kind = if old.1 < new.1 { self.new_kind() } else { self.old_kind() };
         let search = self.search();
         let Some((at, revision)) = search.existing(younger, Some(older))? else { return Ok(None) };
-        let related = (at.as_str(), revision);
+        let related = (at.as_path(), revision);
         let met = self.repository.nearest_meeting(self.ctx, related, (&parent, peg))?;
         let since = |youngest: u64| match met {
             Some(met) if met >= youngest => before(youngest),
             Some(met) => met,
             None => 0,
         };
-        let relpath = path::join(&parent, path::basename(&self.relpath));
+        let relpath = parent.join(RelPath::new(self.relpath.name())?);
         let range = (peg, since(peg));
         let deletion = search.deletion(&relpath, range, Some(related), met.is_some())?;
         let mut missing = Missing::default();

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action as Told, Notify};
-use sapwood_core::paths::UrlBuf;
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
@@ -85,7 +85,7 @@ pub struct TreeConflict<'c> {
     /// The working copy.
     pub wc: WorkingCopy,
     /// The node in conflict, below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What was being done.
     pub operation: Option<Operation>,
     /// What came.
@@ -116,7 +116,7 @@ impl std::fmt::Debug for TreeConflict<'_> {
 /// on disk.
 fn victim(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     conflict: &Conflict,
     reason: Reason,
     action: Action,
@@ -147,7 +147,7 @@ impl<'c> TreeConflict<'c> {
         ctx: &'c Context,
         knowledge: &Knowledge,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
     ) -> SvnResult<Option<Self>> {
         let record = wc.db().actual(relpath)?.and_then(|actual| actual.conflict_data);
         let Some(record) = record else { return Ok(None) };
@@ -193,13 +193,13 @@ impl<'c> TreeConflict<'c> {
 
     /// Path and revision of the node before the incoming change.
     #[must_use]
-    pub fn old_place(&self) -> Option<(&str, u64)> {
+    pub fn old_place(&self) -> Option<(&RelPath, u64)> {
         self.old.as_ref().and_then(place)
     }
 
     /// Path and revision of the node after the incoming change.
     #[must_use]
-    pub fn new_place(&self) -> Option<(&str, u64)> {
+    pub fn new_place(&self) -> Option<(&RelPath, u64)> {
         self.new.as_ref().and_then(place)
     }
 
@@ -240,14 +240,14 @@ impl<'c> TreeConflict<'c> {
         Ok(())
     }
 
-    fn tell(&self, action: Told, relpath: &str) {
+    fn tell(&self, action: Told, relpath: &RelPath) {
         let path = self.wc.abspath(relpath);
         self.ctx.tell(&Notify::new(action, &path.to_string_lossy()));
     }
 }
 
-fn place(location: &Location) -> Option<(&str, u64)> {
-    Some((location.relpath.as_str(), location.revision?.0))
+fn place(location: &Location) -> Option<(&RelPath, u64)> {
+    Some((location.relpath.as_path(), location.revision?.0))
 }
 
 /// `None` in place of errors that say that something may not be read.

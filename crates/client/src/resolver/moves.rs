@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult, path};
 
 use super::Search;
@@ -18,9 +19,9 @@ pub struct Move {
     /// The author of the revision.
     pub author: String,
     /// Where it was, below the repository's root.
-    pub from: String,
+    pub from: RelPathBuf,
     /// Where it is since.
-    pub to: String,
+    pub to: RelPathBuf,
     /// The revision that it was copied from.
     pub copied_from: u64,
     /// What it is, if the log says it.
@@ -31,10 +32,10 @@ pub struct Move {
 
 impl Move {
     /// The move of something below the node.
-    fn of_child(&self, below: &str, kind: Option<NodeKind>) -> Self {
+    fn of_child(&self, below: &RelPath, kind: Option<NodeKind>) -> Self {
         Self {
-            from: path::join(&self.from, below),
-            to: path::join(&self.to, below),
+            from: self.from.join(below),
+            to: self.to.join(below),
             kind,
             next: Vec::new(),
             ..self.clone()
@@ -45,7 +46,7 @@ impl Move {
 /// A path that a revision deleted or replaced.
 #[derive(Clone, Debug)]
 pub(super) struct Gone {
-    pub(super) path: String,
+    pub(super) path: RelPathBuf,
     /// What it was replaced by.
     pub(super) replaced_by: Option<NodeKind>,
 }
@@ -53,9 +54,9 @@ pub(super) struct Gone {
 /// A path that a revision copied.
 #[derive(Clone, Debug)]
 pub(super) struct Copied {
-    pub(super) from: String,
+    pub(super) from: RelPathBuf,
     pub(super) from_revision: u64,
-    pub(super) to: String,
+    pub(super) to: RelPathBuf,
     pub(super) kind: Option<NodeKind>,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Revision {
     pub(super) gone: Vec<Gone>,
     copied: Vec<Copied>,
     /// Moves out of what moved in the same revision, once they were looked for.
-    nested: RefCell<Option<Vec<(String, usize)>>>,
+    nested: RefCell<Option<Vec<(RelPathBuf, usize)>>>,
 }
 
 impl Revision {
@@ -82,7 +83,7 @@ impl Revision {
         Self { number, author, gone, copied, nested: RefCell::default() }
     }
 
-    fn made(&self, from: &str, copy: &Copied) -> Move {
+    fn made(&self, from: &RelPath, copy: &Copied) -> Move {
         Move {
             revision: self.number,
             author: self.author.clone(),
@@ -96,7 +97,7 @@ impl Revision {
 }
 
 /// Which moves are of interest: by where from and where to.
-type Wanted<'w> = &'w dyn Fn(&str, &str) -> bool;
+type Wanted<'w> = &'w dyn Fn(&RelPath, &RelPath) -> bool;
 
 impl Search<'_> {
     /// The moves of a revision that are of interest, without those out of other moves.
@@ -104,8 +105,8 @@ impl Search<'_> {
         let mut moves = Vec::new();
         for gone in &revision.gone {
             for copy in revision.copied.iter().filter(|copy| wanted(&gone.path, &copy.to)) {
-                let deleted = (gone.path.as_str(), revision.number);
-                let source = (copy.from.as_str(), copy.from_revision);
+                let deleted = (gone.path.as_path(), revision.number);
+                let source = (copy.from.as_path(), copy.from_revision);
                 let moved = if copy.from == gone.path {
                     self.repository.was_at(self.ctx, deleted, source, true)?
                 } else {
@@ -123,26 +124,25 @@ impl Search<'_> {
 
     /// Nodes that were moved out of a directory that moved in the same revision: where from, and the
     /// place of the copy.
-    fn nested_moves(&self, revision: &Revision) -> SvnResult<Vec<(String, usize)>> {
+    fn nested_moves(&self, revision: &Revision) -> SvnResult<Vec<(RelPathBuf, usize)>> {
         if let Some(known) = &*revision.nested.borrow() {
             return Ok(known.clone());
         }
         let mut nested = Vec::new();
         for gone in &revision.gone {
-            let inside =
-                |copy: &Copied| copy.to != gone.path && path::is_ancestor(&copy.to, &gone.path);
+            let inside = |copy: &Copied| copy.to != gone.path && gone.path.is_at_or_below(&copy.to);
             if !revision.copied.iter().any(inside) {
                 continue;
             }
             let Some(outer) = self.move_of(&gone.path, revision, false, DEPTH)? else { continue };
-            let below = path::skip_ancestor(&outer.to, &gone.path).unwrap_or("");
+            let below = gone.path.below(&outer.to).unwrap_or(RelPath::ROOT);
             if below.is_empty() {
                 continue;
             }
-            let along = path::join(&outer.from, below);
+            let along = outer.from.join(below);
             for (at, copy) in revision.copied.iter().enumerate().filter(|(_, c)| c.from == along) {
-                let deleted = (along.as_str(), revision.number);
-                let source = (copy.from.as_str(), copy.from_revision);
+                let deleted = (along.as_path(), revision.number);
+                let source = (copy.from.as_path(), copy.from_revision);
                 if self.repository.was_at(self.ctx, deleted, source, true)? {
                     nested.push((along.clone(), at));
                 }
@@ -168,12 +168,12 @@ impl Search<'_> {
     /// The move of a revision that took a path away, or that brought the nearest directory above it.
     pub(super) fn move_of(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         revision: &Revision,
         nested: bool,
         depth: u32,
     ) -> SvnResult<Option<Move>> {
-        let wanted = |from: &str, to: &str| from == relpath || path::is_ancestor(to, relpath);
+        let wanted = |from: &RelPath, to: &RelPath| from == relpath || relpath.is_at_or_below(to);
         let moves = match nested {
             true => self.moves(revision, &wanted)?,
             false => self.plain_moves(revision, &wanted)?,
@@ -182,12 +182,12 @@ impl Search<'_> {
         if let Some(found) = moves.iter().find(exact) {
             return Ok(Some(found.clone()));
         }
-        let below = |found: &Move| path::skip_ancestor(&found.to, relpath).map(str::to_owned);
+        let below = |found: &Move| relpath.below(&found.to).map(RelPath::to_owned);
         let nearest = moves.iter().filter_map(|found| Some((below(found)?, found)));
         let nearest = nearest.min_by_key(|(below, _)| path::components(below).count());
         let Some((below, nearest)) = nearest else { return Ok(None) };
         if let Some(depth) = depth.checked_sub(1) {
-            let along = path::join(&nearest.from, &below);
+            let along = nearest.from.join(&below);
             if let Some(nearer) = self.move_of(&along, revision, nested, depth)? {
                 return Ok(Some(nearer));
             }
@@ -199,20 +199,20 @@ impl Search<'_> {
     /// move. `revisions` come from the youngest on.
     pub(super) fn moves_from(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         revision: u64,
         revisions: &[Revision],
     ) -> SvnResult<Option<Vec<Move>>> {
         let Some(at) = revisions.iter().find(|found| found.number == revision) else {
             return Ok(None);
         };
-        let inside = |to: &str| to != relpath && path::is_ancestor(to, relpath);
+        let inside = |to: &RelPath| to != relpath && relpath.is_at_or_below(to);
         let mut found = Vec::new();
         for one in self.moves(at, &|from, to| from == relpath || inside(to))? {
             if one.from == relpath {
                 found.push(one);
-            } else if let Some(below) = path::skip_ancestor(&one.to, relpath) {
-                found.extend(self.move_of(&path::join(&one.from, below), at, true, DEPTH)?);
+            } else if let Some(below) = relpath.below(&one.to) {
+                found.extend(self.move_of(&one.from.join(below), at, true, DEPTH)?);
             }
         }
         for one in &mut found {
@@ -224,11 +224,11 @@ impl Search<'_> {
     /// Finds out where a node that moved went on to.
     fn follow(&self, moved: &mut Move, revisions: &[Revision]) -> SvnResult<()> {
         for revision in revisions.iter().rev().filter(|r| r.number > moved.revision) {
-            let wanted = |from: &str, _: &str| path::is_ancestor(from, &moved.to);
+            let wanted = |from: &RelPath, _: &RelPath| moved.to.is_at_or_below(from);
             for one in self.moves(revision, &wanted)? {
-                let Some(below) = path::skip_ancestor(&one.from, &moved.to) else { continue };
-                let deleted = (moved.to.as_str(), one.revision);
-                let source = (moved.from.as_str(), moved.copied_from);
+                let Some(below) = moved.to.below(&one.from) else { continue };
+                let deleted = (moved.to.as_path(), one.revision);
+                let source = (moved.from.as_path(), moved.copied_from);
                 if self.repository.was_at(self.ctx, deleted, source, false)? {
                     moved.next.push(one.of_child(below, moved.kind));
                 }
@@ -244,7 +244,7 @@ impl Search<'_> {
     /// are younger than `oldest`.
     pub(super) fn moves_to(
         &self,
-        (relpath, peg): (&str, u64),
+        (relpath, peg): (&RelPath, u64),
         kind: Option<NodeKind>,
         oldest: u64,
     ) -> SvnResult<Vec<Move>> {
@@ -254,7 +254,7 @@ impl Search<'_> {
         let revisions = self.scan(relpath, peg, oldest)?;
         let mut latest = Vec::new();
         for revision in revisions.iter() {
-            for one in self.moves(revision, &|_, to| path::is_ancestor(to, relpath))? {
+            for one in self.moves(revision, &|_, to| relpath.is_at_or_below(to))? {
                 if one.revision != peg {
                     let there = (relpath, one.revision);
                     let met = self.repository.meeting(self.ctx, (relpath, peg), there)?;
@@ -262,7 +262,7 @@ impl Search<'_> {
                         continue;
                     }
                 }
-                let below = path::skip_ancestor(&one.to, relpath).unwrap_or("");
+                let below = relpath.below(&one.to).unwrap_or(RelPath::ROOT);
                 latest.push(one.of_child(below, kind));
             }
             if !latest.is_empty() {
@@ -277,12 +277,12 @@ impl Search<'_> {
         let mut first = last;
         'back: loop {
             for revision in revisions.iter().filter(|r| r.number < first.revision) {
-                let wanted = |_: &str, to: &str| path::is_ancestor(&first.from, to);
+                let wanted = |_: &RelPath, to: &RelPath| to.is_at_or_below(&first.from);
                 for one in self.moves(revision, &wanted)? {
-                    let Some(below) = path::skip_ancestor(&first.from, &one.to) else { continue };
-                    let deleted = path::join(&first.from, below);
-                    let source = (one.from.as_str(), one.copied_from);
-                    let deleted = (deleted.as_str(), first.revision);
+                    let Some(below) = one.to.below(&first.from) else { continue };
+                    let deleted = first.from.join(below);
+                    let source = (one.from.as_path(), one.copied_from);
+                    let deleted = (deleted.as_path(), first.revision);
                     if self.repository.was_at(self.ctx, deleted, source, false)? {
                         let mut earlier = one.of_child(below, first.kind);
                         earlier.next.push(first);

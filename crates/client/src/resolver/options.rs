@@ -1,6 +1,7 @@
 //! The ways out of a tree conflict: which there are for which conflict, and which is recommended.
 
 use sapwood_core::NodeKind;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 
 use super::{Incoming, Local, TreeConflict};
@@ -224,12 +225,12 @@ impl TreeConflict<'_> {
 
     /// Where a node that both sides moved is: where the other side moved it, and where it was moved here.
     #[must_use]
-    pub fn both_moved(&self) -> Option<(&str, &str)> {
+    pub fn both_moved(&self) -> Option<(&RelPath, &RelPath)> {
         let incoming = self.deletion().filter(|deletion| deletion.moves.is_some())?;
         let local = match &self.local {
             Some(Local::Missing(missing)) if self.is_merge() => missing.targets.node(),
             Some(Local::Copies { paths, chosen }) if !self.is_merge() => {
-                paths.get(*chosen).map(String::as_str)
+                paths.get(*chosen).map(RelPathBuf::as_path)
             }
             _ => None,
         };

@@ -33,9 +33,9 @@ pub(super) struct Repository {
     uuid: String,
     session: OnceCell<Rc<dyn Session>>,
     history: Rc<History>,
-    histories: Known<(String, u64), Option<Rc<Line>>>,
-    ancestries: Known<(String, u64, String, u64, bool), bool>,
-    scans: Known<(String, u64, u64), Rc<Vec<Revision>>>,
+    histories: Known<(RelPathBuf, u64), Option<Rc<Line>>>,
+    ancestries: Known<(RelPathBuf, u64, RelPathBuf, u64, bool), bool>,
+    scans: Known<(RelPathBuf, u64, u64), Rc<Vec<Revision>>>,
 }
 
 /// The answer to a question: the known one, or what `ask` finds out.
@@ -100,20 +100,20 @@ impl Repository {
     }
 
     /// A URL of the repository.
-    pub(super) fn url(&self, relpath: &str) -> SvnResult<UrlBuf> {
-        Ok(self.known_root()?.join(RelPath::trusted(relpath)))
+    pub(super) fn url(&self, relpath: &RelPath) -> SvnResult<UrlBuf> {
+        Ok(self.known_root()?.join(relpath))
     }
 
     /// A session that a path is at or below, and the path from there.
     fn session_for<'s>(
         &'s self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
     ) -> SvnResult<(&'s dyn Session, RelPathBuf)> {
         let session = match self.session.get() {
             Some(session) => session,
             None => {
-                let session = Rc::from(ctx.open_following(&self.url(path::dirname(relpath))?)?);
+                let session = Rc::from(ctx.open_following(&self.url(relpath.parent())?)?);
                 let session = Remembering::wrap(session, &self.history);
                 self.session.get_or_init(|| session)
             }
@@ -122,7 +122,7 @@ impl Repository {
         if let Some(below) = url.below(&session.url()) {
             return Ok((session.as_ref(), below));
         }
-        session.reparent(&self.url(path::dirname(relpath))?)?;
+        session.reparent(&self.url(relpath.parent())?)?;
         let below = url.below(&session.url()).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' is not in the repository"))
         })?;
@@ -133,7 +133,7 @@ impl Repository {
     pub(super) fn kind(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         revision: u64,
     ) -> SvnResult<Option<NodeKind>> {
         let (session, below) = self.session_for(ctx, relpath)?;
@@ -141,7 +141,7 @@ impl Repository {
     }
 
     /// The youngest revision.
-    pub(super) fn youngest(&self, ctx: &Context, relpath: &str) -> SvnResult<u64> {
+    pub(super) fn youngest(&self, ctx: &Context, relpath: &RelPath) -> SvnResult<u64> {
         Ok(self.session_for(ctx, relpath)?.0.latest_revnum()?.0)
     }
 
@@ -149,7 +149,7 @@ impl Repository {
     pub(super) fn deleted_after(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         peg: u64,
         end: u64,
     ) -> SvnResult<Option<u64>> {
@@ -159,7 +159,12 @@ impl Repository {
     }
 
     /// Who made a revision.
-    pub(super) fn author(&self, ctx: &Context, relpath: &str, revision: u64) -> SvnResult<String> {
+    pub(super) fn author(
+        &self,
+        ctx: &Context,
+        relpath: &RelPath,
+        revision: u64,
+    ) -> SvnResult<String> {
         let (session, _) = self.session_for(ctx, relpath)?;
         Ok(author(session.rev_prop(Revnum(revision), names::AUTHOR)?.as_deref()))
     }
@@ -168,7 +173,7 @@ impl Repository {
     pub(super) fn file(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         revision: u64,
         to: &mut dyn std::io::Write,
     ) -> SvnResult<sapwood_core::PropList> {
@@ -181,18 +186,19 @@ impl Repository {
     pub(super) fn segments(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         peg: u64,
         oldest: u64,
         told: &dyn Fn(u64),
-    ) -> SvnResult<Vec<(u64, String)>> {
+    ) -> SvnResult<Vec<(u64, RelPathBuf)>> {
         let (session, below) = self.session_for(ctx, relpath)?;
         let mut places = Vec::new();
         let (peg, oldest) = (Some(Revnum(peg)), Some(Revnum(oldest)));
         session.location_segments(&below, peg, peg, oldest, &mut |segment| {
             told(segment.start.0);
-            let place = segment.path.as_ref().map(|path| (segment.start.0, path.clone()));
-            places.extend(place);
+            if let Some(path) = &segment.path {
+                places.push((segment.start.0, RelPathBuf::new(path.clone())?));
+            }
             Ok(())
         })?;
         places.sort_by_key(|place| std::cmp::Reverse(place.0));
@@ -200,7 +206,7 @@ impl Repository {
     }
 
     /// The whole history of a node; `None` when there is no such node.
-    fn history(&self, ctx: &Context, relpath: &str, peg: u64) -> SvnResult<Option<Rc<Line>>> {
+    fn history(&self, ctx: &Context, relpath: &RelPath, peg: u64) -> SvnResult<Option<Rc<Line>>> {
         once(&self.histories, (relpath.to_owned(), peg), || {
             let (session, below) = self.session_for(ctx, relpath)?;
             let mut segments = Vec::new();
@@ -229,8 +235,8 @@ impl Repository {
     pub(super) fn meeting(
         &self,
         ctx: &Context,
-        one: (&str, u64),
-        other: (&str, u64),
+        one: (&RelPath, u64),
+        other: (&RelPath, u64),
     ) -> SvnResult<Option<u64>> {
         let (Some(one), Some(other)) =
             (self.history(ctx, one.0, one.1)?, self.history(ctx, other.0, other.1)?)
@@ -244,8 +250,8 @@ impl Repository {
     pub(super) fn nearest_meeting(
         &self,
         ctx: &Context,
-        one: (&str, u64),
-        other: (&str, u64),
+        one: (&RelPath, u64),
+        other: (&RelPath, u64),
     ) -> SvnResult<Option<u64>> {
         for above in parents(one.0) {
             for other_above in parents(other.0) {
@@ -263,8 +269,8 @@ impl Repository {
     pub(super) fn was_at(
         &self,
         ctx: &Context,
-        (deleted, in_revision): (&str, u64),
-        (from, revision): (&str, u64),
+        (deleted, in_revision): (&RelPath, u64),
+        (from, revision): (&RelPath, u64),
         latest: bool,
     ) -> SvnResult<bool> {
         let key = (deleted.to_owned(), in_revision, from.to_owned(), revision, latest);
@@ -275,7 +281,7 @@ impl Repository {
                 return Ok(false);
             };
             let place = places.iter().find(|(at, _)| at.0 == revision);
-            if place.is_none_or(|(_, at)| path::to_relpath(at) != from) {
+            if place.is_none_or(|(_, at)| *from != *path::to_relpath(at)) {
                 return Ok(false);
             }
             if !latest {
@@ -290,7 +296,7 @@ impl Repository {
     pub(super) fn scan(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Rc<Vec<Revision>>> {
@@ -313,7 +319,7 @@ impl Repository {
     pub(super) fn log(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         start: u64,
         end: u64,
         receiver: &mut OfRevision<'_>,
@@ -331,14 +337,13 @@ impl Repository {
 }
 
 /// A path and those above it, but for the root.
-fn parents(relpath: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(relpath), |at| Some(path::dirname(at)))
-        .take_while(|at| !at.is_empty())
+fn parents(relpath: &RelPath) -> impl Iterator<Item = &RelPath> {
+    std::iter::successors(Some(relpath), |at| Some(at.parent())).take_while(|at| !at.is_empty())
 }
 
 fn gone(change: &LogChange<'_>) -> Option<Gone> {
     matches!(change.action, b'D' | b'R').then(|| Gone {
-        path: path::to_relpath(change.path).to_owned(),
+        path: RelPathBuf::canonicalize(change.path),
         replaced_by: change.kind.filter(|_| change.action == b'R'),
     })
 }
@@ -346,9 +351,9 @@ fn gone(change: &LogChange<'_>) -> Option<Gone> {
 fn copied(change: &LogChange<'_>) -> Option<Copied> {
     let (from, revision) = change.copy_from?;
     (change.action == b'A').then(|| Copied {
-        from: path::to_relpath(from).to_owned(),
+        from: RelPathBuf::canonicalize(from),
         from_revision: revision.0,
-        to: path::to_relpath(change.path).to_owned(),
+        to: RelPathBuf::canonicalize(change.path),
         kind: change.kind,
     })
 }

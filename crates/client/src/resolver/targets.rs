@@ -1,5 +1,6 @@
 //! Nodes of the working copy that stand for what a move leads to.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult, path};
 use sapwood_wc::conflict::Conflict;
 use sapwood_wc::view::Status;
@@ -11,7 +12,7 @@ use super::{Action, TreeConflict};
 /// nodes of the working copy that stand for them, the likeliest first.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
-    places: Vec<(String, Vec<String>)>,
+    places: Vec<(RelPathBuf, Vec<RelPathBuf>)>,
     /// Which place was chosen.
     place: usize,
     /// Which node of it.
@@ -19,33 +20,33 @@ pub struct Targets {
 }
 
 impl Targets {
-    fn add(&mut self, place: &str, nodes: Vec<String>) {
+    fn add(&mut self, place: &RelPath, nodes: Vec<RelPathBuf>) {
         self.places.retain(|(known, _)| known != place);
         self.places.push((place.to_owned(), nodes));
         self.places.sort_by(|a, b| path::compare(&a.0, &b.0));
     }
 
     /// The paths of the repository.
-    pub fn places(&self) -> impl Iterator<Item = &str> {
-        self.places.iter().map(|(place, _)| place.as_str())
+    pub fn places(&self) -> impl Iterator<Item = &RelPath> {
+        self.places.iter().map(|(place, _)| place.as_path())
     }
 
     /// The chosen one.
     #[must_use]
-    pub fn place(&self) -> Option<&str> {
-        self.places.get(self.place).map(|(place, _)| place.as_str())
+    pub fn place(&self) -> Option<&RelPath> {
+        self.places.get(self.place).map(|(place, _)| place.as_path())
     }
 
     /// The nodes of the working copy that stand for the chosen place.
     #[must_use]
-    pub fn nodes(&self) -> &[String] {
+    pub fn nodes(&self) -> &[RelPathBuf] {
         self.places.get(self.place).map_or(&[], |(_, nodes)| nodes)
     }
 
     /// The chosen one.
     #[must_use]
-    pub fn node(&self) -> Option<&str> {
-        self.nodes().get(self.node).map(String::as_str)
+    pub fn node(&self) -> Option<&RelPath> {
+        self.nodes().get(self.node).map(RelPathBuf::as_path)
     }
 
     /// Chooses a place; the first node of it is chosen with it.
@@ -71,7 +72,7 @@ impl TreeConflict<'_> {
         &self,
         moves: &[Move],
         kind: Option<NodeKind>,
-        victim: (&str, u64),
+        victim: (&RelPath, u64),
     ) -> SvnResult<Targets> {
         let mut targets = Targets::default();
         for one in moves {
@@ -84,7 +85,7 @@ impl TreeConflict<'_> {
         &self,
         one: &Move,
         kind: Option<NodeKind>,
-        victim: (&str, u64),
+        victim: (&RelPath, u64),
         targets: &mut Targets,
     ) -> SvnResult<()> {
         let mut nodes = Vec::new();
@@ -104,7 +105,7 @@ impl TreeConflict<'_> {
     }
 
     /// Where a node comes from: whether it is a copy, path and revision; `None` of what is new or deleted.
-    pub(super) fn origin(&self, relpath: &str) -> SvnResult<Option<(bool, String, u64)>> {
+    pub(super) fn origin(&self, relpath: &RelPath) -> SvnResult<Option<(bool, RelPathBuf, u64)>> {
         let Some(view) = self.wc.view(relpath)? else { return Ok(None) };
         Ok(match view.status() {
             Status::Normal | Status::Incomplete => {
@@ -121,9 +122,13 @@ impl TreeConflict<'_> {
 
     /// Nodes from a path of the repository that could take a change: those that are closer to the node in
     /// conflict come first.
-    fn likely_targets(&self, place: &str, kind: Option<NodeKind>) -> SvnResult<Vec<String>> {
+    fn likely_targets(
+        &self,
+        place: &RelPath,
+        kind: Option<NodeKind>,
+    ) -> SvnResult<Vec<RelPathBuf>> {
         let wc = &self.wc;
-        let mut found: Vec<String> = Vec::new();
+        let mut found: Vec<RelPathBuf> = Vec::new();
         let mut longest = 0;
         for relpath in wc.nodes_from(place)? {
             let Some(view) = wc.view(&relpath)? else { continue };
@@ -134,7 +139,7 @@ impl TreeConflict<'_> {
             if !fits || relpath.is_empty() || wc.is_switched(&relpath)? {
                 continue;
             }
-            let common = path::common_ancestor(&relpath, &self.relpath).len();
+            let common = relpath.common_ancestor(&self.relpath).len();
             if common >= longest {
                 longest = common;
                 found.insert(0, relpath);
@@ -151,8 +156,8 @@ impl TreeConflict<'_> {
         &self,
         moves: &[Move],
         kind: Option<NodeKind>,
-        related: (&str, u64),
-    ) -> SvnResult<Vec<String>> {
+        related: (&RelPath, u64),
+    ) -> SvnResult<Vec<RelPathBuf>> {
         let mut names = Vec::new();
         moves.iter().for_each(|one| names_before(one, &mut names));
         let mut siblings = Vec::new();
@@ -177,13 +182,13 @@ fn names_before<'m>(one: &'m Move, names: &mut Vec<&'m str>) {
 impl TreeConflict<'_> {
     /// Paths of the repository that the node may have moved to, as the user may choose.
     #[must_use]
-    pub fn choosable_places(&self) -> Vec<&str> {
+    pub fn choosable_places(&self) -> Vec<&RelPath> {
         self.chosen_targets().map_or_else(Vec::new, |targets| targets.places().collect())
     }
 
     /// Nodes of the working copy that the node may be now, as the user may choose.
     #[must_use]
-    pub fn choosable_nodes(&self) -> &[String] {
+    pub fn choosable_nodes(&self) -> &[RelPathBuf] {
         use super::Local;
         if self.edit_of_missing() {
             let Some(missing) = self.missing() else { return &[] };

@@ -10,6 +10,7 @@ pub(crate) mod v3;
 
 use std::path::Path;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 pub use sapwood_wc::shelf::v2::letter;
@@ -109,11 +110,11 @@ pub fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()
 ///
 /// # Errors
 /// That it cannot be read.
-pub fn paths(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<Vec<String>> {
+pub fn paths(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<Vec<RelPathBuf>> {
     match shelf.store() {
         Store::V2 => v2::paths(version),
         Store::V3 => {
-            let statuses = v3::statuses(ctx, version, "")?;
+            let statuses = v3::statuses(ctx, version, RelPath::ROOT)?;
             Ok(statuses.into_iter().map(|status| status.relpath).collect())
         }
     }
@@ -175,12 +176,12 @@ pub fn diff(ctx: &Context, shelf: &Shelf, version: &Version, sink: Sink<'_>) -> 
     let places = Places {
         anchor: None,
         originals: [String::new(), String::new()],
-        session_relpath: Some(String::new()),
+        session_relpath: Some(RelPathBuf::default()),
     };
     let summary = sink.is_summary();
     sink.with(ctx, places, &mut |processor, _| match shelf.store() {
         Store::V2 => v2::diff(version, processor, summary),
-        Store::V3 => v3::diff(ctx, version, ("", Depth::Infinity), false, processor),
+        Store::V3 => v3::diff(ctx, version, (RelPath::ROOT, Depth::Infinity), false, processor),
     })
 }
 
@@ -208,7 +209,7 @@ pub(crate) fn of_changelist(wc: &WorkingCopy, changelist: &str) -> SvnResult<Opt
 }
 
 /// Refuses to put a shelved file where something lies already, whatever `--force` says: it is nowhere else.
-fn check_free(wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
+fn check_free(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
     if sapwood_wc::root::disk_kind(&wc.abspath(relpath))?.is_none() {
         return Ok(());
     }
@@ -217,7 +218,7 @@ fn check_free(wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
 }
 
 /// Deletes a node. What is not under version control stays.
-fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
+fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
     if wc.view(relpath)?.is_none() {
         return check_free(wc, relpath);
     }
@@ -226,7 +227,7 @@ fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
 }
 
 /// A path of a working copy, absolute, as it is told.
-fn shown(wc: &WorkingCopy, relpath: &str) -> String {
+fn shown(wc: &WorkingCopy, relpath: &RelPath) -> String {
     let path: &Path = &wc.abspath(relpath);
     path.to_string_lossy().into_owned()
 }

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};
@@ -45,7 +45,7 @@ pub(super) enum How {
 pub(super) fn harvest(
     ctx: &Context,
     wc: &WorkingCopy,
-    places: &[String],
+    places: &[RelPathBuf],
     depth: Depth,
     changelists: &[String],
 ) -> SvnResult<Vec<Item>> {
@@ -74,22 +74,22 @@ pub(super) fn harvest(
 /// Does in `to`, at and below `to_root`, what was done in `from` at and below `from_root`.
 pub(super) struct Replay<'a> {
     pub(super) ctx: &'a Context,
-    pub(super) from_root: &'a str,
+    pub(super) from_root: &'a RelPath,
     pub(super) to: &'a WorkingCopy,
-    pub(super) to_root: &'a str,
+    pub(super) to_root: &'a RelPath,
     pub(super) how: How,
     /// Whether only what would be done is told.
     pub(super) dry_run: bool,
 }
 
 /// E155000: a path that is not one of the working copy's.
-fn outside(relpath: &str) -> SvnError {
+fn outside(relpath: &RelPath) -> SvnError {
     let message = format!("Path '{relpath}' is not in the working copy");
     SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message)
 }
 
 /// Sees that a path from a database can be one.
-pub(super) fn check_name(relpath: &str) -> SvnResult<()> {
+pub(super) fn check_name(relpath: &RelPath) -> SvnResult<()> {
     let odd = |name: &str| matches!(name, "" | "." | "..") || name == layout::ADM;
     if !relpath.is_empty() && relpath.split('/').any(odd) {
         return Err(outside(relpath));
@@ -99,10 +99,10 @@ pub(super) fn check_name(relpath: &str) -> SvnResult<()> {
 
 impl Replay<'_> {
     /// Where an item is done.
-    fn place(&self, item: &Item) -> SvnResult<String> {
+    fn place(&self, item: &Item) -> SvnResult<RelPathBuf> {
         check_name(&item.relpath)?;
-        let below = path::skip_ancestor(self.from_root, &item.relpath);
-        Ok(path::join(self.to_root, below.ok_or_else(|| outside(&item.relpath))?))
+        let below = item.relpath.below(self.from_root);
+        Ok(self.to_root.join(below.ok_or_else(|| outside(&item.relpath))?))
     }
 
     /// Does all items; whether that left conflicts. Needs a lock of `to`.
@@ -169,10 +169,16 @@ impl Replay<'_> {
     }
 
     /// Copies a node of the repository to a place.
-    fn copy(&self, at: &str, kind: NodeKind, from: &str, revision: Revnum) -> SvnResult<()> {
-        let (repos_id, _) = self.to.repos_location(path::dirname(at))?;
+    fn copy(
+        &self,
+        at: &RelPath,
+        kind: NodeKind,
+        from: &RelPath,
+        revision: Revnum,
+    ) -> SvnResult<()> {
+        let (repos_id, _) = self.to.repos_location(at.parent())?;
         let root = self.to.db().repository(repos_id)?.root;
-        let url = root.join(RelPath::trusted(from));
+        let url = root.join(from);
         if kind == NodeKind::Dir {
             return copy_dir(self.ctx, &url, revision, self.to, at);
         }
@@ -189,7 +195,7 @@ impl Replay<'_> {
     }
 
     /// Adds a new node.
-    fn add(&self, item: &Item, view: &View, at: &str, kind: NodeKind) -> SvnResult<()> {
+    fn add(&self, item: &Item, view: &View, at: &RelPath, kind: NodeKind) -> SvnResult<()> {
         let props = view.props()?;
         if kind == NodeKind::Dir {
             let dir = self.to.abspath(at);
@@ -203,7 +209,7 @@ impl Replay<'_> {
     }
 
     /// Gives a node the properties and the text.
-    fn replace(&self, item: &Item, view: &View, at: &str, kind: NodeKind) -> SvnResult<()> {
+    fn replace(&self, item: &Item, view: &View, at: &RelPath, kind: NodeKind) -> SvnResult<()> {
         let props = view.props()?;
         if item.changes.props {
             let known = self.to.require_view(at)?.props()?;
@@ -218,7 +224,7 @@ impl Replay<'_> {
     }
 
     /// Writes the working file of an item to its place, in the working form that belongs there.
-    fn install(&self, item: &Item, at: &str, props: &PropList) -> SvnResult<()> {
+    fn install(&self, item: &Item, at: &RelPath, props: &PropList) -> SvnResult<()> {
         let normal = normal_text(item, props)?;
         if props.get(names::SPECIAL).is_some() {
             let text = std::fs::read(normal.path())
@@ -233,7 +239,7 @@ impl Replay<'_> {
         Ok(self.to.install_text(at, normal.path(), &translation, executable)?)
     }
 
-    fn merge_dir(&self, view: &View, at: &str) -> SvnResult<bool> {
+    fn merge_dir(&self, view: &View, at: &RelPath) -> SvnResult<bool> {
         let base = view.pristine_props()?;
         let merge = PropsMerge {
             relpath: at,
@@ -245,7 +251,7 @@ impl Replay<'_> {
         Ok(self.to.merge_node_props(&merge, self.ctx.cancel())? == PropState::Conflicted)
     }
 
-    fn merge_file(&self, item: &Item, view: &View, at: &str) -> SvnResult<bool> {
+    fn merge_file(&self, item: &Item, view: &View, at: &RelPath) -> SvnResult<bool> {
         let (base, props) = (view.pristine_props()?, view.props()?);
         let left = self.base_text(item, view)?;
         let right = if item.changes.text { Some(normal_text(item, &props)?) } else { None };
@@ -304,9 +310,9 @@ fn normal_text(item: &Item, props: &PropList) -> SvnResult<NamedTempFile> {
 pub(super) fn not_among(
     ctx: &Context,
     wc: &WorkingCopy,
-    root: &str,
-    shelved: &HashSet<String>,
-) -> SvnResult<Option<String>> {
+    root: &RelPath,
+    shelved: &HashSet<RelPathBuf>,
+) -> SvnResult<Option<RelPathBuf>> {
     use sapwood_wc::status::{Options, State};
     let mut found = None;
     let options = Options {

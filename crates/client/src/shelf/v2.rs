@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::notify::{Action, Notify, State as Became};
-use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::local::RevertOptions;
@@ -53,7 +54,7 @@ fn fate(status: &Status) -> Fate {
 pub(super) fn save(
     ctx: &Context,
     shelf: &mut Shelf,
-    places: &[String],
+    places: &[RelPathBuf],
     what: &Save<'_>,
     told: &mut Told<'_>,
 ) -> SvnResult<Saved> {
@@ -61,7 +62,7 @@ pub(super) fn save(
     let lists: HashSet<&String> = what.changelists.iter().collect();
     let mut saved = Saved::default();
     let mut new = if what.dry_run { None } else { Some(NewVersion::begin(&wc)?) };
-    let mut seen: HashSet<String> = HashSet::new();
+    let mut seen: HashSet<RelPathBuf> = HashSet::new();
     for place in places {
         let options = status::Options {
             depth: what.depth,
@@ -107,14 +108,14 @@ pub(super) fn save(
 }
 
 /// The paths of a version.
-pub(super) fn paths(version: &Version) -> SvnResult<Vec<String>> {
-    Ok(Stored::of(version).nodes("")?.into_iter().map(|node| node.relpath).collect())
+pub(super) fn paths(version: &Version) -> SvnResult<Vec<RelPathBuf>> {
+    Ok(Stored::of(version).nodes(RelPath::ROOT)?.into_iter().map(|node| node.relpath).collect())
 }
 
 /// Sees that a version has all that bringing it back needs of properties.
 pub(super) fn check_whole(version: &Version) -> SvnResult<()> {
     let stored = Stored::of(version);
-    for node in stored.nodes("")? {
+    for node in stored.nodes(RelPath::ROOT)? {
         stored.props(&node)?;
     }
     Ok(())
@@ -141,15 +142,15 @@ pub(super) fn bring_back(
 ) -> SvnResult<bool> {
     let wc = shelf.wc();
     let stored = Stored::of(version);
-    let nodes = stored.nodes("")?;
+    let nodes = stored.nodes(RelPath::ROOT)?;
     for node in &nodes {
         wc.check_inside(&node.relpath)?;
         if node.meta.node == State::Added {
             check_free(wc, &node.relpath)?;
-            wc.require_view(path::dirname(&node.relpath))?;
+            wc.require_view(node.relpath.parent())?;
         }
     }
-    let lock = if dry_run { None } else { Some(wc.lock("", -1)?) };
+    let lock = if dry_run { None } else { Some(wc.lock(RelPath::ROOT, -1)?) };
     let mut back = Back { ctx, wc, stored, dry_run, conflicts: false };
     for node in &nodes {
         ctx.check_cancel()?;
@@ -285,9 +286,9 @@ pub(super) fn diff(
     summary: bool,
 ) -> SvnResult<()> {
     let stored = Stored::of(version);
-    for node in stored.nodes("")? {
+    for node in stored.nodes(RelPath::ROOT)? {
         let props = stored.props(&node)?;
-        let path = node.relpath.as_str();
+        let path = node.relpath.as_path();
         let file = node.meta.kind == Some(NodeKind::File);
         let (comes, goes) = match node.meta.node {
             State::Added => (true, false),

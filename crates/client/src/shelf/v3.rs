@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::Item;
 use sapwood_wc::db::FORMAT;
@@ -44,14 +45,20 @@ pub(super) fn open(ctx: &Context, version: &Version) -> SvnResult<WorkingCopy> {
 pub(super) fn save(
     ctx: &Context,
     shelf: &mut Shelf,
-    places: &[String],
+    places: &[RelPathBuf],
     what: &Save<'_>,
 ) -> SvnResult<Saved> {
     let wc = shelf.wc().clone();
     if what.dry_run {
         let items = harvest(ctx, &wc, places, what.depth, what.changelists)?;
-        let replay =
-            Replay { ctx, from_root: "", to: &wc, to_root: "", how: How::Exact, dry_run: true };
+        let replay = Replay {
+            ctx,
+            from_root: RelPath::ROOT,
+            to: &wc,
+            to_root: RelPath::ROOT,
+            how: How::Exact,
+            dry_run: true,
+        };
         replay.run(&items)?;
         return Ok(Saved { shelved: items.len(), ..Saved::default() });
     }
@@ -75,10 +82,10 @@ fn fill(
     ctx: &Context,
     wc: &WorkingCopy,
     place: &std::path::Path,
-    places: &[String],
+    places: &[RelPathBuf],
     what: &Save<'_>,
 ) -> SvnResult<usize> {
-    let source = Target { text: wc.url("")?.into_string(), peg: Revision::Head };
+    let source = Target { text: wc.url(RelPath::ROOT)?.into_string(), peg: Revision::Head };
     let how = Checkout {
         revision: Revision::Head,
         depth: Depth::Infinity,
@@ -89,15 +96,21 @@ fn fill(
     };
     checkout_to(ctx, &source, place, &how, &mut None)?;
     let to = ctx.working_copy(place)?.0;
-    with_text_bases(ctx, (wc, ""), Tell::Yes, || {
+    with_text_bases(ctx, (wc, RelPath::ROOT), Tell::Yes, || {
         let items = harvest(ctx, wc, places, what.depth, what.changelists)?;
         check_loss(ctx, wc, &items)?;
         for item in &items {
             same_base(ctx, &to, item)?;
         }
-        let lock = to.lock("", -1)?;
-        let replay =
-            Replay { ctx, from_root: "", to: &to, to_root: "", how: How::Exact, dry_run: false };
+        let lock = to.lock(RelPath::ROOT, -1)?;
+        let replay = Replay {
+            ctx,
+            from_root: RelPath::ROOT,
+            to: &to,
+            to_root: RelPath::ROOT,
+            how: How::Exact,
+            dry_run: false,
+        };
         replay.run(&items)?;
         lock.release()?;
         Ok(items.len())
@@ -106,11 +119,11 @@ fn fill(
 
 /// Refuses what would be lost with a folder that was added and is put aside: changes below it that are not.
 fn check_loss(ctx: &Context, wc: &WorkingCopy, items: &[Item]) -> SvnResult<()> {
-    let shelved: HashSet<String> = items.iter().map(|item| item.relpath.clone()).collect();
-    let mut seen: Option<&str> = None;
+    let shelved: HashSet<RelPathBuf> = items.iter().map(|item| item.relpath.clone()).collect();
+    let mut seen: Option<&RelPath> = None;
     for item in items {
         let whole = item.changes.add && item.kind == Some(NodeKind::Dir);
-        if !whole || seen.is_some_and(|seen| path::is_ancestor(seen, &item.relpath)) {
+        if !whole || seen.is_some_and(|seen| item.relpath.is_at_or_below(seen)) {
             continue;
         }
         seen = Some(&item.relpath);
@@ -156,7 +169,11 @@ fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
 }
 
 /// What is changed in a version.
-pub(crate) fn statuses(ctx: &Context, version: &Version, below: &str) -> SvnResult<Vec<Status>> {
+pub(crate) fn statuses(
+    ctx: &Context,
+    version: &Version,
+    below: &RelPath,
+) -> SvnResult<Vec<Status>> {
     let wc = open(ctx, version)?;
     let mut found = Vec::new();
     if !below.is_empty() && wc.view(below)?.is_none() {
@@ -187,12 +204,13 @@ pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnRe
         ..RevertOptions::default()
     };
     let quiet: &local::Tell<'_> = &|_| {};
-    let (added, others): (Vec<Status>, Vec<Status>) =
-        statuses(ctx, version, "")?.into_iter().partition(|status| status.node == State::Added);
+    let (added, others): (Vec<Status>, Vec<Status>) = statuses(ctx, version, RelPath::ROOT)?
+        .into_iter()
+        .partition(|status| status.node == State::Added);
     // What was added into a folder goes before the folder itself.
     let order = added.iter().rev().chain(&others);
-    with_text_bases(ctx, (wc, ""), Tell::No, || {
-        let lock = wc.lock("", -1)?;
+    with_text_bases(ctx, (wc, RelPath::ROOT), Tell::No, || {
+        let lock = wc.lock(RelPath::ROOT, -1)?;
         for status in order {
             ctx.check_cancel()?;
             let whole = matches!(status.node, State::Deleted | State::Replaced | State::Added);
@@ -215,14 +233,14 @@ pub(super) fn bring_back(
     dry_run: bool,
 ) -> SvnResult<bool> {
     let from = open(ctx, version)?;
-    copy_changes(ctx, (&from, ""), (shelf.wc(), ""), dry_run)
+    copy_changes(ctx, (&from, RelPath::ROOT), (shelf.wc(), RelPath::ROOT), dry_run)
 }
 
 /// Does in one working copy what was done in another.
 pub(super) fn copy_changes(
     ctx: &Context,
-    (from, from_root): (&WorkingCopy, &str),
-    (to, to_root): (&WorkingCopy, &str),
+    (from, from_root): (&WorkingCopy, &RelPath),
+    (to, to_root): (&WorkingCopy, &RelPath),
     dry_run: bool,
 ) -> SvnResult<bool> {
     let uuid = |wc: &WorkingCopy, relpath| -> SvnResult<String> {
@@ -254,7 +272,7 @@ pub(super) fn copy_changes(
 pub(crate) fn diff(
     ctx: &Context,
     version: &Version,
-    (below, depth): (&str, Depth),
+    (below, depth): (&RelPath, Depth),
     ignore_ancestry: bool,
     processor: &mut dyn Processor,
 ) -> SvnResult<()> {

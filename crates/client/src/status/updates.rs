@@ -4,8 +4,8 @@
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -54,12 +54,18 @@ pub(super) fn status(
     let mut walk = walk_options(ctx, options);
     walk.depth = asked.depth;
     let at = Place { wc: &wc, shown: target, relpath: &relpath };
-    wc.status_against(&asked.anchor, asked.name, &walk, &incoming, &mut |mut status| {
-        if gone {
-            status.remote.node = State::Deleted;
-        }
-        show(&at, status, options, visit).map_err(Into::into)
-    })?;
+    wc.status_against(
+        &asked.anchor,
+        RelPath::new(asked.name)?,
+        &walk,
+        &incoming,
+        &mut |mut status| {
+            if gone {
+                status.remote.node = State::Deleted;
+            }
+            show(&at, status, options, visit).map_err(Into::into)
+        },
+    )?;
     let compared = incoming.revision;
     let told = abspath.to_string_lossy();
     ctx.tell(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &told) });
@@ -71,19 +77,19 @@ pub(super) fn status(
 
 /// What the other side is asked about: a directory, or a name in one.
 struct Asked<'a> {
-    anchor: String,
+    anchor: RelPathBuf,
     name: &'a str,
-    relpath: &'a str,
+    relpath: &'a RelPath,
     depth: Depth,
 }
 
 impl<'a> Asked<'a> {
-    fn find(wc: &WorkingCopy, relpath: &'a str, shown: &str, depth: Depth) -> SvnResult<Self> {
+    fn find(wc: &WorkingCopy, relpath: &'a RelPath, shown: &str, depth: Depth) -> SvnResult<Self> {
         let kind = visible_kind(wc, relpath, true)?;
         if kind == Some(Kind::Dir) {
             return Ok(Self { anchor: relpath.to_owned(), name: "", relpath, depth });
         }
-        let (anchor, name) = path::split(relpath);
+        let (anchor, name) = relpath.parent_and_name();
         let no_dir = || visible_kind(wc, anchor, false).map(|kind| kind != Some(Kind::Dir));
         if relpath.is_empty() || (kind.is_none() && no_dir()?) {
             let message = format!("'{shown}' is not a working copy");
@@ -98,7 +104,7 @@ impl<'a> Asked<'a> {
 }
 
 /// What kind of node the user sees at a path, or (with `deleted`) has deleted.
-fn visible_kind(wc: &WorkingCopy, relpath: &str, deleted: bool) -> SvnResult<Option<Kind>> {
+fn visible_kind(wc: &WorkingCopy, relpath: &RelPath, deleted: bool) -> SvnResult<Option<Kind>> {
     let Some(top) = wc.db().top(relpath)? else { return Ok(None) };
     let in_work = top.op_depth > 0;
     let there = match top.presence {
@@ -155,7 +161,7 @@ fn ask(
             comment: lock.comment,
             date: lock.created,
         };
-        (lock.path.into_string(), info)
+        (lock.path, info)
     }));
     Ok(incoming)
 }

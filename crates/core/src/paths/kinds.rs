@@ -232,9 +232,21 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl PartialEq<$owned> for &$name {
+            fn eq(&self, path: &$owned) -> bool {
+                self.0 == path.0
+            }
+        }
+
         impl PartialEq<&$name> for $owned {
             fn eq(&self, path: &&$name) -> bool {
                 self.0 == path.0
+            }
+        }
+
+        impl PartialEq<String> for $owned {
+            fn eq(&self, text: &String) -> bool {
+                self.0 == *text
             }
         }
 
@@ -343,6 +355,12 @@ impl fmt::Display for SharedFsPath {
 impl fmt::Debug for SharedFsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl Default for &RelPath {
+    fn default() -> Self {
+        RelPath::ROOT
     }
 }
 

@@ -42,8 +42,8 @@ impl RelPath {
     /// # Errors
     /// E235000 when it is not, which is a slip of ours.
     #[track_caller]
-    pub fn rest_below(&self, above: &Self) -> SvnResult<&RelPath> {
-        path::rest_below(above, self).map(RelPath::trusted)
+    pub fn rest_below(&self, above: &Self) -> SvnResult<&Self> {
+        path::rest_below(above, self).map(Self::trusted)
     }
 
     /// Whether this is `above` or below it.

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::params;
 use sapwood_core::exact::Exact;
-use sapwood_core::{Depth, Revnum, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, Revnum};
 
 use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inherited};
 use crate::error::Result;
@@ -16,11 +17,11 @@ pub struct Bump<'a> {
     /// The revision.
     pub revision: Revnum,
     /// After a switch: the repository and the target's new path in it.
-    pub repos: Option<(i64, &'a str)>,
+    pub repos: Option<(i64, &'a RelPath)>,
     /// Paths that stay as they are, with all below them.
-    pub skipped: &'a HashSet<String>,
+    pub skipped: &'a HashSet<RelPathBuf>,
     /// Inherited properties of roots and switched nodes, by path.
-    pub inherited: &'a HashMap<String, InheritedProps>,
+    pub inherited: &'a HashMap<RelPathBuf, InheritedProps>,
 }
 
 impl Db {
@@ -29,7 +30,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn bump(&self, relpath: &str, depth: Depth, to: &Bump<'_>) -> Result<()> {
+    pub fn bump(&self, relpath: &RelPath, depth: Depth, to: &Bump<'_>) -> Result<()> {
         if to.skipped.contains(relpath) {
             return Ok(());
         }
@@ -49,7 +50,7 @@ impl Db {
     fn bump_node(
         &self,
         base: &NodeRow,
-        new_path: Option<String>,
+        new_path: Option<RelPathBuf>,
         depth: Depth,
         to: &Bump<'_>,
     ) -> Result<()> {
@@ -64,10 +65,10 @@ impl Db {
                  ?6 WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0",
                 params![
                     self.wc_id(),
-                    base.relpath,
+                    base.relpath.as_str(),
                     number(to.revision),
                     repos_id,
-                    repos_path,
+                    repos_path.map(RelPathBuf::as_path).map(RelPath::as_str),
                     inherited.map(|list| write_inherited(list)),
                 ],
             )?;
@@ -90,14 +91,20 @@ impl Db {
                 self.remove_node(&child.relpath, 0)?;
                 continue;
             }
-            let path = new_path.as_ref().map(|p| path::join(p, child.name()));
+            let path = new_path.as_ref().map(|p| p.child(child.name()));
             self.bump_node(&child, path, below, to)?;
         }
         Ok(())
     }
 
     /// A switch of everything: each node gets the path that its place says.
-    fn switch_whole(&self, base: &NodeRow, repos_id: i64, path: &str, to: &Bump<'_>) -> Result<()> {
+    fn switch_whole(
+        &self,
+        base: &NodeRow,
+        repos_id: i64,
+        path: &RelPath,
+        to: &Bump<'_>,
+    ) -> Result<()> {
         self.bump_node(base, Some(path.to_owned()), Depth::Empty, to)?;
         let (above, end) = below(&base.relpath);
         self.remove_stale(&above, &end, to.revision)?;
@@ -142,7 +149,7 @@ impl Db {
             self.execute(
                 "UPDATE nodes SET inherited_props = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
                  op_depth = 0",
-                params![self.wc_id(), relpath, write_inherited(list)],
+                params![self.wc_id(), relpath.as_str(), write_inherited(list)],
             )?;
         }
         Ok(())
@@ -164,7 +171,7 @@ impl Db {
         self.execute(
             "UPDATE nodes SET revision = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 \
              AND revision <> ?3",
-            params![self.wc_id(), base.relpath, revision],
+            params![self.wc_id(), base.relpath.as_str(), revision],
         )?;
         self.put_inherited(to)
     }
@@ -182,12 +189,12 @@ impl Db {
             self.execute(
                 "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 AND \
                  (presence = 'not-present' OR (presence = 'server-excluded' AND revision <> ?3))",
-                params![self.wc_id(), path, revision],
+                params![self.wc_id(), path.as_str(), revision],
             )?;
             self.execute(
                 "UPDATE nodes SET revision = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
                  op_depth = 0 AND revision <> ?3 AND file_external IS NULL",
-                params![self.wc_id(), path, revision],
+                params![self.wc_id(), path.as_str(), revision],
             )?;
         }
         if known.revision != to.revision {

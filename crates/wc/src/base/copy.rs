@@ -3,14 +3,15 @@
 use rusqlite::params;
 
 use super::moved::MovedSource;
-use crate::db::{Db, NodeRow, Presence, below, depth_of};
+use crate::db::{Db, NodeRow, Paths, Presence, below, depth_of};
 use crate::error::{Error, Result};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// What a copied node lies in: the copy's place and layer.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     repos_id: Option<i64>,
-    repos_path: Option<&'a str>,
+    repos_path: Option<&'a RelPath>,
     revision: Option<sapwood_core::Revnum>,
     op_depth: i64,
 }
@@ -21,7 +22,7 @@ impl Db {
     ///
     /// # Errors
     /// E155035 when there is a local operation at the path already; SQLite's.
-    pub fn make_copy(&self, relpath: &str, keep_moves: bool) -> Result<()> {
+    pub fn make_copy(&self, relpath: &RelPath, keep_moves: bool) -> Result<()> {
         let depth = depth_of(relpath);
         let top = self.top(relpath)?.filter(|top| top.op_depth > 0);
         if let Some(top) = top {
@@ -58,7 +59,7 @@ impl Db {
 
     fn copy_from_base(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         around: Around<'_>,
         shadowed: bool,
         root_depth: i64,
@@ -71,7 +72,7 @@ impl Db {
             shadowed |= own_layer;
         }
         let Some(base) = self.base(relpath)? else { return Ok(()) };
-        let expected = around.repos_path.map(|p| sapwood_core::path::join(p, base.name()));
+        let expected = around.repos_path.map(|p| p.child(base.name()));
         if expected.is_some()
             && base.repos_path == expected
             && base.repos_id == around.repos_id
@@ -125,7 +126,7 @@ impl Db {
     }
 
     /// The rows of one layer at and below a path.
-    pub(crate) fn rows_of_layer(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
+    pub(crate) fn rows_of_layer(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<NodeRow>> {
         let mut rows = Vec::new();
         self.each_in_subtree(relpath, |row| {
             if row.op_depth == op_depth {
@@ -138,7 +139,7 @@ impl Db {
 
     /// Moves that are recorded above `op_depth`, of nodes that `op_depth` has at and below a path,
     /// are recorded there.
-    fn lower_moved_to(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    fn lower_moved_to(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         for MovedSource { relpath, op_depth: from, moved_to } in
             self.moved_sources_below(relpath, op_depth)?
         {
@@ -148,11 +149,11 @@ impl Db {
         Ok(())
     }
 
-    fn set_moved_to(&self, relpath: &str, op_depth: i64, to: Option<&str>) -> Result<()> {
+    fn set_moved_to(&self, relpath: &RelPath, op_depth: i64, to: Option<&RelPath>) -> Result<()> {
         self.execute(
             "UPDATE nodes SET moved_to = ?4 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
              op_depth = ?3",
-            params![self.wc_id(), relpath, op_depth, to],
+            params![self.wc_id(), relpath.as_str(), op_depth, to.map(RelPath::as_str)],
         )?;
         Ok(())
     }
@@ -160,7 +161,7 @@ impl Db {
     /// Where nodes that layer `op_depth` has at and below a path were moved to, by their next layer.
     pub(crate) fn moved_sources_below(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         op_depth: i64,
     ) -> Result<Vec<MovedSource>> {
         let (above, end) = below(relpath);
@@ -170,23 +171,23 @@ impl Db {
              op_depth = (SELECT MIN(d.op_depth) FROM nodes d WHERE d.wc_id = ?1 AND d.local_relpath = \
              s.local_relpath AND d.op_depth > ?5) AND EXISTS (SELECT 1 FROM nodes n WHERE n.wc_id = \
              ?1 AND n.local_relpath = s.local_relpath AND n.op_depth = ?5) ORDER BY local_relpath",
-            params![self.wc_id(), relpath, above, end, op_depth],
+            params![self.wc_id(), relpath.as_str(), above, end, op_depth],
             |row| {
-                Ok(MovedSource { relpath: row.get(0)?, op_depth: row.get(1)?, moved_to: row.get(2)? })
+                Ok(MovedSource { relpath: row.relpath(0)?, op_depth: row.get(1)?, moved_to: row.relpath(2)? })
             },
         )
     }
 
     /// Where nodes at and below a path were moved to, in whatever layer, as far as that is not below
     /// the path itself.
-    pub(crate) fn moved_outside(&self, relpath: &str) -> Result<Vec<String>> {
+    pub(crate) fn moved_outside(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
         let (above, end) = below(relpath);
         self.all(
             "SELECT moved_to FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL AND \
              (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND NOT (moved_to > \
              ?3 AND moved_to < ?4)",
-            params![self.wc_id(), relpath, above, end],
-            |row| row.get(0),
+            params![self.wc_id(), relpath.as_str(), above, end],
+            |row| row.relpath(0),
         )
     }
 

@@ -2,7 +2,8 @@
 //! changed, the rows at their destination follow. Else the move is a tree conflict, which waits for
 //! the user.
 
-use sapwood_core::{Depth, NodeKind, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, NodeKind};
 
 use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
 use crate::db::{Kind, NodeRow, Presence, depth_of};
@@ -12,8 +13,8 @@ use crate::view::operation_root;
 
 /// A move out of a layer.
 struct Pair {
-    source: String,
-    target: String,
+    source: RelPathBuf,
+    target: RelPathBuf,
     /// The layer of the deletion at the source.
     deletion_depth: i64,
     kind: Kind,
@@ -27,9 +28,9 @@ impl WorkingCopy {
     /// SQLite's.
     pub(crate) fn bump_moved_away(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
-    ) -> Result<Vec<(String, Option<NodeKind>)>> {
+    ) -> Result<Vec<(RelPathBuf, Option<NodeKind>)>> {
         let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
         let mut told = Vec::new();
         if !relpath.is_empty()
@@ -53,13 +54,13 @@ impl WorkingCopy {
 
     fn follow(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         op_depth: i64,
         depth: Depth,
-        told: &mut Vec<(String, Option<NodeKind>)>,
+        told: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
     ) -> Result<()> {
         for pair in self.moves_out_of(relpath, op_depth)? {
-            let Some(rest) = path::skip_ancestor(relpath, &pair.source) else { continue };
+            let Some(rest) = pair.source.below(relpath) else { continue };
             let near = rest.is_empty() || depth == Depth::Infinity;
             let source_depth = match depth {
                 _ if near => depth,
@@ -85,7 +86,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn moves_out_of(&self, relpath: &str, op_depth: i64) -> Result<Vec<Pair>> {
+    fn moves_out_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<Pair>> {
         // Most working copies have no moves at all: one look into the index of them.
         let any = self.db().first(
             "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL LIMIT 1",
@@ -109,13 +110,13 @@ impl WorkingCopy {
         Ok(pairs)
     }
 
-    fn has_layer_between(&self, relpath: &str, above: i64, below: i64) -> Result<bool> {
+    fn has_layer_between(&self, relpath: &RelPath, above: i64, below: i64) -> Result<bool> {
         let layers = self.db().layers(relpath)?;
         Ok(layers.iter().any(|row| row.op_depth > above && row.op_depth < below))
     }
 
     /// Whether an update of a depth brought all that BASE has of a node.
-    fn is_deep_enough(&self, relpath: &str, depth: Depth) -> Result<bool> {
+    fn is_deep_enough(&self, relpath: &RelPath, depth: Depth) -> Result<bool> {
         if depth == Depth::Infinity {
             return Ok(true);
         }
@@ -137,11 +138,11 @@ impl WorkingCopy {
     /// Records that what was moved away has been edited.
     fn mark_moved_conflict(
         &self,
-        source: &str,
+        source: &RelPath,
         source_depth: i64,
-        deletion: &str,
-        target: &str,
-        told: &mut Vec<(String, Option<NodeKind>)>,
+        deletion: &RelPath,
+        target: &RelPath,
+        told: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
     ) -> Result<()> {
         let (Some(new), Some(old)) =
             (self.db().node(deletion, source_depth)?, self.db().node(target, depth_of(target))?)
@@ -156,9 +157,10 @@ impl WorkingCopy {
         if conflict.tree.is_some() {
             return Ok(());
         }
-        let rest = path::rest_below(deletion, source)?;
+        let rest = source.rest_below(deletion)?;
         conflict.operation = Some(Operation::Update);
-        conflict.locations = vec![Some(self.location(&old, "")?), Some(self.location(&new, rest)?)];
+        conflict.locations =
+            vec![Some(self.location(&old, RelPath::ROOT)?), Some(self.location(&new, rest)?)];
         conflict.tree = Some(TreeConflict {
             reason: Reason::MovedAway,
             action: Action::Edit,
@@ -170,7 +172,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn location(&self, row: &NodeRow, rest: &str) -> Result<Location> {
+    fn location(&self, row: &NodeRow, rest: &RelPath) -> Result<Location> {
         let repos = match row.repos_id {
             Some(id) => Some(self.db().repository(id)?),
             None => None,
@@ -178,20 +180,25 @@ impl WorkingCopy {
         Ok(Location {
             root: repos.as_ref().map_or(String::new(), |r| r.root.to_string()),
             uuid: repos.map(|r| r.uuid),
-            relpath: path::join(row.repos_path.as_deref().unwrap_or(""), rest),
+            relpath: row.repos_path.as_deref().unwrap_or(RelPath::ROOT).join(rest),
             revision: row.revision,
             kind: row.kind.node_kind(),
         })
     }
 
     /// Brings the rows of a move's destination to those of its source.
-    pub(crate) fn copy_layer(&self, source: &str, source_depth: i64, target: &str) -> Result<()> {
+    pub(crate) fn copy_layer(
+        &self,
+        source: &RelPath,
+        source_depth: i64,
+        target: &RelPath,
+    ) -> Result<()> {
         let db = self.db();
         let target_depth = depth_of(target);
         let mut wanted = std::collections::HashSet::new();
         for row in db.rows_of_layer(source, source_depth)? {
-            let rest = path::rest_below(source, &row.relpath)?;
-            let to = path::join(target, rest);
+            let rest = row.relpath.rest_below(source)?;
+            let to = target.join(rest);
             let old = db.node(&to, target_depth)?;
             let same_text = old.as_ref().is_some_and(|old| old.checksum == row.checksum);
             let exists = old.as_ref().is_some_and(|old| old.presence == Presence::Normal);
@@ -225,7 +232,7 @@ impl WorkingCopy {
 
     /// Forgets what is recorded of a path whose layer has gone, unless a higher layer is what the user
     /// sees. Of a node that is deleted there the conflict stays.
-    fn clear_unshadowed(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    fn clear_unshadowed(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let db = self.db();
         let above: Vec<Presence> = db
             .layers(relpath)?

@@ -13,6 +13,7 @@ mod remove;
 
 use rusqlite::params;
 use sapwood_core::PropList;
+use sapwood_core::paths::RelPath;
 
 use crate::db::{ActualRow, Db, Kind, NodeRow, Presence, depth_of, parent_of, write_props};
 use crate::error::Result;
@@ -108,7 +109,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lowest_above(&self, relpath: &str, op_depth: i64) -> Result<Option<NodeRow>> {
+    pub fn lowest_above(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<NodeRow>> {
         let mut layers = self.layers(relpath)?;
         layers.retain(|row| row.op_depth > op_depth);
         Ok(layers.pop())
@@ -119,7 +120,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn extend_parent_delete(&self, relpath: &str, kind: Kind, op_depth: i64) -> Result<()> {
+    pub fn extend_parent_delete(&self, relpath: &RelPath, kind: Kind, op_depth: i64) -> Result<()> {
         let Some(parent) = parent_of(relpath) else { return Ok(()) };
         let Some(above) = self.lowest_layer(parent, op_depth)? else { return Ok(()) };
         let existing = self.lowest_layer(relpath, op_depth)?;
@@ -130,11 +131,11 @@ impl Db {
     }
 
     /// The number of the lowest layer of a path above `op_depth`.
-    fn lowest_layer(&self, relpath: &str, op_depth: i64) -> Result<Option<i64>> {
+    fn lowest_layer(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<i64>> {
         self.first(
             "SELECT op_depth FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth > ?3 \
              ORDER BY op_depth LIMIT 1",
-            params![self.wc_id(), relpath, op_depth],
+            params![self.wc_id(), relpath.as_str(), op_depth],
             |row| row.get(0),
         )
     }
@@ -143,7 +144,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn retract_parent_delete(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    pub fn retract_parent_delete(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let Some(mut row) = self.lowest_above(relpath, op_depth)? else { return Ok(()) };
         let moved_to = row.moved_to.take();
         if let Some(to) = &moved_to {
@@ -158,12 +159,12 @@ impl Db {
     }
 
     /// Makes what was moved here a copy.
-    pub(crate) fn clear_moved_here(&self, relpath: &str) -> Result<()> {
+    pub(crate) fn clear_moved_here(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = crate::db::below(relpath);
         self.execute(
             "UPDATE nodes SET moved_here = NULL WHERE wc_id = ?1 AND op_depth = ?2 AND \
              (local_relpath = ?3 OR (local_relpath > ?4 AND local_relpath < ?5))",
-            params![self.wc_id(), depth_of(relpath), relpath, above, end],
+            params![self.wc_id(), depth_of(relpath), relpath.as_str(), above, end],
         )?;
         Ok(())
     }
@@ -172,7 +173,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn set_actual_props(&self, relpath: &str, props: Option<&PropList>) -> Result<()> {
+    pub fn set_actual_props(&self, relpath: &RelPath, props: Option<&PropList>) -> Result<()> {
         let old = self.actual(relpath)?;
         if old.is_none() && props.is_none() {
             return Ok(());
@@ -186,7 +187,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn mark_conflict(&self, relpath: &str, conflict: &[u8]) -> Result<()> {
+    pub fn mark_conflict(&self, relpath: &RelPath, conflict: &[u8]) -> Result<()> {
         let mut row = self.actual(relpath)?.unwrap_or_else(|| new_actual(relpath));
         row.conflict_data = Some(conflict.to_vec());
         self.put_actual(&row)
@@ -198,8 +199,8 @@ impl Db {
     /// SQLite's.
     pub fn start_directory(
         &self,
-        relpath: &str,
-        repos_path: &str,
+        relpath: &RelPath,
+        repos_path: &RelPath,
         revision: sapwood_core::Revnum,
     ) -> Result<()> {
         self.execute(
@@ -207,9 +208,9 @@ impl Db {
              wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0",
             params![
                 self.wc_id(),
-                relpath,
+                relpath.as_str(),
                 i64::try_from(revision.0).unwrap_or(i64::MAX),
-                repos_path
+                repos_path.as_str()
             ],
         )?;
         Ok(())
@@ -219,16 +220,16 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn end_directory(&self, relpath: &str) -> Result<()> {
+    pub fn end_directory(&self, relpath: &RelPath) -> Result<()> {
         self.execute(
             "UPDATE nodes SET presence = 'normal' WHERE wc_id = ?1 AND local_relpath = ?2 AND \
              op_depth = 0 AND presence = 'incomplete'",
-            params![self.wc_id(), relpath],
+            params![self.wc_id(), relpath.as_str()],
         )?;
         Ok(())
     }
 }
 
-fn new_actual(relpath: &str) -> ActualRow {
+fn new_actual(relpath: &RelPath) -> ActualRow {
     ActualRow { relpath: relpath.to_owned(), ..ActualRow::default() }
 }

@@ -3,27 +3,28 @@
 use crate::db::{Db, depth_of, parent_of};
 use crate::error::Result;
 use crate::view::operation_root;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// The row that says where a node was moved to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MovedSource {
     /// The node that was moved away.
-    pub(crate) relpath: String,
+    pub(crate) relpath: RelPathBuf,
     /// The layer of the row.
     pub(crate) op_depth: i64,
     /// Where to.
-    pub(crate) moved_to: String,
+    pub(crate) moved_to: RelPathBuf,
 }
 
 /// The move that took a node of BASE away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedTo {
     /// The root of what was moved.
-    pub source: String,
+    pub source: RelPathBuf,
     /// Where that went.
-    pub target: String,
+    pub target: RelPathBuf,
     /// The root of the deletion that the move is part of.
-    pub deletion: String,
+    pub deletion: RelPathBuf,
 }
 
 impl Db {
@@ -32,7 +33,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn moved_to_of(&self, relpath: &str, op_depth: i64) -> Result<Option<MovedTo>> {
+    pub fn moved_to_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<MovedTo>> {
         let Some(row) = self.lowest_above(relpath, op_depth)? else { return Ok(None) };
         let deletion = operation_root(relpath, row.op_depth).to_owned();
         let (mut at, mut found) = (relpath, row.moved_to);

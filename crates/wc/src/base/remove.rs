@@ -1,10 +1,11 @@
 //! Taking nodes out of BASE.
 
 use rusqlite::params;
-use sapwood_core::{Revnum, path};
+use sapwood_core::Revnum;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::BaseNode;
-use crate::db::{Db, Kind, NodeRow, Presence, below, depth_of, parent_of};
+use crate::db::{Db, Kind, NodeRow, Paths, Presence, below, depth_of, parent_of};
 use crate::error::Result;
 use crate::queue::WorkItem;
 
@@ -27,7 +28,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's; that there is no such node.
-    pub fn remove_base(&self, relpath: &str, how: &Removal) -> Result<Vec<(i64, WorkItem)>> {
+    pub fn remove_base(&self, relpath: &RelPath, how: &Removal) -> Result<Vec<(i64, WorkItem)>> {
         let mut work = Vec::new();
         let (Some(base), Some(top)) = (self.base(relpath)?, self.top(relpath)?) else {
             return Ok(work);
@@ -87,7 +88,7 @@ impl Db {
             let parent = parent_of(&base.relpath).map(|p| self.base(p)).transpose()?.flatten();
             let Some(parent) = parent else { return Ok(()) };
             row.repos_id = parent.repos_id;
-            row.repos_path = parent.repos_path.map(|p| path::join(&p, base.name()));
+            row.repos_path = parent.repos_path.map(|p| p.child(base.name()));
         }
         self.put_base(&BaseNode::new(row))
     }
@@ -95,20 +96,20 @@ impl Db {
     /// Queues the removal of all that is on disk of a node, the deepest first.
     fn queue_removal(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         kind: Kind,
         work: &mut Vec<(i64, WorkItem)>,
     ) -> Result<()> {
-        let item = |relpath: &str, kind| match kind {
+        let item = |relpath: &RelPath, kind| match kind {
             Kind::Dir => WorkItem::DirRemove { relpath: relpath.to_owned(), recursive: false },
             _ => WorkItem::FileRemove { relpath: relpath.to_owned() },
         };
         let mut items = Vec::new();
         if kind == Kind::Dir {
-            let mut last: Option<String> = None;
+            let mut last: Option<RelPathBuf> = None;
             self.each_in_subtree(relpath, |row| {
                 // Only the highest layer of each path counts.
-                if row.relpath != relpath && last.as_deref() != Some(row.relpath.as_str()) {
+                if row.relpath != relpath && last.as_ref() != Some(&row.relpath) {
                     if row.presence.is_there() {
                         items.push(item(&row.relpath, row.kind));
                     }
@@ -126,7 +127,7 @@ impl Db {
     }
 
     /// Forgets local properties, changelists and conflicts of a path and all below it.
-    pub(crate) fn remove_actual_below(&self, relpath: &str) -> Result<()> {
+    pub(crate) fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
         self.remove_actual(relpath)?;
         let (above, end) = below(relpath);
         self.execute(
@@ -137,7 +138,7 @@ impl Db {
     }
 
     /// The same, below a path, of nodes that are in BASE and in no layer above it.
-    fn remove_actual_of_base(&self, relpath: &str) -> Result<()> {
+    fn remove_actual_of_base(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = below(relpath);
         self.execute(
             "DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 \
@@ -151,12 +152,12 @@ impl Db {
     }
 
     /// Removes, below a path, the rows that delete what BASE has, where they are the next layer.
-    fn remove_deletions_below(&self, relpath: &str) -> Result<()> {
+    fn remove_deletions_below(&self, relpath: &RelPath) -> Result<()> {
         self.remove_deletions_above(relpath, 0)
     }
 
     /// The same above any layer.
-    pub(crate) fn remove_deletions_above(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    pub(crate) fn remove_deletions_above(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let (above, end) = below(relpath);
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
@@ -168,7 +169,7 @@ impl Db {
     }
 
     /// Removes all layers above BASE below a path.
-    fn remove_work_below(&self, relpath: &str) -> Result<()> {
+    fn remove_work_below(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = below(relpath);
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
@@ -179,19 +180,19 @@ impl Db {
     }
 
     /// What was moved from within a path to elsewhere becomes a copy there.
-    fn forget_moves_out_of(&self, relpath: &str) -> Result<()> {
+    fn forget_moves_out_of(&self, relpath: &RelPath) -> Result<()> {
         let depth = depth_of(relpath);
         let (above, end) = below(relpath);
-        let targets: Vec<String> = self.all(
+        let targets: Vec<RelPathBuf> = self.all(
             "SELECT moved_to FROM nodes WHERE wc_id = ?1 AND op_depth >= ?2 AND moved_to IS NOT NULL \
              AND local_relpath > ?3 AND local_relpath < ?4",
             params![self.wc_id(), depth, above, end],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )?;
         let own = self.layers(relpath)?;
         let own = own.into_iter().filter(|r| r.op_depth >= depth).filter_map(|r| r.moved_to);
         for target in targets.into_iter().chain(own) {
-            if path::skip_ancestor(relpath, &target).is_none_or(str::is_empty) {
+            if target.below(relpath).is_none_or(RelPath::is_root) {
                 self.clear_moved_here(&target)?;
             }
         }

@@ -1,6 +1,7 @@
 //! Externals that a commit of a directory takes along when it is asked to.
 
 use sapwood_core::Depth;
+use sapwood_core::paths::RelPath;
 
 use crate::db::Kind;
 use crate::error::Result;
@@ -21,11 +22,15 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn committable_externals(&self, relpath: &str, depth: Depth) -> Result<Vec<Committable>> {
-        let root = self.db().base("")?.and_then(|row| row.repos_id);
+    pub fn committable_externals(
+        &self,
+        relpath: &RelPath,
+        depth: Depth,
+    ) -> Result<Vec<Committable>> {
+        let root = self.db().base(RelPath::ROOT)?.and_then(|row| row.repos_id);
         let mut found = Vec::new();
         for row in self.db().externals(relpath)? {
-            let immediate = sapwood_core::path::dirname(&row.relpath) == relpath;
+            let immediate = row.relpath.parent() == relpath;
             let deep_enough = match depth {
                 Depth::Files => immediate && row.kind == Kind::File,
                 Depth::Immediates => immediate,
@@ -47,7 +52,7 @@ impl WorkingCopy {
                     && let Ok((inner, at)) = Self::find(&abspath, self.options().clone())
                     && at.is_empty()
                 {
-                    found.extend(inner.committable_externals("", depth)?);
+                    found.extend(inner.committable_externals(RelPath::ROOT, depth)?);
                 }
             } else {
                 found.push(Committable { abspath, kind: row.kind });

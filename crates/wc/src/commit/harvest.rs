@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path, uri};
 
 use super::{Changes, Item};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
@@ -37,7 +37,7 @@ pub struct HarvestOptions {
 #[derive(Clone, Debug)]
 pub struct CopyTo {
     /// The destination in the repository.
-    pub repos_relpath: String,
+    pub repos_relpath: RelPathBuf,
 }
 
 /// What was found.
@@ -61,7 +61,7 @@ struct Standing {
     /// The revision of BASE, where BASE has part in it.
     revision: Option<Revnum>,
     /// Where an addition comes from.
-    origin: Option<(String, Revnum)>,
+    origin: Option<(RelPathBuf, Revnum)>,
 }
 
 impl Standing {
@@ -123,7 +123,7 @@ impl Harvest {
     pub fn target(
         &mut self,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         options: &HarvestOptions,
     ) -> Result<()> {
         wc.db().questions(|| {
@@ -139,7 +139,7 @@ impl Harvest {
     pub fn copy(
         &mut self,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         to: &CopyTo,
         options: &HarvestOptions,
         check: CheckKind<'_>,
@@ -150,7 +150,7 @@ impl Harvest {
     fn walk(
         &mut self,
         wc: &WorkingCopy,
-        relpath: &str,
+        relpath: &RelPath,
         options: &HarvestOptions,
         copy: Option<&CopyTo>,
         check: Option<CheckKind<'_>>,
@@ -187,7 +187,7 @@ impl Harvest {
             {
                 self.absent_of_copy(
                     &item,
-                    &item.root.join(RelPath::trusted(from)),
+                    &item.root.join(from),
                     *revision,
                     check,
                 )?;
@@ -219,7 +219,7 @@ impl Harvest {
     ) -> Result<()> {
         let op_depth = depth_of(&item.relpath);
         for absent in item.wc.db().not_present_below(&item.relpath, op_depth)? {
-            let rest = path::rest_below(&item.relpath, &absent)?.to_owned();
+            let rest = absent.rest_below(&item.relpath)?.to_owned();
             let abspath = item.wc.abspath(&absent);
             let known = self.by_path.get(&abspath).copied();
             if let Some(known) = known.and_then(|known| self.items.get(known)) {
@@ -228,7 +228,7 @@ impl Harvest {
                     continue;
                 }
             }
-            let Some(kind) = check(&from.join(RelPath::trusted(&rest)), revision)? else {
+            let Some(kind) = check(&from.join(&rest), revision)? else {
                 continue;
             };
             if let Some(known) = known.and_then(|known| self.items.get_mut(known)) {
@@ -238,7 +238,7 @@ impl Harvest {
             self.add(Item {
                 relpath: absent,
                 kind: Some(kind),
-                repos_relpath: path::join(&item.repos_relpath, &rest),
+                repos_relpath: item.repos_relpath.join(&rest),
                 revision: None,
                 copy_from: None,
                 changes: Changes { delete: true, ..Changes::default() },
@@ -259,7 +259,7 @@ impl Harvest {
     }
 }
 
-fn unversioned(wc: &WorkingCopy, relpath: &str) -> Error {
+fn unversioned(wc: &WorkingCopy, relpath: &RelPath) -> Error {
     let shown = wc.abspath(relpath);
     Error::new(
         ErrorCode::ILLEGAL_TARGET,
@@ -267,7 +267,7 @@ fn unversioned(wc: &WorkingCopy, relpath: &str) -> Error {
     )
 }
 
-fn refuse_in_tree_conflict(wc: &WorkingCopy, relpath: &str) -> Result<()> {
+fn refuse_in_tree_conflict(wc: &WorkingCopy, relpath: &RelPath) -> Result<()> {
     let mut at = parent_of(relpath);
     while let Some(dir) = at {
         let data = wc.db().actual(dir)?.and_then(|row| row.conflict_data);
@@ -287,12 +287,12 @@ fn refuse_in_tree_conflict(wc: &WorkingCopy, relpath: &str) -> Result<()> {
 struct Walk<'a> {
     harvest: &'a mut Harvest,
     wc: &'a WorkingCopy,
-    root: &'a str,
+    root: &'a RelPath,
     options: &'a HarvestOptions,
     copy: Option<&'a CopyTo>,
     check: Option<CheckKind<'a>>,
     /// Nothing below this is looked at.
-    skip: Option<String>,
+    skip: Option<RelPathBuf>,
 }
 
 impl Walk<'_> {
@@ -342,7 +342,7 @@ impl Walk<'_> {
 
     fn visit(&mut self, status: &Status) -> Result<()> {
         if let Some(skip) = &self.skip
-            && path::is_ancestor(skip, &status.relpath)
+            && status.relpath.is_at_or_below(skip)
         {
             return Ok(());
         }
@@ -427,21 +427,19 @@ impl Walk<'_> {
         &mut self,
         status: &Status,
         standing: &Standing,
-        copy_from: Option<(String, Revnum)>,
+        copy_from: Option<(RelPathBuf, Revnum)>,
         changes: Changes,
     ) -> Result<()> {
         let (repos_id, place) = self.wc.repos_location(&status.relpath)?;
         let root = self.wc.db().repository(repos_id)?.root;
         let repos_relpath = match self.copy {
-            Some(to) => {
-                path::join(&to.repos_relpath, path::rest_below(self.root, &status.relpath)?)
-            }
+            Some(to) => to.repos_relpath.join(status.relpath.rest_below(self.root)?),
             None => place,
         };
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
             self.harvest
                 .tokens
-                .insert(root.join(RelPath::trusted(&repos_relpath)), lock.token.clone());
+                .insert(root.join(&repos_relpath), lock.token.clone());
         }
         let revision = standing.revision.filter(|_| self.copy.is_none());
         self.harvest.add(Item {
@@ -463,7 +461,7 @@ impl Walk<'_> {
         status: &Status,
         standing: &Standing,
         changes: &mut Changes,
-    ) -> Result<Option<(String, Revnum)>> {
+    ) -> Result<Option<(RelPathBuf, Revnum)>> {
         let is_root = status.relpath == self.root;
         let parent = parent_of(&status.relpath).filter(|_| !is_root && !standing.added);
         let base = parent.map(|p| self.wc.db().base(p)).transpose()?.flatten();
@@ -479,8 +477,8 @@ impl Walk<'_> {
             && let Some(id) = base.repos_id
         {
             let root = self.wc.db().repository(id)?.root;
-            let place = path::join(at, path::basename(&status.relpath));
-            changes.delete = check(&root.join(RelPath::trusted(&place)), revision)?.is_some();
+            let place = at.child(status.relpath.name());
+            changes.delete = check(&root.join(&place), revision)?.is_some();
         }
         if status.copied {
             return Ok(standing.origin.clone());
@@ -505,18 +503,18 @@ impl Walk<'_> {
             if let (Some(check), Some(at), Some(revision)) =
                 (self.check, &base.repos_path, base.revision)
             {
-                kind = check(&root.join(RelPath::trusted(at)).child(child.name()), revision)?;
+                kind = check(&root.join(at).child(child.name()), revision)?;
                 if kind.is_none() {
                     continue;
                 }
             }
-            let rest = path::rest_below(self.root, &child.relpath)?.to_owned();
+            let rest = child.relpath.rest_below(self.root)?.to_owned();
             self.harvest.add(Item {
                 wc: self.wc.clone(),
                 relpath: child.relpath.clone(),
                 kind,
                 root,
-                repos_relpath: path::join(&to.repos_relpath, &rest),
+                repos_relpath: to.repos_relpath.join(&rest),
                 revision: None,
                 copy_from: None,
                 changes: Changes { delete: true, ..Changes::default() },

@@ -13,7 +13,7 @@ mod outgoing;
 mod process;
 mod rows;
 
-use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
@@ -68,17 +68,17 @@ pub struct Item {
     /// The working copy.
     pub wc: WorkingCopy,
     /// The path below its root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// File or directory; `None` where it is not known, of deletions.
     pub kind: Option<NodeKind>,
     /// URL of the repository's root.
     pub root: UrlBuf,
     /// Where the node is or will be in the repository.
-    pub repos_relpath: String,
+    pub repos_relpath: RelPathBuf,
     /// The revision that the change is based on; `None` of additions and of what is below copies.
     pub revision: Option<Revnum>,
     /// Where it is copied from: path in the repository and revision.
-    pub copy_from: Option<(String, Revnum)>,
+    pub copy_from: Option<(RelPathBuf, Revnum)>,
     /// What happens.
     pub changes: Changes,
 }
@@ -93,6 +93,6 @@ impl Item {
     /// Where it is or will be in the repository.
     #[must_use]
     pub fn url(&self) -> UrlBuf {
-        self.root.join(RelPath::trusted(&self.repos_relpath))
+        self.root.join(&self.repos_relpath)
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, path};
 
 use super::Changes;
@@ -21,7 +22,7 @@ use crate::view::{Status, View};
 #[derive(Debug)]
 pub struct Committed {
     /// The path below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What happened to it.
     pub changes: Changes,
     /// Whether everything below it was committed with it, as part of a copy.
@@ -66,9 +67,9 @@ impl WorkingCopy {
                 }
             }
             let process = Process { wc: self, revision, texts };
-            let mut recursive: Option<&str> = None;
+            let mut recursive: Option<&RelPath> = None;
             for node in &committed {
-                if recursive.is_some_and(|root| path::is_ancestor(root, &node.relpath)) {
+                if recursive.is_some_and(|root| node.relpath.is_at_or_below(root)) {
                     continue;
                 }
                 if node.recurse {
@@ -85,7 +86,7 @@ impl WorkingCopy {
 struct Process<'a> {
     wc: &'a WorkingCopy,
     revision: &'a Revision,
-    texts: HashMap<String, Sha1>,
+    texts: HashMap<RelPathBuf, Sha1>,
 }
 
 /// What goes away with the commit of one node.
@@ -121,7 +122,7 @@ impl Process<'_> {
         Ok(())
     }
 
-    fn committed(&self, relpath: &str, recurse: bool, is_root: bool, ends: Ends) -> Result<()> {
+    fn committed(&self, relpath: &RelPath, recurse: bool, is_root: bool, ends: Ends) -> Result<()> {
         let not_found = || Error::NodeNotFound(self.wc.abspath(relpath));
         let view = self.wc.view(relpath)?.ok_or_else(not_found)?;
         self.leaf(&view, is_root, ends)?;
@@ -138,9 +139,9 @@ impl Process<'_> {
 
     fn leaf(&self, view: &View, is_root: bool, ends: Ends) -> Result<()> {
         let top = view.top();
-        let relpath = top.relpath.as_str();
+        let relpath = top.relpath.as_path();
         let dir = if top.kind == Kind::Dir { Some(relpath) } else { parent_of(relpath) };
-        if !self.wc.owns_lock(dir.unwrap_or("")) {
+        if !self.wc.owns_lock(dir.unwrap_or(RelPath::ROOT)) {
             let shown = self.wc.abspath(relpath);
             return Err(Error::new(
                 ErrorCode::WC_NOT_LOCKED,
@@ -179,7 +180,7 @@ impl Process<'_> {
     }
 
     /// Where a node is in the repository from now on.
-    fn place(&self, view: &View) -> Result<(i64, String)> {
+    fn place(&self, view: &View) -> Result<(i64, RelPathBuf)> {
         let corrupt = || Error::Corrupt {
             path: self.wc.abspath(&view.top().relpath),
             what: "a committed node has no place in the repository".to_owned(),
@@ -190,15 +191,15 @@ impl Process<'_> {
             return row.filter(|row| row.op_depth == 0).and_then(place).ok_or_else(corrupt);
         }
         // The parent was committed before, so it has only a BASE row by now.
-        let (parent, name) = path::split(&view.top().relpath);
+        let (parent, name) = view.top().relpath.parent_and_name();
         let (id, at) = self.wc.db().base(parent)?.as_ref().and_then(place).ok_or_else(corrupt)?;
-        Ok((id, path::join(&at, name)))
+        Ok((id, at.child(name)))
     }
 
     fn rows(&self, view: &View, changed: Changed, ends: Ends) -> Result<()> {
         let db = self.wc.db();
         let top = view.top();
-        let relpath = top.relpath.as_str();
+        let relpath = top.relpath.as_path();
         let (repos_id, repos_path) = self.place(view)?;
         let number = self.revision.number;
         let is_deleted = top.presence == Presence::BaseDeleted;

@@ -3,7 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 
-use sapwood_core::{ErrorCode, path};
+use sapwood_core::ErrorCode;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
@@ -20,13 +21,13 @@ const TRIES: u32 = 99_999;
 ///
 /// # Errors
 /// When no file can be made there; `E135003` when all names are taken.
-pub fn reserve(wc: &WorkingCopy, dir: &str, name: &str, suffix: &str) -> Result<String> {
-    let base = path::join(dir, name);
+pub fn reserve(wc: &WorkingCopy, dir: &RelPath, name: &str, suffix: &str) -> Result<RelPathBuf> {
+    let base = dir.child(name);
     for number in 1..=TRIES {
-        let relpath = match number {
+        let relpath = RelPathBuf::new(match number {
             1 => format!("{base}{suffix}"),
             number => format!("{base}.{number}{suffix}"),
-        };
+        })?;
         let file = wc.abspath(&relpath);
         match OpenOptions::new().write(true).create_new(true).open(&file) {
             Ok(_) => return Ok(relpath),
@@ -45,11 +46,11 @@ pub fn reserve(wc: &WorkingCopy, dir: &str, name: &str, suffix: &str) -> Result<
 ///
 /// # Errors
 /// As [`reserve`].
-pub fn reserve_prej(wc: &WorkingCopy, relpath: &str) -> Result<String> {
+pub fn reserve_prej(wc: &WorkingCopy, relpath: &RelPath) -> Result<RelPathBuf> {
     if wc.abspath(relpath).is_dir() {
         reserve(wc, relpath, DIRECTORY, PREJ)
     } else {
-        let (dir, name) = path::split(relpath);
+        let (dir, name) = relpath.parent_and_name();
         reserve(wc, dir, name, PREJ)
     }
 }

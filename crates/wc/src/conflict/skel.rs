@@ -8,6 +8,7 @@
 //!   where they are not known;
 //! - `(tree () REASON ACTION [MOVE-SOURCE [MOVE-DESTINATION]])`.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum};
 
@@ -48,7 +49,7 @@ pub struct Location {
     /// The repository's UUID.
     pub uuid: Option<String>,
     /// The path in the repository.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// The revision; `None` is written as -1.
     pub revision: Option<Revnum>,
     /// What it is; `None` when there is nothing (`none`).
@@ -59,18 +60,18 @@ pub struct Location {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextConflict {
     /// The text that both sides come from.
-    pub old: Option<String>,
+    pub old: Option<RelPathBuf>,
     /// The local text; `None` when the working file itself is it.
-    pub mine: Option<String>,
+    pub mine: Option<RelPathBuf>,
     /// The incoming text.
-    pub theirs: Option<String>,
+    pub theirs: Option<RelPathBuf>,
 }
 
 /// A conflict of properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropConflict {
     /// The `.prej` file.
-    pub marker: Option<String>,
+    pub marker: Option<RelPathBuf>,
     /// Names of the properties in conflict.
     pub names: Vec<String>,
     /// All properties of the old incoming node.
@@ -172,9 +173,9 @@ pub struct TreeConflict {
     /// What was to be done.
     pub action: Action,
     /// With [`Reason::MovedAway`]: the root of the move's source.
-    pub move_source: Option<String>,
+    pub move_source: Option<RelPathBuf>,
     /// With [`Reason::MovedAway`]: the root of its destination.
-    pub move_destination: Option<String>,
+    pub move_destination: Option<RelPathBuf>,
 }
 
 /// The conflict of a node. Of each kind there is at most one.
@@ -205,10 +206,10 @@ fn required(skel: Option<&Skel<'_>>) -> Result<String> {
 }
 
 /// A path, which must not lead out of the working copy.
-fn path_of(skel: &Skel<'_>) -> Result<Option<String>> {
+fn path_of(skel: &Skel<'_>) -> Result<Option<RelPathBuf>> {
     let Some(path) = text_of(skel) else { return Ok(None) };
-    let inside = !path.starts_with('/') && sapwood_core::path::components(&path).all(|c| c != "..");
-    if inside { Ok(Some(path)) } else { Err(malformed()) }
+    let path = RelPathBuf::new(path).map_err(|_| malformed())?;
+    if path.names().all(|name| name != "..") { Ok(Some(path)) } else { Err(malformed()) }
 }
 
 fn list<'s, 'a>(skel: Option<&'s Skel<'a>>) -> Result<&'s [Skel<'a>]> {
@@ -312,7 +313,7 @@ impl Conflict {
 
     /// The files that the conflict left beside the node, as paths below the working copy's root.
     #[must_use]
-    pub fn files(&self) -> Vec<&str> {
+    pub fn files(&self) -> Vec<&RelPath> {
         let text = self.text.iter().flat_map(|t| [&t.old, &t.mine, &t.theirs]);
         let prop = self.prop.iter().map(|p| &p.marker);
         text.chain(prop).filter_map(|f| f.as_deref()).collect()
@@ -328,7 +329,7 @@ fn read_location(skel: &Skel<'_>) -> Result<Option<Location>> {
     Ok(Some(Location {
         root: required(members.get(1))?,
         uuid: members.get(2).and_then(text_of),
-        relpath: required(members.get(3))?,
+        relpath: RelPathBuf::new(required(members.get(3))?).map_err(|_| malformed())?,
         revision: u64::try_from(revision).ok().map(Revnum),
         kind: match members.get(5).and_then(Skel::atom) {
             Some(b"file") => Some(NodeKind::File),
@@ -403,7 +404,8 @@ fn write_location(location: &Option<Location>) -> Vec<u8> {
 }
 
 fn write_text(text: &TextConflict) -> Vec<u8> {
-    let files = [&text.old, &text.mine, &text.theirs].map(|f| optional(f.as_deref()));
+    let files =
+        [&text.old, &text.mine, &text.theirs].map(|f| optional(f.as_deref().map(RelPath::as_str)));
     bytes_of(vec![Skel::Atom(b"text"), Skel::List(files.into())])
 }
 
@@ -451,7 +453,7 @@ mod tests {
                 .prop_map(|(root, uuid, relpath, number)| Location {
                     root,
                     uuid,
-                    relpath,
+                    relpath: RelPathBuf::canonicalize(&relpath),
                     revision: u64::try_from(number.saturating_sub(1)).ok().map(Revnum),
                     kind: [None, Some(NodeKind::File), Some(NodeKind::Dir)]
                         [usize::try_from(number % 3).unwrap()],
@@ -459,8 +461,9 @@ mod tests {
         )
     }
 
-    fn path() -> impl Strategy<Value = Option<String>> {
+    fn path() -> impl Strategy<Value = Option<RelPathBuf>> {
         proptest::option::of("[a-z]([a-z ()/.é]{0,9}[a-z])?")
+            .prop_map(|path| path.map(|path| RelPathBuf::canonicalize(&path)))
             .prop_filter("inside", |p| !p.as_deref().unwrap_or_default().contains(".."))
     }
 

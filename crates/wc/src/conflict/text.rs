@@ -7,8 +7,9 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
-use sapwood_core::{PropList, Revnum, glob, path};
+use sapwood_core::{PropList, Revnum, glob};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
 
 use super::names::reserve;
@@ -30,7 +31,7 @@ pub type ExternalMerge<'a> = &'a dyn Fn([&Path; 3], [&str; 3], &mut File) -> Res
 #[derive(Clone, Copy)]
 pub struct TextMerge<'a> {
     /// The working file, below the working copy's root.
-    pub relpath: &'a str,
+    pub relpath: &'a RelPath,
     /// The old incoming text in normal form (for an update, the pristine text).
     pub left: &'a Path,
     /// The new incoming text in normal form.
@@ -159,7 +160,7 @@ impl Temporary {
     }
 
     /// Leaves the file for a work item; its path below the working copy's root.
-    fn keep(mut self, wc: &WorkingCopy) -> Result<String> {
+    fn keep(mut self, wc: &WorkingCopy) -> Result<RelPathBuf> {
         self.kept = true;
         wc.relpath(&self.path)
     }
@@ -264,7 +265,7 @@ impl TextMerge<'_> {
 
     /// A path for a work item: one below the root as it is, another one copied to `.svn/tmp`
     /// first. Also whether it was copied, and has to be removed afterwards.
-    fn inside(&self, wc: &WorkingCopy, file: &Path) -> Result<(String, bool)> {
+    fn inside(&self, wc: &WorkingCopy, file: &Path) -> Result<(RelPathBuf, bool)> {
         if let Ok(relpath) = wc.relpath(file) {
             return Ok((relpath, false));
         }
@@ -273,7 +274,7 @@ impl TextMerge<'_> {
         Ok((Temporary::filled(wc, from, file)?.keep(wc)?, true))
     }
 
-    fn install(&self, source: String) -> WorkItem {
+    fn install(&self, source: RelPathBuf) -> WorkItem {
         WorkItem::FileInstall {
             relpath: self.relpath.to_owned(),
             use_commit_times: false,
@@ -382,11 +383,11 @@ impl TextMerge<'_> {
         target: &Path,
         work: &mut Vec<WorkItem>,
     ) -> Result<TextConflict> {
-        let (dir, name) = path::split(self.relpath);
+        let (dir, name) = self.relpath.parent_and_name();
         let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
         let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
         let target_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.target_label))?;
-        let translate = |from: &str, to: &str| WorkItem::FileTranslate {
+        let translate = |from: &RelPath, to: &RelPath| WorkItem::FileTranslate {
             relpath: self.relpath.to_owned(),
             from: from.to_owned(),
             to: to.to_owned(),
@@ -415,7 +416,7 @@ impl TextMerge<'_> {
 
     /// Binary files are not merged: the incoming texts are put beside the local one.
     fn binary(&self, wc: &WorkingCopy, left: &Path, local: Local) -> Result<TextMerged> {
-        let (dir, name) = path::split(self.relpath);
+        let (dir, name) = self.relpath.parent_and_name();
         let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
         let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
         for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {

@@ -2,9 +2,10 @@
 //! removed.
 
 use rusqlite::{Row, params};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{PropList, Sha1};
 
-use super::value::Sha1Column;
+use super::value::{Paths, Sha1Column};
 use super::{Db, below, parent_of, read_props};
 use crate::error::Result;
 
@@ -12,7 +13,7 @@ use crate::error::Result;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActualRow {
     /// The path below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// The local properties as a skel; `None` when they are the pristine ones.
     pub properties: Option<Vec<u8>>,
     /// The changelist that the path is on.
@@ -33,7 +34,7 @@ impl ActualRow {
             Ok(row.get::<_, Option<Sha1Column>>(at)?.map(|c| c.0))
         };
         Ok(Self {
-            relpath: row.get(0)?,
+            relpath: row.relpath(0)?,
             properties: row.get(1)?,
             changelist: row.get(2)?,
             conflict_data: row.get(3)?,
@@ -78,25 +79,25 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn actual(&self, relpath: &str) -> Result<Option<ActualRow>> {
+    pub fn actual(&self, relpath: &RelPath) -> Result<Option<ActualRow>> {
         let sql = select!("WHERE wc_id = ?1 AND local_relpath = ?2");
-        self.first(sql, params![self.wc_id, relpath], ActualRow::read)
+        self.first(sql, params![self.wc_id, relpath.as_str()], ActualRow::read)
     }
 
     /// The rows of the children of a directory, by path.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn actual_children(&self, relpath: &str) -> Result<Vec<ActualRow>> {
+    pub fn actual_children(&self, relpath: &RelPath) -> Result<Vec<ActualRow>> {
         let sql = select!("WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath");
-        self.all(sql, params![self.wc_id, relpath], ActualRow::read)
+        self.all(sql, params![self.wc_id, relpath.as_str()], ActualRow::read)
     }
 
     /// The rows of a path and all below it, by path.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn actual_subtree(&self, relpath: &str) -> Result<Vec<ActualRow>> {
+    pub fn actual_subtree(&self, relpath: &RelPath) -> Result<Vec<ActualRow>> {
         if relpath.is_empty() {
             let sql = select!("WHERE wc_id = ?1 ORDER BY local_relpath");
             return self.all(sql, [self.wc_id], ActualRow::read);
@@ -125,8 +126,8 @@ impl Db {
              ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 self.wc_id,
-                row.relpath,
-                parent_of(&row.relpath),
+                row.relpath.as_str(),
+                parent_of(&row.relpath).map(RelPath::as_str),
                 row.properties,
                 row.changelist,
                 row.conflict_data,
@@ -142,8 +143,8 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_actual(&self, relpath: &str) -> Result<bool> {
+    pub fn remove_actual(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
-        Ok(self.execute(sql, params![self.wc_id, relpath])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

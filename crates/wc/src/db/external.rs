@@ -2,8 +2,9 @@
 
 use rusqlite::{Row, params};
 use sapwood_core::Revnum;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use super::value::{Kind, Presence, revision_of, revision_value};
+use super::value::{Kind, Paths, Presence, revision_of, revision_value};
 use super::{Db, below};
 use crate::error::Result;
 
@@ -11,7 +12,7 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalRow {
     /// Where the external is, below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// Its repository.
     pub repos_id: i64,
     /// Normal, as long as it is wanted.
@@ -19,9 +20,9 @@ pub struct ExternalRow {
     /// A file, or a directory (which is a working copy of its own).
     pub kind: Kind,
     /// The directory whose property says so.
-    pub def_relpath: String,
+    pub def_relpath: RelPathBuf,
     /// The path in the repository.
-    pub def_repos_relpath: String,
+    pub def_repos_relpath: RelPathBuf,
     /// The peg revision, when there is one.
     pub def_peg: Option<Revnum>,
     /// The operative revision, when there is one.
@@ -36,12 +37,12 @@ impl ExternalRow {
             Ok(revision_of(text.and_then(|t| t.parse().ok())))
         };
         Ok(Self {
-            relpath: row.get(0)?,
+            relpath: row.relpath(0)?,
             repos_id: row.get(1)?,
             presence: row.get(2)?,
             kind: row.get(3)?,
-            def_relpath: row.get(4)?,
-            def_repos_relpath: row.get(5)?,
+            def_relpath: row.relpath(4)?,
+            def_repos_relpath: row.relpath(5)?,
             def_peg: number(6)?,
             def_revision: number(7)?,
         })
@@ -63,16 +64,16 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn external(&self, relpath: &str) -> Result<Option<ExternalRow>> {
+    pub fn external(&self, relpath: &RelPath) -> Result<Option<ExternalRow>> {
         let sql = select!("WHERE wc_id = ?1 AND local_relpath = ?2");
-        self.first(sql, params![self.wc_id, relpath], ExternalRow::read)
+        self.first(sql, params![self.wc_id, relpath.as_str()], ExternalRow::read)
     }
 
     /// The externals at and below a path, by path.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn externals(&self, relpath: &str) -> Result<Vec<ExternalRow>> {
+    pub fn externals(&self, relpath: &RelPath) -> Result<Vec<ExternalRow>> {
         if relpath.is_empty() {
             let sql = select!("WHERE wc_id = ?1 ORDER BY local_relpath");
             return self.all(sql, [self.wc_id], ExternalRow::read);
@@ -97,13 +98,13 @@ impl Db {
              def_revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 self.wc_id,
-                row.relpath,
-                sapwood_core::path::dirname(&row.relpath),
+                row.relpath.as_str(),
+                row.relpath.parent().as_str(),
                 row.repos_id,
                 row.presence,
                 row.kind,
-                row.def_relpath,
-                row.def_repos_relpath,
+                row.def_relpath.as_str(),
+                row.def_repos_relpath.as_str(),
                 revision_value(row.def_peg),
                 revision_value(row.def_revision),
             ],
@@ -115,8 +116,8 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_external(&self, relpath: &str) -> Result<bool> {
+    pub fn remove_external(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM externals WHERE wc_id = ?1 AND local_relpath = ?2";
-        Ok(self.execute(sql, params![self.wc_id, relpath])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

@@ -2,8 +2,10 @@
 
 use rusqlite::{Row, params};
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::Db;
+use super::value::Paths;
 use crate::error::Result;
 
 /// A row of LOCK.
@@ -12,7 +14,7 @@ pub struct LockRow {
     /// The repository.
     pub repos_id: i64,
     /// The path in the repository, relative to its root.
-    pub repos_relpath: String,
+    pub repos_relpath: RelPathBuf,
     /// The token.
     pub token: String,
     /// The user that made the lock.
@@ -27,7 +29,7 @@ impl LockRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             repos_id: row.get(0)?,
-            repos_relpath: row.get(1)?,
+            repos_relpath: row.relpath(1)?,
             token: row.get(2)?,
             owner: row.get(3)?,
             comment: row.get(4)?,
@@ -41,11 +43,11 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn lock(&self, repos_id: i64, repos_relpath: &str) -> Result<Option<LockRow>> {
+    pub fn lock(&self, repos_id: i64, repos_relpath: &RelPath) -> Result<Option<LockRow>> {
         self.first(
             "SELECT repos_id, repos_relpath, lock_token, lock_owner, lock_comment, lock_date \
              FROM lock WHERE repos_id = ?1 AND repos_relpath = ?2",
-            params![repos_id, repos_relpath],
+            params![repos_id, repos_relpath.as_str()],
             LockRow::read,
         )
     }
@@ -73,7 +75,7 @@ impl Db {
              lock_comment, lock_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
                 row.repos_id,
-                row.repos_relpath,
+                row.repos_relpath.as_str(),
                 row.token,
                 row.owner,
                 row.comment,
@@ -87,8 +89,8 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_lock(&self, repos_id: i64, repos_relpath: &str) -> Result<bool> {
+    pub fn remove_lock(&self, repos_id: i64, repos_relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM lock WHERE repos_id = ?1 AND repos_relpath = ?2";
-        Ok(self.execute(sql, params![repos_id, repos_relpath])? > 0)
+        Ok(self.execute(sql, params![repos_id, repos_relpath.as_str()])? > 0)
     }
 }

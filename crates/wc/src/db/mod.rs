@@ -26,6 +26,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 
 use crate::error::{Error, Result};
 use crate::memory::touched::{self, Tracking};
@@ -40,8 +41,8 @@ pub use repository::Repository;
 pub use schema::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 pub use settings::Settings;
 pub use skel::{InheritedProps, read_inherited, read_props, write_inherited, write_props};
-pub(crate) use value::Sha1Column;
 pub use value::{Kind, Presence, md5_text, parse_md5, parse_sha1, sha1_text};
+pub(crate) use value::{Paths, Sha1Column};
 pub use wc_lock::WcLockRow;
 
 /// How a database is opened.
@@ -87,7 +88,7 @@ enum Open {
 
 /// The number of names in a relpath: the op-depth of an operation on it.
 #[must_use]
-pub fn depth_of(relpath: &str) -> i64 {
+pub fn depth_of(relpath: &RelPath) -> i64 {
     if relpath.is_empty() {
         return 0;
     }
@@ -97,14 +98,14 @@ pub fn depth_of(relpath: &str) -> i64 {
 
 /// The parent as columns have it: none for the root.
 #[must_use]
-pub fn parent_of(relpath: &str) -> Option<&str> {
-    (!relpath.is_empty()).then(|| sapwood_core::path::dirname(relpath))
+pub fn parent_of(relpath: &RelPath) -> Option<&RelPath> {
+    (!relpath.is_empty()).then(|| relpath.parent())
 }
 
 /// The bounds of what lies below a path, as (greater than, less than).
 #[must_use]
-pub(crate) fn below(relpath: &str) -> (String, String) {
-    match relpath {
+pub(crate) fn below(relpath: &RelPath) -> (String, String) {
+    match relpath.as_str() {
         // Below the root is everything else: no path has a character that is greater.
         "" => (String::new(), "\u{10ffff}".to_owned()),
         _ => (format!("{relpath}/"), format!("{relpath}0")),

@@ -6,9 +6,10 @@
 
 use rusqlite::{Row, params};
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, PropList, Revnum, Sha1};
 
-use super::value::{DepthColumn, Kind, Presence, Sha1Column, revision_of, revision_value};
+use super::value::{DepthColumn, Kind, Paths, Presence, Sha1Column, revision_of, revision_value};
 use super::{Db, below, parent_of, read_props};
 use crate::error::{Error, Result};
 
@@ -16,14 +17,14 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRow {
     /// The path below the working copy's root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// The layer.
     pub op_depth: i64,
     /// The repository ([`Repository::id`](super::Repository::id)).
     pub repos_id: Option<i64>,
     /// Where it is in the repository: in BASE where it was checked out, above where it was copied
     /// from.
-    pub repos_path: Option<String>,
+    pub repos_path: Option<RelPathBuf>,
     /// The revision of that.
     pub revision: Option<Revnum>,
     /// What there is.
@@ -31,7 +32,7 @@ pub struct NodeRow {
     /// Whether this layer was moved here.
     pub moved_here: bool,
     /// Where what is below this layer was moved to (on the row of the move's root).
-    pub moved_to: Option<String>,
+    pub moved_to: Option<RelPathBuf>,
     /// What kind of node.
     pub kind: Kind,
     /// The pristine properties as a skel ([`NodeRow::props`]); `None` when they are not known.
@@ -73,7 +74,12 @@ macro_rules! select {
 impl NodeRow {
     /// A row of which nothing is known but where it is and what it is.
     #[must_use]
-    pub fn new(relpath: impl Into<String>, op_depth: i64, presence: Presence, kind: Kind) -> Self {
+    pub fn new(
+        relpath: impl Into<RelPathBuf>,
+        op_depth: i64,
+        presence: Presence,
+        kind: Kind,
+    ) -> Self {
         Self {
             relpath: relpath.into(),
             op_depth,
@@ -101,14 +107,14 @@ impl NodeRow {
     /// The row of a query with the columns of `select!`.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            relpath: row.get(0)?,
+            relpath: row.relpath(0)?,
             op_depth: row.get(1)?,
             repos_id: row.get(2)?,
-            repos_path: row.get(3)?,
+            repos_path: row.relpath_if_any(3)?,
             revision: revision_of(row.get(4)?),
             presence: row.get(5)?,
             moved_here: row.get::<_, Option<i64>>(6)?.is_some_and(|n| n != 0),
-            moved_to: row.get(7)?,
+            moved_to: row.relpath_if_any(7)?,
             kind: row.get(8)?,
             properties: row.get(9)?,
             depth: row.get::<_, Option<DepthColumn>>(10)?.map(|d| d.0),
@@ -136,9 +142,9 @@ impl NodeRow {
     ///
     /// # Errors
     /// [`Error::Corrupt`] where it is missing: a guess would be the root.
-    pub fn base_path(&self) -> Result<&str> {
+    pub fn base_path(&self) -> Result<&RelPath> {
         self.repos_path.as_deref().ok_or_else(|| Error::Corrupt {
-            path: self.relpath.clone().into(),
+            path: self.relpath.as_str().into(),
             what: "a BASE node has no repository".to_owned(),
         })
     }
@@ -161,16 +167,16 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn node(&self, relpath: &str, op_depth: i64) -> Result<Option<NodeRow>> {
+    pub fn node(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<NodeRow>> {
         let sql = select!("WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3");
-        self.first(sql, params![self.wc_id, relpath, op_depth], NodeRow::read)
+        self.first(sql, params![self.wc_id, relpath.as_str(), op_depth], NodeRow::read)
     }
 
     /// The BASE row of a path.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn base(&self, relpath: &str) -> Result<Option<NodeRow>> {
+    pub fn base(&self, relpath: &RelPath) -> Result<Option<NodeRow>> {
         self.node(relpath, 0)
     }
 
@@ -178,36 +184,36 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn top(&self, relpath: &str) -> Result<Option<NodeRow>> {
+    pub fn top(&self, relpath: &RelPath) -> Result<Option<NodeRow>> {
         let sql = select!("WHERE wc_id = ?1 AND local_relpath = ?2 ORDER BY op_depth DESC LIMIT 1");
-        self.first(sql, params![self.wc_id, relpath], NodeRow::read)
+        self.first(sql, params![self.wc_id, relpath.as_str()], NodeRow::read)
     }
 
     /// All layers of a path, the highest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn layers(&self, relpath: &str) -> Result<Vec<NodeRow>> {
+    pub fn layers(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
         let sql = select!("WHERE wc_id = ?1 AND local_relpath = ?2 ORDER BY op_depth DESC");
-        self.all(sql, params![self.wc_id, relpath], NodeRow::read)
+        self.all(sql, params![self.wc_id, relpath.as_str()], NodeRow::read)
     }
 
     /// All layers of the children of a directory, by path, the highest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn children_layers(&self, relpath: &str) -> Result<Vec<NodeRow>> {
+    pub fn children_layers(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
         let sql = select!(
             "WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath, op_depth DESC"
         );
-        self.all(sql, params![self.wc_id, relpath], NodeRow::read)
+        self.all(sql, params![self.wc_id, relpath.as_str()], NodeRow::read)
     }
 
     /// The highest layer of each child of a directory, by path.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn children_top(&self, relpath: &str) -> Result<Vec<NodeRow>> {
+    pub fn children_top(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
         let mut rows = self.children_layers(relpath)?;
         rows.dedup_by(|later, first| later.relpath == first.relpath);
         Ok(rows)
@@ -217,11 +223,11 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn children_at(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
+    pub fn children_at(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<NodeRow>> {
         let sql = select!(
             "WHERE wc_id = ?1 AND parent_relpath = ?2 AND op_depth = ?3 ORDER BY local_relpath"
         );
-        self.all(sql, params![self.wc_id, relpath, op_depth], NodeRow::read)
+        self.all(sql, params![self.wc_id, relpath.as_str(), op_depth], NodeRow::read)
     }
 
     /// Calls `each` with every layer of a path and all below it, by path in byte order (a
@@ -231,7 +237,7 @@ impl Db {
     /// SQLite's and those of `each`.
     pub fn each_in_subtree(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         mut each: impl FnMut(NodeRow) -> Result<()>,
     ) -> Result<()> {
         if relpath.is_empty() {
@@ -261,7 +267,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn subtree(&self, relpath: &str) -> Result<Vec<NodeRow>> {
+    pub fn subtree(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
         let mut rows = Vec::new();
         self.each_in_subtree(relpath, |row| {
             rows.push(row);
@@ -274,9 +280,9 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn moved_from(&self, moved_to: &str) -> Result<Option<NodeRow>> {
+    pub fn moved_from(&self, moved_to: &RelPath) -> Result<Option<NodeRow>> {
         let sql = select!("WHERE wc_id = ?1 AND moved_to = ?2 AND op_depth > 0 LIMIT 1");
-        self.first(sql, params![self.wc_id, moved_to], NodeRow::read)
+        self.first(sql, params![self.wc_id, moved_to.as_str()], NodeRow::read)
     }
 
     /// Writes a row, in place of one that is there.
@@ -292,15 +298,15 @@ impl Db {
              ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
             params![
                 self.wc_id,
-                row.relpath,
+                row.relpath.as_str(),
                 row.op_depth,
-                parent_of(&row.relpath),
+                parent_of(&row.relpath).map(RelPath::as_str),
                 row.repos_id,
-                row.repos_path,
+                row.repos_path.as_deref().map(RelPath::as_str),
                 revision_value(row.revision),
                 row.presence,
                 row.moved_here.then_some(1),
-                row.moved_to,
+                row.moved_to.as_deref().map(RelPath::as_str),
                 row.kind,
                 row.properties,
                 row.depth.map(Depth::word),
@@ -322,16 +328,16 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_node(&self, relpath: &str, op_depth: i64) -> Result<bool> {
+    pub fn remove_node(&self, relpath: &RelPath, op_depth: i64) -> Result<bool> {
         let sql = "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3";
-        Ok(self.execute(sql, params![self.wc_id, relpath, op_depth])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str(), op_depth])? > 0)
     }
 
     /// Removes one layer of all that lies below a path (not of the path).
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_below(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    pub fn remove_below(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         if relpath.is_empty() {
             let sql = "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > '' AND op_depth = ?2";
             self.execute(sql, params![self.wc_id, op_depth])?;
@@ -351,12 +357,12 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn record_fileinfo(&self, relpath: &str, size: i64, mtime: i64) -> Result<()> {
+    pub fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
         self.execute(
             "UPDATE nodes SET translated_size = ?3, last_mod_time = ?4 WHERE wc_id = ?1 AND \
              local_relpath = ?2 AND op_depth = (SELECT MAX(op_depth) FROM nodes WHERE wc_id = ?1 \
              AND local_relpath = ?2)",
-            params![self.wc_id, relpath, size, mtime],
+            params![self.wc_id, relpath.as_str(), size, mtime],
         )?;
         Ok(())
     }
@@ -365,12 +371,12 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn clear_dav_cache(&self, relpath: &str) -> Result<()> {
+    pub fn clear_dav_cache(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = below(relpath);
         self.execute(
             "UPDATE nodes SET dav_cache = NULL WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
              (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth = 0 AND dav_cache IS NOT NULL",
-            params![self.wc_id, relpath, above, end],
+            params![self.wc_id, relpath.as_str(), above, end],
         )?;
         Ok(())
     }
@@ -379,21 +385,21 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn files_with_property(&self, relpath: &str, name: &str) -> Result<Vec<String>> {
+    pub fn files_with_property(&self, relpath: &RelPath, name: &str) -> Result<Vec<RelPathBuf>> {
         let (above, end) = below(relpath);
-        let mut found: Vec<String> = self.all(
+        let mut found: Vec<RelPathBuf> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND kind = 'file' \
              AND instr(properties, ?5) > 0 UNION SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND \
              local_relpath > ?3 AND local_relpath < ?4 AND kind = 'file' AND instr(properties, ?5) > 0",
-            params![self.wc_id, relpath, above, end, name.as_bytes()],
-            |row| row.get(0),
+            params![self.wc_id, relpath.as_str(), above, end, name.as_bytes()],
+            |row| row.relpath(0),
         )?;
-        let local: Vec<String> = self.all(
+        let local: Vec<RelPathBuf> = self.all(
             "SELECT local_relpath FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2 AND \
              instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
              AND local_relpath > ?3 AND local_relpath < ?4 AND instr(properties, ?5) > 0",
-            params![self.wc_id, relpath, above, end, name.as_bytes()],
-            |row| row.get(0),
+            params![self.wc_id, relpath.as_str(), above, end, name.as_bytes()],
+            |row| row.relpath(0),
         )?;
         found.extend(local);
         found.sort_unstable();
@@ -405,13 +411,17 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+    pub(crate) fn with_inherited_props(
+        &self,
+        relpath: &RelPath,
+        depth: Depth,
+    ) -> Result<Vec<RelPathBuf>> {
         let (above, end) = below(relpath);
-        let mut found: Vec<String> = self.all(
+        let mut found: Vec<RelPathBuf> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND inherited_props IS NOT NULL",
             params![self.wc_id, above, end],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )?;
         match depth {
             Depth::Infinity | Depth::Unknown => {}

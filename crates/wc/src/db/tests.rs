@@ -1,5 +1,6 @@
 //! Against databases of the reference, and query plans.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, Revnum};
 
 use super::*;
@@ -46,30 +47,30 @@ fn rows_come_back_as_they_were_written() {
     assert_eq!(db.repository_id("file:///r", "uuid").unwrap(), repos);
     let sha1 = sapwood_core::Sha1::of(b"x");
     db.add_pristine(&sha1, &sapwood_core::Md5::of(b"x"), 1).unwrap();
-    let mut row = NodeRow::new("a/b", 0, Presence::Normal, Kind::File);
+    let mut row = NodeRow::new(RelPath::trusted("a/b"), 0, Presence::Normal, Kind::File);
     row.repos_id = Some(repos);
-    row.repos_path = Some("trunk/a/b".into());
+    row.repos_path = Some(RelPath::trusted("trunk/a/b").to_owned());
     row.revision = Some(Revnum(3));
     row.properties = Some(b"()".to_vec());
     row.checksum = Some(sha1);
     row.changed_date = Some(sapwood_core::date::Timestamp(5));
     db.put_node(&row).unwrap();
-    assert_eq!(db.base("a/b").unwrap().unwrap(), row);
+    assert_eq!(db.base(RelPath::trusted("a/b")).unwrap().unwrap(), row);
     assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 1);
     // Replacing a row must not count twice: the triggers see the row that goes.
     db.put_node(&row).unwrap();
     assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 1);
-    let mut above = NodeRow::new("a/b", 2, Presence::BaseDeleted, Kind::File);
-    above.moved_to = Some("c".into());
+    let mut above = NodeRow::new(RelPath::trusted("a/b"), 2, Presence::BaseDeleted, Kind::File);
+    above.moved_to = Some(RelPath::trusted("c").to_owned());
     above.depth = Some(Depth::Empty);
     db.put_node(&above).unwrap();
-    assert_eq!(db.top("a/b").unwrap().unwrap(), above);
-    assert_eq!(db.moved_from("c").unwrap().unwrap().relpath, "a/b");
-    assert_eq!(db.layers("a/b").unwrap().len(), 2);
-    assert_eq!(db.children_top("a").unwrap(), [above]);
-    db.record_fileinfo("a/b", 7, 8).unwrap();
-    assert_eq!(db.node("a/b", 2).unwrap().unwrap().translated_size, Some(7));
-    assert!(db.remove_node("a/b", 0).unwrap());
+    assert_eq!(db.top(RelPath::trusted("a/b")).unwrap().unwrap(), above);
+    assert_eq!(db.moved_from(RelPath::trusted("c")).unwrap().unwrap().relpath, "a/b");
+    assert_eq!(db.layers(RelPath::trusted("a/b")).unwrap().len(), 2);
+    assert_eq!(db.children_top(RelPath::trusted("a")).unwrap(), [above]);
+    db.record_fileinfo(RelPath::trusted("a/b"), 7, 8).unwrap();
+    assert_eq!(db.node(RelPath::trusted("a/b"), 2).unwrap().unwrap().translated_size, Some(7));
+    assert!(db.remove_node(RelPath::trusted("a/b"), 0).unwrap());
     assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 0);
     assert_eq!(db.unreferenced_pristines().unwrap(), [sha1]);
 }
@@ -78,12 +79,14 @@ fn rows_come_back_as_they_were_written() {
 fn a_failed_change_leaves_nothing() {
     let (_dir, db) = scratch();
     let failed: Result<()> = db.write(|db| {
-        db.put_node(&NodeRow::new("", 0, Presence::Normal, Kind::Dir))?;
-        db.write(|db| db.put_node(&NodeRow::new("x", 0, Presence::Normal, Kind::Dir)))?;
+        db.put_node(&NodeRow::new(RelPath::trusted(""), 0, Presence::Normal, Kind::Dir))?;
+        db.write(|db| {
+            db.put_node(&NodeRow::new(RelPath::trusted("x"), 0, Presence::Normal, Kind::Dir))
+        })?;
         Err(Error::Cancelled)
     });
     assert!(failed.is_err());
-    assert!(db.subtree("").unwrap().is_empty());
+    assert!(db.subtree(RelPath::ROOT).unwrap().is_empty());
     db.read(|db| {
         assert!(db.write(|_| Ok(())).is_err());
         Ok(())
@@ -95,15 +98,19 @@ fn a_failed_change_leaves_nothing() {
 fn subtrees_end_where_they_should() {
     let (_dir, db) = scratch();
     for path in ["", "a", "a b", "a/x", "a/x/y", "a0", "b"] {
-        db.put_node(&NodeRow::new(path, 0, Presence::Normal, Kind::Dir)).unwrap();
+        db.put_node(&NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, Kind::Dir)).unwrap();
     }
     let paths = |p: &str| -> Vec<String> {
-        db.subtree(p).unwrap().into_iter().map(|r| r.relpath).collect()
+        db.subtree(RelPath::trusted(p))
+            .unwrap()
+            .into_iter()
+            .map(|r| r.relpath.into_string())
+            .collect()
     };
     assert_eq!(paths("a"), ["a", "a/x", "a/x/y"]);
     assert_eq!(paths("").len(), 7);
-    db.remove_below("a", 0).unwrap();
+    db.remove_below(RelPath::trusted("a"), 0).unwrap();
     assert_eq!(paths("a"), ["a"]);
-    db.remove_below("", 0).unwrap();
+    db.remove_below(RelPath::ROOT, 0).unwrap();
     assert_eq!(paths(""), [""]);
 }

@@ -1,6 +1,7 @@
 //! The words and small types of columns.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Depth, Md5, NodeKind, Revnum, Sha1};
 
 /// What a row of NODES says about its node.
@@ -136,6 +137,34 @@ impl FromSql for Kind {
 impl ToSql for Kind {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(self.word().into())
+    }
+}
+
+/// Paths as columns. A database is a file that other programs write: what is no relpath there is
+/// no value of its column.
+pub(crate) trait Paths {
+    /// The path in a column.
+    fn relpath(&self, at: usize) -> rusqlite::Result<RelPathBuf>;
+    /// The same where there may be none.
+    fn relpath_if_any(&self, at: usize) -> rusqlite::Result<Option<RelPathBuf>>;
+}
+
+impl Paths for rusqlite::Row<'_> {
+    fn relpath(&self, at: usize) -> rusqlite::Result<RelPathBuf> {
+        self.get::<_, RelPathColumn>(at).map(|column| column.0)
+    }
+
+    fn relpath_if_any(&self, at: usize) -> rusqlite::Result<Option<RelPathBuf>> {
+        Ok(self.get::<_, Option<RelPathColumn>>(at)?.map(|column| column.0))
+    }
+}
+
+struct RelPathColumn(RelPathBuf);
+
+impl FromSql for RelPathColumn {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let path = RelPathBuf::new(word_of(value)?.to_owned());
+        path.map(Self).map_err(|error| FromSqlError::Other(error.into()))
     }
 }
 

@@ -2,14 +2,16 @@
 
 use rusqlite::params;
 
+use super::value::Paths;
 use super::{Db, below};
 use crate::error::Result;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A row of WC_LOCK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WcLockRow {
     /// The directory.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// How many levels below it are locked: 0 for the directory alone, -1 for all.
     pub levels: i64,
 }
@@ -19,9 +21,9 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn wc_lock(&self, relpath: &str) -> Result<Option<WcLockRow>> {
+    pub fn wc_lock(&self, relpath: &RelPath) -> Result<Option<WcLockRow>> {
         let sql = "SELECT locked_levels FROM wc_lock WHERE wc_id = ?1 AND local_dir_relpath = ?2";
-        self.first(sql, params![self.wc_id, relpath], |row| {
+        self.first(sql, params![self.wc_id, relpath.as_str()], |row| {
             Ok(WcLockRow { relpath: relpath.to_owned(), levels: row.get(0)? })
         })
     }
@@ -30,9 +32,10 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn wc_locks_below(&self, relpath: &str) -> Result<Vec<WcLockRow>> {
-        let read =
-            |row: &rusqlite::Row<'_>| Ok(WcLockRow { relpath: row.get(0)?, levels: row.get(1)? });
+    pub fn wc_locks_below(&self, relpath: &RelPath) -> Result<Vec<WcLockRow>> {
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(WcLockRow { relpath: row.relpath(0)?, levels: row.get(1)? })
+        };
         let (above, end) = below(relpath);
         self.all(
             "SELECT local_dir_relpath, locked_levels FROM wc_lock WHERE wc_id = ?1 AND \
@@ -42,16 +45,16 @@ impl Db {
         )
     }
 
-    pub(crate) fn add_wc_lock(&self, relpath: &str, levels: i64) -> Result<()> {
+    pub(crate) fn add_wc_lock(&self, relpath: &RelPath, levels: i64) -> Result<()> {
         self.execute(
             "INSERT INTO wc_lock (wc_id, local_dir_relpath, locked_levels) VALUES (?1, ?2, ?3)",
-            params![self.wc_id, relpath, levels],
+            params![self.wc_id, relpath.as_str(), levels],
         )?;
         Ok(())
     }
 
-    pub(crate) fn remove_wc_lock(&self, relpath: &str) -> Result<bool> {
+    pub(crate) fn remove_wc_lock(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM wc_lock WHERE wc_id = ?1 AND local_dir_relpath = ?2";
-        Ok(self.execute(sql, params![self.wc_id, relpath])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

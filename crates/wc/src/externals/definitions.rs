@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use rusqlite::params;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, Revnum};
 
-use crate::db::{Kind, Presence, depth_of};
+use crate::db::{Kind, Paths, Presence, depth_of};
 use crate::error::Result;
 use crate::files;
 use crate::layout;
@@ -22,9 +23,9 @@ impl WorkingCopy {
     /// SQLite's.
     pub fn externals_definitions(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
-    ) -> Result<Vec<(String, Depth, String)>> {
+    ) -> Result<Vec<(RelPathBuf, Depth, String)>> {
         let found = self.externals_owners(relpath, depth)?;
         let mut definitions = Vec::new();
         let level = depth_of(relpath);
@@ -50,17 +51,17 @@ impl WorkingCopy {
     }
 
     /// Where there may be definitions: all places that have some are among them, in the order of paths.
-    fn externals_owners(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+    fn externals_owners(&self, relpath: &RelPath, depth: Depth) -> Result<Vec<RelPathBuf>> {
         let (above, end) = crate::db::below(relpath);
         let name = names::EXTERNALS.as_bytes();
         let everything = relpath.is_empty() && matches!(depth, Depth::Infinity | Depth::Unknown);
         if everything && let Some(even) = self.even() {
-            let mut owners: BTreeSet<String> = even.odd;
-            owners.insert(String::new());
+            let mut owners: BTreeSet<RelPathBuf> = even.odd;
+            owners.insert(RelPathBuf::default());
             let local = "SELECT local_relpath FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?2 \
                          AND local_relpath < ?3 AND instr(properties, ?4) > 0";
             let params = params![self.db().wc_id(), above, end, name];
-            owners.extend(self.db().all(local, params, |row| row.get::<_, String>(0))?);
+            owners.extend(self.db().all(local, params, |row| row.relpath(0))?);
             return Ok(owners.into_iter().collect());
         }
         // The name is looked for in the skels: few rows have it, and most have no such property.
@@ -69,14 +70,16 @@ impl WorkingCopy {
              instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
              AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
              instr(properties, ?5) > 0 ORDER BY 1";
-        self.db().all(sql, params![self.db().wc_id(), relpath, above, end, name], |row| row.get(0))
+        self.db().all(sql, params![self.db().wc_id(), relpath.as_str(), above, end, name], |row| {
+            row.relpath(0)
+        })
     }
 
     /// Removes the node of a file external; a file with local changes stays as an unversioned one.
     ///
     /// # Errors
     /// SQLite's; that the file cannot be removed.
-    pub fn remove_file_external(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+    pub fn remove_file_external(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
         let Some(view) = self.view(relpath)? else { return Ok(()) };
         if !view.base().is_some_and(|base| base.file_external) {
             return Ok(());
@@ -106,7 +109,7 @@ impl WorkingCopy {
     pub fn dismantle(&self) -> Result<bool> {
         let mut dirs = Vec::new();
         let mut rows = Vec::new();
-        self.db().each_in_subtree("", |row| {
+        self.db().each_in_subtree(RelPath::ROOT, |row| {
             rows.push(row);
             Ok(())
         })?;

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, path};
 
@@ -69,11 +70,11 @@ impl WorkingCopy {
     /// # Errors
     /// E150002 for what is versioned (unless `force`), E155010 for what is not there, E150000 below
     /// what is not versioned; what automatic properties do not allow.
-    pub fn add(&self, relpath: &str, options: &AddOptions, tell: &Tell<'_>) -> Result<()> {
+    pub fn add(&self, relpath: &RelPath, options: &AddOptions, tell: &Tell<'_>) -> Result<()> {
         if relpath.is_empty() && !options.force {
             return Err(already(self.root()));
         }
-        let parent = parent_of(relpath).unwrap_or("");
+        let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
         let mut above = parent;
         if options.parents {
             while !self.is_versioned_dir(above)? {
@@ -88,7 +89,7 @@ impl WorkingCopy {
                 above = parent_of(above).ok_or_else(message)?;
             }
         }
-        let lock_at = if self.is_versioned_dir(above)? { above } else { "" };
+        let lock_at = if self.is_versioned_dir(above)? { above } else { RelPath::ROOT };
         let lock = self.lock(lock_at, -1)?;
         if above != parent {
             self.add_parents(relpath, above, tell)?;
@@ -108,14 +109,14 @@ impl WorkingCopy {
         lock.release()
     }
 
-    fn is_versioned_dir(&self, relpath: &str) -> Result<bool> {
+    fn is_versioned_dir(&self, relpath: &RelPath) -> Result<bool> {
         Ok(self.view(relpath)?.is_some_and(|view| {
             view.is_dir()
                 && matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
         }))
     }
 
-    fn nothing_to_add(&self, relpath: &str) -> Result<Error> {
+    fn nothing_to_add(&self, relpath: &RelPath) -> Result<Error> {
         let shown = self.abspath(relpath);
         let shown = shown.display();
         if self.db().actual(relpath)?.is_some_and(|a| a.conflict_data.is_some()) {
@@ -124,11 +125,11 @@ impl WorkingCopy {
         Ok(Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))
     }
 
-    fn add_parents(&self, relpath: &str, above: &str, tell: &Tell<'_>) -> Result<()> {
-        let below = path::rest_below(above, relpath)?;
+    fn add_parents(&self, relpath: &RelPath, above: &RelPath, tell: &Tell<'_>) -> Result<()> {
+        let below = relpath.rest_below(above)?;
         let mut at = above.to_owned();
-        for name in path::components(path::dirname(below)) {
-            at = path::join(&at, name);
+        for name in path::components(below.parent()) {
+            at = at.child(name);
             let dir = self.abspath(&at);
             if let Some(Found::File { .. }) = self.found_at(&at)? {
                 let target = self.abspath(relpath);
@@ -147,7 +148,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn found_at(&self, relpath: &str) -> Result<Option<Found>> {
+    fn found_at(&self, relpath: &RelPath) -> Result<Option<Found>> {
         let path = self.abspath(relpath);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_dir() => Ok(Some(Found::Dir)),
@@ -160,7 +161,7 @@ impl WorkingCopy {
     #[expect(clippy::too_many_arguments, reason = "the state of a recursion")]
     fn add_dir(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         options: &AddOptions,
         auto: Option<&AutoProps>,
@@ -212,7 +213,7 @@ impl WorkingCopy {
             if ignores.as_ref().is_some_and(|i| i.matches(name.as_bytes())) {
                 continue;
             }
-            let child = path::join(relpath, name);
+            let child = relpath.child(name);
             match self.found_at(&child)? {
                 Some(Found::Dir) if depth >= Depth::Immediates => {
                     let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
@@ -233,7 +234,7 @@ impl WorkingCopy {
 
     fn add_file(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         options: &AddOptions,
         auto: Option<&AutoProps>,
         tell: &Tell<'_>,
@@ -249,7 +250,8 @@ impl WorkingCopy {
             let auto = match auto {
                 Some(auto) => auto,
                 None => {
-                    fresh = self.auto_props_at(parent_of(relpath).unwrap_or(""), options)?;
+                    fresh =
+                        self.auto_props_at(parent_of(relpath).unwrap_or(RelPath::ROOT), options)?;
                     &fresh
                 }
             };
@@ -270,7 +272,7 @@ impl WorkingCopy {
     }
 
     /// The automatic properties that hold for what is added to a directory.
-    fn auto_props_at(&self, relpath: &str, options: &AddOptions) -> Result<AutoProps> {
+    fn auto_props_at(&self, relpath: &RelPath, options: &AddOptions) -> Result<AutoProps> {
         let mut auto = options.auto_props.clone().unwrap_or_default();
         let Some(view) = self.view(relpath)? else { return Ok(auto) };
         for above in self.inherited_props(relpath, Some(AUTO_PROPS))? {
@@ -288,7 +290,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::add`].
-    pub fn add_one(&self, relpath: &str, props: &PropList, tell: &Tell<'_>) -> Result<()> {
+    pub fn add_one(&self, relpath: &RelPath, props: &PropList, tell: &Tell<'_>) -> Result<()> {
         let kind = self.check_addable(relpath)?;
         self.check_parent_of_addition(relpath)?;
         let path = self.abspath(relpath);
@@ -328,7 +330,7 @@ impl WorkingCopy {
     }
 
     /// The row of an addition without history, inside a transaction.
-    pub(crate) fn insert_addition(&self, relpath: &str, kind: Kind) -> Result<()> {
+    pub(crate) fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
         let db = self.db();
         let op_depth = depth_of(relpath);
         let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);
@@ -347,7 +349,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    pub(crate) fn check_addable(&self, relpath: &str) -> Result<NodeKind> {
+    pub(crate) fn check_addable(&self, relpath: &RelPath) -> Result<NodeKind> {
         let path = self.abspath(relpath);
         let shown = path.display();
         if path::basename(relpath) == ".svn" {
@@ -375,10 +377,10 @@ impl WorkingCopy {
         }
     }
 
-    pub(crate) fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
+    pub(crate) fn check_parent_of_addition(&self, relpath: &RelPath) -> Result<()> {
         let path = self.abspath(relpath);
         let shown = path.display();
-        let parent = parent_of(relpath).unwrap_or("");
+        let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
         let view = self.view(parent)?;
         let missing = || {
             let message =

@@ -9,7 +9,8 @@ use std::fs;
 
 use rusqlite::params;
 use sapwood_core::notify::{Action as Told, State};
-use sapwood_core::{CancelToken, NodeKind, PropList, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::move_update::{Layer, Saying, told};
 use super::{Tell, subtree};
@@ -27,7 +28,7 @@ use crate::translate::{Translation, same_as_pristine};
 struct AddUpdate<'a> {
     wc: &'a WorkingCopy,
     cancel: &'a CancelToken,
-    said: BTreeMap<String, Saying>,
+    said: BTreeMap<RelPathBuf, Saying>,
 }
 
 impl WorkingCopy {
@@ -38,7 +39,7 @@ impl WorkingCopy {
     /// E155027 when BASE has no such directory; that files cannot be read or written.
     pub fn update_local_add(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         cancel: &CancelToken,
         tell: &Tell<'_>,
     ) -> Result<()> {
@@ -52,7 +53,7 @@ impl WorkingCopy {
             db.execute(
                 "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND \
                  local_relpath < ?4)) AND op_depth = ?5",
-                params![db.wc_id(), relpath, lo, hi, depth_of(relpath)],
+                params![db.wc_id(), relpath.as_str(), lo, hi, depth_of(relpath)],
             )?;
             self.forget_conflict(relpath, |conflict| conflict.tree = None)?;
             Ok((update.said, base.revision))
@@ -65,18 +66,24 @@ impl WorkingCopy {
 const NONE: State = State::Inapplicable;
 
 impl AddUpdate<'_> {
-    fn disk(&self, relpath: &str) -> Result<Option<NodeKind>> {
+    fn disk(&self, relpath: &RelPath) -> Result<Option<NodeKind>> {
         let found = disk_kind(&self.wc.abspath(relpath))?;
         Ok(found.map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File }))
     }
 
-    fn say(&mut self, relpath: &str, action: Told, kind: Option<NodeKind>, states: (State, State)) {
+    fn say(
+        &mut self,
+        relpath: &RelPath,
+        action: Told,
+        kind: Option<NodeKind>,
+        states: (State, State),
+    ) {
         let (content, props) = states;
         self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
     }
 
     /// What should be there on disk is not: it is left out.
-    fn skip(&mut self, relpath: &str, kind: Option<NodeKind>, found: Option<NodeKind>) {
+    fn skip(&mut self, relpath: &RelPath, kind: Option<NodeKind>, found: Option<NodeKind>) {
         let content = if found.is_none() { State::Missing } else { State::Obstructed };
         self.say(relpath, Told::Skip, kind, (content, NONE));
     }
@@ -85,7 +92,7 @@ impl AddUpdate<'_> {
         work.iter().try_for_each(|item| self.wc.db().add_work(item).map(|_| ()))
     }
 
-    fn node(&mut self, relpath: &str) -> Result<()> {
+    fn node(&mut self, relpath: &RelPath) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -111,11 +118,11 @@ impl AddUpdate<'_> {
         names.extend(own.children);
         names.sort();
         names.dedup();
-        names.iter().try_for_each(|name| self.node(&path::join(relpath, name)))
+        names.iter().try_for_each(|name| self.node(&relpath.child(name)))
     }
 
     /// What only BASE has comes to the disk; whether there is more below.
-    fn install(&mut self, relpath: &str, kind: Option<NodeKind>) -> Result<bool> {
+    fn install(&mut self, relpath: &RelPath, kind: Option<NodeKind>) -> Result<bool> {
         let found = self.disk(relpath)?;
         let Some(kind) = kind else { return Ok(false) };
         if found.is_some_and(|found| found != kind) {
@@ -137,7 +144,7 @@ impl AddUpdate<'_> {
     }
 
     /// What is here and not, or not as this kind, in BASE; whether there is more below.
-    fn added(&mut self, relpath: &str, kind: NodeKind, base: Option<NodeKind>) -> Result<bool> {
+    fn added(&mut self, relpath: &RelPath, kind: NodeKind, base: Option<NodeKind>) -> Result<bool> {
         if base.is_some() {
             let mut conflict =
                 Conflict::new(Operation::Update, None, Some(self.wc.location_of(relpath, 0)?));
@@ -161,7 +168,7 @@ impl AddUpdate<'_> {
     }
 
     /// Whether a working file has, as it is, the text that BASE has.
-    fn has_text(&self, relpath: &str, own: &Layer, base: &Layer) -> Result<bool> {
+    fn has_text(&self, relpath: &RelPath, own: &Layer, base: &Layer) -> Result<bool> {
         let Some(checksum) = base.checksum else { return Ok(false) };
         let kept = self.wc.text_base_file(relpath, &checksum)?;
         let pristine = kept.path();
@@ -180,7 +187,7 @@ impl AddUpdate<'_> {
     /// Merges the properties that are here into those of BASE.
     fn merge_props(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         base: &Layer,
         own: &Layer,
         conflict: &mut Conflict,
@@ -201,7 +208,12 @@ impl AddUpdate<'_> {
     }
 
     /// Records a conflict of texts or properties, with the work that belongs to it.
-    fn record(&self, relpath: &str, mut conflict: Conflict, mut work: Vec<WorkItem>) -> Result<()> {
+    fn record(
+        &self,
+        relpath: &RelPath,
+        mut conflict: Conflict,
+        mut work: Vec<WorkItem>,
+    ) -> Result<()> {
         if let Some(prop) = &mut conflict.prop {
             prop.marker = Some(names::reserve_prej(self.wc, relpath)?);
             work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
@@ -215,7 +227,7 @@ impl AddUpdate<'_> {
     }
 
     /// A directory that both have; whether there is more below.
-    fn merge_dir_props(&mut self, relpath: &str, base: &Layer, own: &Layer) -> Result<bool> {
+    fn merge_dir_props(&mut self, relpath: &RelPath, base: &Layer, own: &Layer) -> Result<bool> {
         let found = self.disk(relpath)?;
         if found != Some(NodeKind::Dir) {
             self.skip(relpath, Some(NodeKind::Dir), found);
@@ -229,7 +241,7 @@ impl AddUpdate<'_> {
     }
 
     /// A file that both have.
-    fn merge_file(&mut self, relpath: &str, base: &Layer, own: &Layer) -> Result<()> {
+    fn merge_file(&mut self, relpath: &RelPath, base: &Layer, own: &Layer) -> Result<()> {
         let wc = self.wc;
         let found = self.disk(relpath)?;
         if found != Some(NodeKind::File) {

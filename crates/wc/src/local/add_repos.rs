@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 
 use super::copy::From;
@@ -24,7 +25,7 @@ impl WorkingCopy {
     /// E150002 when there is a node; E155014 and the like when nothing can be added to the parent.
     pub fn add_repos_file(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         text: PristineWriter,
         props: &PropList,
         origin: Option<&Origin>,
@@ -40,7 +41,7 @@ impl WorkingCopy {
     /// As [`WorkingCopy::add_repos_file`].
     pub fn add_foreign_file(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         text: PristineWriter,
         props: &PropList,
         cancel: &CancelToken,
@@ -50,7 +51,7 @@ impl WorkingCopy {
 
     fn add_file_from(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         text: PristineWriter,
         props: &PropList,
         origin: Option<&Origin>,

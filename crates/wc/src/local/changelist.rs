@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth};
 
 use super::Tell;
@@ -20,7 +21,7 @@ impl WorkingCopy {
     /// E155010 for what is not known; those of the database.
     pub fn set_changelist(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         name: Option<&str>,
         depth: Depth,
         filter: &HashSet<String>,

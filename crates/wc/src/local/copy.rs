@@ -9,6 +9,7 @@ use std::path::Path;
 
 use rusqlite::params;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, path};
 
 use super::Tell;
@@ -25,7 +26,7 @@ pub(crate) struct Copy<'c> {
     /// The working copy that is copied from.
     pub(crate) source: &'c WorkingCopy,
     /// The root of the destination.
-    pub(crate) root: &'c str,
+    pub(crate) root: &'c RelPath,
     /// Leaves the disk alone.
     pub(crate) metadata_only: bool,
     /// Whether this is one half of a move.
@@ -36,7 +37,7 @@ pub(crate) struct Copy<'c> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct From {
     pub(crate) repos_id: Option<i64>,
-    pub(crate) path: Option<String>,
+    pub(crate) path: Option<RelPathBuf>,
     pub(crate) revision: Option<Revnum>,
 }
 
@@ -71,8 +72,8 @@ impl WorkingCopy {
     pub fn copy(
         &self,
         source: &Self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         metadata_only: bool,
         cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
@@ -93,8 +94,8 @@ impl WorkingCopy {
     /// Copies a node that may be copied there.
     pub(crate) fn copy_tree(
         &self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         how: Copy<'_>,
         cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
@@ -114,11 +115,11 @@ impl WorkingCopy {
     pub(crate) fn check_copy(
         &self,
         source: &Self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         metadata_only: bool,
     ) -> Result<()> {
-        let shown = |relpath: &str| self.abspath(relpath).display().to_string();
+        let shown = |relpath: &RelPath| self.abspath(relpath).display().to_string();
         let shown_source = || source.abspath(from).display().to_string();
         let error = |code, text: String| Err(Error::new(code, text));
         let versioned = || {
@@ -144,7 +145,7 @@ impl WorkingCopy {
             }
             _ => {}
         }
-        let parent = parent_of(to).unwrap_or("");
+        let parent = parent_of(to).unwrap_or(RelPath::ROOT);
         let dir = self.view(parent)?;
         self.check_same_repository(source, from, to)?;
         if dir.as_ref().is_some_and(|d| d.status() == Status::Deleted) {
@@ -190,12 +191,12 @@ impl WorkingCopy {
     }
 
     /// Refuses copies between repositories.
-    fn check_same_repository(&self, source: &Self, from: &str, to: &str) -> Result<()> {
+    fn check_same_repository(&self, source: &Self, from: &RelPath, to: &RelPath) -> Result<()> {
         if self.is_same(source) {
             return Ok(());
         }
         let (from_id, _) = source.repos_location(from)?;
-        let (to_id, _) = self.repos_location(parent_of(to).unwrap_or(""))?;
+        let (to_id, _) = self.repos_location(parent_of(to).unwrap_or(RelPath::ROOT))?;
         let (theirs, ours) = (source.db().repository(from_id)?, self.db().repository(to_id)?);
         if theirs.root == ours.root && theirs.uuid == ours.uuid {
             return Ok(());
@@ -215,7 +216,7 @@ impl WorkingCopy {
     fn copy_file(
         &self,
         source: &View,
-        to: &str,
+        to: &RelPath,
         how: Copy<'_>,
         _cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
@@ -238,7 +239,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn tell_copied(&self, to: &str, kind: NodeKind, tell: Option<&Tell<'_>>) {
+    fn tell_copied(&self, to: &RelPath, kind: NodeKind, tell: Option<&Tell<'_>>) {
         if let Some(tell) = tell {
             let path = self.abspath(to);
             let shown = path.to_string_lossy();
@@ -251,7 +252,7 @@ impl WorkingCopy {
         &self,
         wc: &Self,
         source: &View,
-        (from, to): (&str, &str),
+        (from, to): (&RelPath, &RelPath),
         as_it_is: bool,
         work: &mut Vec<WorkItem>,
     ) -> Result<()> {
@@ -291,7 +292,7 @@ impl WorkingCopy {
     fn copy_dir(
         &self,
         source: &View,
-        to: &str,
+        to: &RelPath,
         how: Copy<'_>,
         cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
@@ -320,7 +321,7 @@ impl WorkingCopy {
         }
         for child in how.source.children(from)? {
             let name = path::basename(child.relpath());
-            let target = path::join(to, name);
+            let target = to.child(name);
             if child.is_op_root() {
                 self.copy_shadowed(how.source, child.relpath(), &target, how.is_move)?;
             }
@@ -355,8 +356,8 @@ impl WorkingCopy {
     fn copy_unversioned(
         &self,
         source: &Self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         names: &[std::ffi::OsString],
     ) -> Result<()> {
         let mut markers = Vec::new();
@@ -376,24 +377,30 @@ impl WorkingCopy {
                 fs::symlink_metadata(&path).map_err(|e| Error::io(e, "Can't stat", &path))?;
             let temporary = self.temporary();
             copy_any(&path, &temporary, &found)?;
-            let target = path::join(to, path::basename(&relpath));
+            let target = to.child(path::basename(&relpath));
             work.push(WorkItem::FileMove { from: self.relpath(&temporary)?, to: target });
         }
         self.db().write(|db| work.iter().try_for_each(|item| db.add_work(item).map(|_| ())))
     }
 
-    fn cannot_handle(&self, relpath: &str) -> Error {
+    fn cannot_handle(&self, relpath: &RelPath) -> Error {
         let text = format!("Cannot handle status of '{}'", self.abspath(relpath).display());
         Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
     }
 
-    pub(super) fn excluded_by_server(&self, relpath: &str) -> Error {
+    pub(super) fn excluded_by_server(&self, relpath: &RelPath) -> Error {
         let text = format!("Cannot copy '{}' excluded by server", self.abspath(relpath).display());
         Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
     }
 
     /// The rows of one copied node.
-    fn copy_rows(&self, source: &View, to: &str, how: Copy<'_>, work: &[WorkItem]) -> Result<()> {
+    fn copy_rows(
+        &self,
+        source: &View,
+        to: &RelPath,
+        how: Copy<'_>,
+        work: &[WorkItem],
+    ) -> Result<()> {
         self.db().write(|db| {
             let move_depth = if how.is_move { depth_of(how.root) } else { 0 };
             self.insert_copy(how.source, source, to, move_depth)?;
@@ -408,10 +415,11 @@ impl WorkingCopy {
             From { repos_id: top.repos_id, path: top.repos_path.clone(), revision: top.revision };
         Ok(match node.status() {
             Status::Excluded => {
-                let parent = self.require_view(parent_of(node.relpath()).unwrap_or(""))?;
+                let parent =
+                    self.require_view(parent_of(node.relpath()).unwrap_or(RelPath::ROOT))?;
                 let (mut from, _) = self.origin_for_copy(&parent)?;
                 let name = path::basename(node.relpath());
-                from.path = from.path.map(|above| path::join(&above, name));
+                from.path = from.path.map(|above| above.child(name));
                 (from, Is::Excluded)
             }
             Status::Added => {
@@ -434,7 +442,7 @@ impl WorkingCopy {
     /// Where the node came from that a deletion is of.
     fn origin_of_deleted(&self, node: &View) -> Result<From> {
         let relpath = node.relpath();
-        let parent = parent_of(relpath).unwrap_or("");
+        let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
         let above = self.require_view(parent)?;
         if above.has_work() || node.top().presence == Presence::NotPresent {
             let holder = if node.top().presence == Presence::NotPresent
@@ -446,10 +454,10 @@ impl WorkingCopy {
             };
             let root = operation_root(parent, holder);
             let top = self.db().node(root, holder)?;
-            let below = path::rest_below(root, relpath)?;
+            let below = relpath.rest_below(root)?;
             return Ok(top.map_or_else(From::default, |top| From {
                 repos_id: top.repos_id,
-                path: top.repos_path.map(|path| path::join(&path, below)),
+                path: top.repos_path.map(|path| path.join(below)),
                 revision: top.revision,
             }));
         }
@@ -461,8 +469,8 @@ impl WorkingCopy {
     }
 
     /// Which layers a copy goes to.
-    pub(crate) fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
-        let parent = parent_of(to).unwrap_or("");
+    pub(crate) fn depths_for_copy(&self, from: &From, to: &RelPath) -> Result<Depths> {
+        let parent = parent_of(to).unwrap_or(RelPath::ROOT);
         let mut depths =
             Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
         let Some(copied_path) = &from.path else { return Ok(depths) };
@@ -479,8 +487,7 @@ impl WorkingCopy {
         }
         if incomplete.is_none_or(|depth| depth == above.op_depth) && above.repos_id == from.repos_id
         {
-            let implied =
-                above.repos_path.as_ref().map(|path| path::join(path, path::basename(to)));
+            let implied = above.repos_path.as_ref().map(|path| path.child(path::basename(to)));
             if from.revision == above.revision && implied.as_ref() == Some(copied_path) {
                 depths.op_depth = above.op_depth;
             } else {
@@ -499,7 +506,7 @@ impl WorkingCopy {
         Ok(place)
     }
 
-    fn insert_copy(&self, wc: &Self, source: &View, to: &str, move_depth: i64) -> Result<()> {
+    fn insert_copy(&self, wc: &Self, source: &View, to: &RelPath, move_depth: i64) -> Result<()> {
         let db = self.db();
         let (from, is) = wc.origin_for_copy(source)?;
         let from = self.own_place(wc, from)?;
@@ -552,7 +559,7 @@ impl WorkingCopy {
     /// Says that a layer has nothing at a path where the copy that it is of had something.
     pub(crate) fn put_not_present(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         op_depth: i64,
         kind: Kind,
         from: &From,
@@ -567,7 +574,7 @@ impl WorkingCopy {
     fn is_moved_here(
         &self,
         source: &View,
-        to: &str,
+        to: &RelPath,
         is: Is,
         move_depth: i64,
         depths: &Depths,
@@ -579,7 +586,7 @@ impl WorkingCopy {
             // What was added, or is the root of a copy, has no place that it was moved from.
             return Ok(!(is == Is::Added || (is == Is::Copied && source.is_op_root())));
         }
-        let parent = self.db().top(parent_of(to).unwrap_or(""))?;
+        let parent = self.db().top(parent_of(to).unwrap_or(RelPath::ROOT))?;
         if parent.is_some_and(|p| p.moved_here) && depths.op_depth == depths.parent {
             return Ok(true);
         }
@@ -590,18 +597,18 @@ impl WorkingCopy {
         &self,
         wc: &Self,
         source: &View,
-        to: &str,
+        to: &RelPath,
         from: &From,
         op_depth: i64,
     ) -> Result<()> {
         let db = self.db();
         for child in wc.copied_children(source.relpath(), source.top().op_depth)? {
             let name = path::basename(&child.relpath);
-            let target = path::join(to, name);
+            let target = to.child(name);
             let mut row =
-                NodeRow::new(target.as_str(), op_depth, Presence::Incomplete, Kind::Unknown);
+                NodeRow::new(target.as_path(), op_depth, Presence::Incomplete, Kind::Unknown);
             row.repos_id = from.repos_id;
-            row.repos_path = from.path.as_ref().map(|path| path::join(path, name));
+            row.repos_path = from.path.as_ref().map(|path| path.child(name));
             row.revision = from.revision;
             row.moved_to = db.node(&target, op_depth)?.and_then(|old| old.moved_to);
             db.put_node(&row)?;
@@ -610,14 +617,14 @@ impl WorkingCopy {
     }
 
     /// The children that one layer of a directory has, but for deletions and file externals.
-    pub(super) fn copied_children(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
+    pub(super) fn copied_children(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<NodeRow>> {
         let mut rows = self.db().children_at(relpath, op_depth)?;
         rows.retain(|row| row.presence != Presence::BaseDeleted && !row.file_external);
         Ok(rows)
     }
 
     /// Local properties and the changelist go along.
-    fn copy_actual(&self, source: &View, to: &str) -> Result<()> {
+    fn copy_actual(&self, source: &View, to: &RelPath) -> Result<()> {
         let Some(actual) = &source.actual else { return Ok(()) };
         if actual.changelist.is_none() && actual.properties.is_none() {
             return Ok(());
@@ -634,13 +641,13 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn revision_range(&self, relpath: &str) -> Result<Option<(Revnum, Revnum)>> {
+    pub fn revision_range(&self, relpath: &RelPath) -> Result<Option<(Revnum, Revnum)>> {
         let (lo, hi) = super::subtree(relpath);
         let found: Option<(Option<u64>, Option<u64>)> = self.db().first(
             "SELECT MIN(revision), MAX(revision) FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 \
              OR (local_relpath > ?3 AND local_relpath < ?4)) AND presence IN ('normal', \
              'incomplete') AND file_external IS NULL AND op_depth = 0",
-            params![self.db().wc_id(), relpath, lo, hi],
+            params![self.db().wc_id(), relpath.as_str(), lo, hi],
             |row| {
                 let number = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
                 Ok((number(row.get(0)?), number(row.get(1)?)))

@@ -2,6 +2,7 @@
 //! of its own.
 
 use sapwood_core::path;
+use sapwood_core::paths::RelPath;
 
 use super::copy::From;
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
@@ -22,14 +23,14 @@ impl WorkingCopy {
     pub(super) fn copy_shadowed(
         &self,
         source: &Self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         is_move: bool,
     ) -> Result<()> {
         self.db().write(|_| {
-            let from_parent = parent_of(from).unwrap_or("");
-            let to_parent = parent_of(to).unwrap_or("");
-            let depth = |wc: &Self, relpath: &str| -> Result<i64> {
+            let from_parent = parent_of(from).unwrap_or(RelPath::ROOT);
+            let to_parent = parent_of(to).unwrap_or(RelPath::ROOT);
+            let depth = |wc: &Self, relpath: &RelPath| -> Result<i64> {
                 let row = wc.db().top(relpath)?;
                 row.map(|r| r.op_depth).ok_or_else(|| Error::NodeNotFound(wc.abspath(relpath)))
             };
@@ -46,7 +47,7 @@ impl WorkingCopy {
             let Some(repos_path) = above.repos_path else { return Ok(()) };
             let place = From {
                 repos_id: above.repos_id,
-                path: Some(path::join(&repos_path, path::basename(from))),
+                path: Some(repos_path.child(path::basename(from))),
                 revision: above.revision,
             };
             self.copy_shadowed_layer(from, to, &shadow, &place)
@@ -55,8 +56,8 @@ impl WorkingCopy {
 
     fn copy_shadowed_layer(
         &self,
-        from: &str,
-        to: &str,
+        from: &RelPath,
+        to: &RelPath,
         shadow: &Shadow<'_>,
         place: &From,
     ) -> Result<()> {
@@ -122,11 +123,9 @@ impl WorkingCopy {
         }
         for child in shadow.source.copied_children(from, shadow.from_depth)? {
             let name = path::basename(&child.relpath);
-            let below = From {
-                path: place.path.as_ref().map(|path| path::join(path, name)),
-                ..place.clone()
-            };
-            self.copy_shadowed_layer(&child.relpath, &path::join(to, name), shadow, &below)?;
+            let below =
+                From { path: place.path.as_ref().map(|path| path.child(name)), ..place.clone() };
+            self.copy_shadowed_layer(&child.relpath, &to.child(name), shadow, &below)?;
         }
         Ok(())
     }
@@ -134,7 +133,7 @@ impl WorkingCopy {
     /// A row of a working layer that keeps where the path was moved to.
     fn working_row(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         op_depth: i64,
         presence: Presence,
         kind: Kind,

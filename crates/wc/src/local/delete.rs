@@ -3,10 +3,11 @@
 
 use rusqlite::params;
 use sapwood_core::notify::Action;
-use sapwood_core::{CancelToken, ErrorCode, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{CancelToken, ErrorCode};
 
 use super::{SubtreeSql, Tell, subtree};
-use crate::db::{Kind, Presence, depth_of};
+use crate::db::{Kind, Paths, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
@@ -16,17 +17,17 @@ use crate::view::{Status, View, status_of};
 /// A node whose `moved_to` must be written again after the rows of a tree went.
 #[derive(Debug)]
 struct Moved {
-    relpath: String,
+    relpath: RelPathBuf,
     op_depth: i64,
-    to: String,
+    to: RelPathBuf,
     /// The layer in which the node had been moved here, if that layer goes.
     from_depth: Option<i64>,
 }
 
 /// A row with `moved_to` in a tree.
 struct MovedRow {
-    relpath: String,
-    to: String,
+    relpath: RelPathBuf,
+    to: RelPathBuf,
     op_depth: i64,
     here_depth: Option<i64>,
 }
@@ -35,7 +36,7 @@ struct MovedRow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deletion<'d> {
     /// Where it is moved to, if this is one half of a move.
-    pub(crate) moved_to: Option<&'d str>,
+    pub(crate) moved_to: Option<&'d RelPath>,
     /// Whether directories that `svn:externals` put below go too.
     pub(crate) dir_externals: bool,
 }
@@ -48,7 +49,7 @@ impl WorkingCopy {
     /// E195006 and kin where something would be lost; E155010 and E155035 for what cannot be deleted.
     pub fn delete(
         &self,
-        targets: &[String],
+        targets: &[RelPathBuf],
         force: bool,
         keep_local: bool,
         cancel: &CancelToken,
@@ -65,7 +66,7 @@ impl WorkingCopy {
     }
 
     /// Refuses file externals.
-    fn check_external(&self, relpath: &str) -> Result<()> {
+    fn check_external(&self, relpath: &RelPath) -> Result<()> {
         let external = self.db().external(relpath)?;
         let Some(external) = external.filter(|e| e.kind != Kind::Dir) else { return Ok(()) };
         let shown = self.abspath(relpath);
@@ -82,7 +83,7 @@ impl WorkingCopy {
     }
 
     /// Refuses to delete what a deletion would lose; whether the target itself is missing on disk.
-    fn check_deletable(&self, relpath: &str, cancel: &CancelToken) -> Result<bool> {
+    fn check_deletable(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<bool> {
         let options = status::Options { cancel: cancel.clone(), ..status::Options::default() };
         let mut missing = false;
         self.status(relpath, &options, &mut |status| {
@@ -127,7 +128,7 @@ impl WorkingCopy {
     /// As [`WorkingCopy::delete`].
     pub fn delete_unchecked(
         &self,
-        targets: &[String],
+        targets: &[RelPathBuf],
         keep_local: bool,
         cancel: &CancelToken,
         tell: &Tell<'_>,
@@ -142,7 +143,7 @@ impl WorkingCopy {
                 continue;
             };
             self.check_deletion_state(&node)?;
-            versioned.push(target.as_str());
+            versioned.push(target.as_path());
             if !keep_local {
                 self.queue_removal(&node, &mut work)?;
             }
@@ -182,7 +183,7 @@ impl WorkingCopy {
             return unexpected("is the root of a working copy and cannot be deleted");
         }
         let base_path = node.top().repos_path.as_deref();
-        if node.top().op_depth == 0 && base_path == Some("") {
+        if node.top().op_depth == 0 && base_path == Some(RelPath::ROOT) {
             return unexpected("represents the repository root and cannot be deleted");
         }
         Ok(())
@@ -203,7 +204,7 @@ impl WorkingCopy {
     }
 
     /// The files on disk that belong to a conflict of a node.
-    pub(crate) fn conflict_files(&self, node: &View) -> Result<Vec<String>> {
+    pub(crate) fn conflict_files(&self, node: &View) -> Result<Vec<RelPathBuf>> {
         let Some(record) = node.conflict_data() else { return Ok(Vec::new()) };
         Ok(crate::status::markers(record)?
             .into_iter()
@@ -213,7 +214,7 @@ impl WorkingCopy {
             .collect())
     }
 
-    fn erase_unversioned(&self, relpath: &str) -> Result<()> {
+    fn erase_unversioned(&self, relpath: &RelPath) -> Result<()> {
         let path = self.abspath(relpath);
         let found = match std::fs::symlink_metadata(&path) {
             Ok(found) => found,
@@ -236,9 +237,9 @@ impl WorkingCopy {
     /// The database's part of a deletion, inside a transaction. `deleted` gets the paths that went.
     pub(crate) fn delete_node(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         how: Deletion<'_>,
-        deleted: &mut Vec<String>,
+        deleted: &mut Vec<RelPathBuf>,
     ) -> Result<()> {
         let db = self.db();
         let layers = db.layers(relpath)?;
@@ -275,7 +276,7 @@ impl WorkingCopy {
             if op_root {
                 db.execute(
                     "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2",
-                    params![id, relpath],
+                    params![id, relpath.as_str()],
                 )?;
             }
         }
@@ -286,7 +287,7 @@ impl WorkingCopy {
              AS s WHERE s.wc_id = ?1 AND s.local_relpath = n.local_relpath) AND presence NOT IN \
              ('base-deleted', 'not-present', 'excluded', 'server-excluded') AND file_external IS NULL",
             params![id, lo, hi, working_depth],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )?);
         db.remove_layers_from(relpath, delete_depth)?;
         db.clear_actual_below(relpath, false)?;
@@ -298,7 +299,7 @@ impl WorkingCopy {
             db.execute(
                 "UPDATE nodes SET moved_to = ?4 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
                  op_depth = ?3",
-                params![id, node.relpath, node.op_depth, node.to],
+                params![id, node.relpath.as_str(), node.op_depth, node.to.as_str()],
             )?;
         }
         db.execute(
@@ -317,20 +318,20 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn cannot_delete(&self, relpath: &str, by: &str) -> Error {
+    fn cannot_delete(&self, relpath: &RelPath, by: &str) -> Error {
         Error::new(
             ErrorCode::WC_PATH_UNEXPECTED_STATUS,
             format!("Cannot delete '{}' as it is excluded{by}", self.abspath(relpath).display()),
         )
     }
 
-    fn check_server_excluded(&self, relpath: &str) -> Result<()> {
+    fn check_server_excluded(&self, relpath: &RelPath) -> Result<()> {
         let (lo, hi) = subtree(relpath);
-        let found: Option<String> = self.db().first(
+        let found: Option<RelPathBuf> = self.db().first(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND presence = 'server-excluded' LIMIT 1",
             params![self.db().wc_id(), lo, hi],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )?;
         let Some(excluded) = found else { return Ok(()) };
         Err(Error::new(
@@ -348,7 +349,7 @@ impl WorkingCopy {
         &self,
         node: &View,
         op_root: bool,
-        moved_to: Option<&str>,
+        moved_to: Option<&RelPath>,
     ) -> Result<Vec<Moved>> {
         let db = self.db();
         let relpath = node.relpath();
@@ -364,11 +365,11 @@ impl WorkingCopy {
              AND r.op_depth < n.op_depth ORDER BY r.op_depth DESC LIMIT 1) FROM nodes n WHERE \
              wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
              moved_to IS NOT NULL AND op_depth >= ?5",
-            params![db.wc_id(), relpath, lo, hi, delete_depth],
+            params![db.wc_id(), relpath.as_str(), lo, hi, delete_depth],
             |row| {
                 Ok(MovedRow {
-                    relpath: row.get(0)?,
-                    to: row.get(1)?,
+                    relpath: row.relpath(0)?,
+                    to: row.relpath(1)?,
                     op_depth: row.get(2)?,
                     here_depth: row.get(3)?,
                 })
@@ -399,7 +400,7 @@ impl WorkingCopy {
         &self,
         node: &View,
         op_root: bool,
-        to: &str,
+        to: &RelPath,
         list: &mut Vec<Moved>,
     ) -> Result<()> {
         let db = self.db();
@@ -407,8 +408,8 @@ impl WorkingCopy {
         let added = node.status() == Status::Added;
         let from = self.moved_from(node)?;
         if op_root && let Some((from, _)) = &from {
-            let source = match path::skip_ancestor(relpath, from) {
-                Some(part) => path::join(to, part),
+            let source = match from.below(relpath) {
+                Some(part) => to.join(part),
                 None => from.clone(),
             };
             let depth = db.moved_from(relpath)?.map_or(0, |row| row.op_depth);
@@ -430,7 +431,7 @@ impl WorkingCopy {
         db.execute(
             "UPDATE nodes SET moved_to = ?4 || substr(moved_to, length(?5) + 1) WHERE wc_id = ?1 AND \
              moved_to > ?2 AND moved_to < ?3",
-            params![db.wc_id(), lo, hi, to, relpath],
+            params![db.wc_id(), lo, hi, to.as_str(), relpath.as_str()],
         )?;
         Ok(())
     }
@@ -438,24 +439,24 @@ impl WorkingCopy {
     /// Where a node was before it was moved, maybe several times, inside of the tree `root`.
     fn resolve_moved_from(
         &self,
-        root: &str,
-        relpath: &str,
+        root: &RelPath,
+        relpath: &RelPath,
         op_depth: i64,
-    ) -> Result<Option<(String, i64)>> {
+    ) -> Result<Option<(RelPathBuf, i64)>> {
         let db = self.db();
         let at = crate::node::prefix(relpath, op_depth);
-        let suffix = path::rest_below(at, relpath)?;
-        let found: Option<(String, i64, Option<i64>)> = db.first(
+        let suffix = relpath.rest_below(at)?;
+        let found: Option<(RelPathBuf, i64, Option<i64>)> = db.first(
             "SELECT local_relpath, op_depth, (SELECT CASE WHEN r.moved_here THEN r.op_depth END FROM \
              nodes r WHERE r.wc_id = ?1 AND r.local_relpath = n.local_relpath AND r.op_depth < \
              n.op_depth ORDER BY r.op_depth DESC LIMIT 1) FROM nodes n WHERE wc_id = ?1 AND \
              moved_to = ?2 AND op_depth > 0",
-            params![db.wc_id(), at],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            params![db.wc_id(), at.as_str()],
+            |row| Ok((row.relpath(0)?, row.get(1)?, row.get(2)?)),
         )?;
         let Some((from, depth, here)) = found else { return Ok(None) };
-        let full = path::join(&from, suffix);
-        if !path::is_ancestor(root, &from) {
+        let full = from.join(suffix);
+        if !from.is_at_or_below(root) {
             return Ok(Some((full, depth)));
         }
         match here {
@@ -466,9 +467,9 @@ impl WorkingCopy {
 }
 
 /// What becomes of a move that began in a tree that is deleted, or moved to `moved_to`.
-fn carried_move(root: &str, moved_to: Option<&str>, row: MovedRow) -> Option<Moved> {
+fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Option<Moved> {
     let delete_depth = depth_of(root);
-    let inside = path::is_ancestor(root, &row.to);
+    let inside = row.to.is_at_or_below(root);
     let MovedRow { relpath, to, op_depth, here_depth } = row;
     match moved_to {
         None if inside => None,
@@ -484,8 +485,8 @@ fn carried_move(root: &str, moved_to: Option<&str>, row: MovedRow) -> Option<Mov
             Some(Moved { relpath, op_depth, to, from_depth: None })
         }
         Some(target) if op_depth >= delete_depth && !inside => {
-            let child = path::join(target, path::skip_ancestor(root, &relpath)?);
-            let op_depth = if op_depth > delete_depth && path::is_ancestor(root, &child) {
+            let child = target.join(relpath.below(root)?);
+            let op_depth = if op_depth > delete_depth && child.is_at_or_below(root) {
                 delete_depth
             } else {
                 op_depth - depth_of(root) + depth_of(target)

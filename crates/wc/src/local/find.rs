@@ -5,7 +5,9 @@ use std::io;
 
 use rusqlite::params;
 use sapwood_core::NodeKind;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
+use crate::db::Paths;
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use crate::translate::{Direction, TranslatedReader, special};
@@ -20,7 +22,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn nodes_named(&self, name: &str, kind: Option<NodeKind>) -> Result<Vec<String>> {
+    pub fn nodes_named(&self, name: &str, kind: Option<NodeKind>) -> Result<Vec<RelPathBuf>> {
         let db = self.db();
         db.all(
             "SELECT local_relpath FROM nodes n WHERE wc_id = ?1 AND local_relpath = CASE parent_relpath \
@@ -28,7 +30,7 @@ impl WorkingCopy {
              ('normal', 'incomplete') AND op_depth = (SELECT MAX(op_depth) FROM nodes w WHERE w.wc_id = \
              ?1 AND w.local_relpath = n.local_relpath) ORDER BY local_relpath",
             params![db.wc_id(), name, word(kind)],
-            |row| row.get(0),
+            |row| row.relpath(0),
         )
     }
 
@@ -36,14 +38,18 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn copies_of(&self, repos_path: &str, kind: Option<NodeKind>) -> Result<Vec<String>> {
+    pub fn copies_of(
+        &self,
+        repos_path: &RelPath,
+        kind: Option<NodeKind>,
+    ) -> Result<Vec<RelPathBuf>> {
         let db = self.db();
         db.all(
             "SELECT local_relpath FROM nodes n WHERE wc_id = ?1 AND repos_path = ?2 AND kind = ?3 AND \
              presence = 'normal' AND op_depth = (SELECT MAX(op_depth) FROM nodes w WHERE w.wc_id = ?1 \
              AND w.local_relpath = n.local_relpath) ORDER BY local_relpath",
-            params![db.wc_id(), repos_path, word(kind)],
-            |row| row.get(0),
+            params![db.wc_id(), repos_path.as_str(), word(kind)],
+            |row| row.relpath(0),
         )
     }
 
@@ -51,14 +57,14 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn nodes_from(&self, repos_path: &str) -> Result<Vec<String>> {
+    pub fn nodes_from(&self, repos_path: &RelPath) -> Result<Vec<RelPathBuf>> {
         let db = self.db();
         db.all(
             "SELECT local_relpath FROM nodes n WHERE wc_id = ?1 AND repos_path = ?2 AND op_depth = \
              (SELECT MAX(op_depth) FROM nodes w WHERE w.wc_id = ?1 AND w.local_relpath = \
              n.local_relpath) ORDER BY local_relpath",
-            params![db.wc_id(), repos_path],
-            |row| row.get(0),
+            params![db.wc_id(), repos_path.as_str()],
+            |row| row.relpath(0),
         )
     }
 
@@ -66,7 +72,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155010 for what is not known; that files cannot be read or written.
-    pub fn copy_in_normal_form(&self, relpath: &str, to: &mut File) -> Result<()> {
+    pub fn copy_in_normal_form(&self, relpath: &RelPath, to: &mut File) -> Result<()> {
         let from = self.abspath(relpath);
         let failed = |e| Error::io(e, "Can't copy file", &from);
         let props = self.require_view(relpath)?.props()?;

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::files::{Form, move_into_place, replace};
 use crate::root::WorkingCopy;
 use crate::translate::{Translation, special};
+use sapwood_core::paths::RelPath;
 
 impl WorkingCopy {
     /// Writes a working file from a text in normal form, over what may be there. Its directory must be there.
@@ -16,7 +17,7 @@ impl WorkingCopy {
     /// That the text cannot be read or the file not be written.
     pub fn install_text(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         text: &Path,
         translation: &Translation,
         executable: bool,
@@ -34,7 +35,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That it cannot be made.
-    pub fn install_special(&self, relpath: &str, normal: &[u8]) -> Result<()> {
+    pub fn install_special(&self, relpath: &RelPath, normal: &[u8]) -> Result<()> {
         let path = self.abspath(relpath);
         check_directory(&path)?;
         let temporary = self.temporary();

@@ -22,6 +22,7 @@ mod rows;
 mod settled;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 
 use crate::root::WorkingCopy;
 
@@ -36,7 +37,7 @@ pub(crate) use rows::SubtreeSql;
 pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Tells that something happened to a path of a working copy.
-pub(crate) fn tell_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &str) {
+pub(crate) fn tell_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &RelPath) {
     let path = wc.abspath(relpath);
     tell(&Notify::new(action, &path.to_string_lossy()));
 }

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use sapwood_core::{ErrorCode, NodeKind, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, NodeKind};
 
 use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ pub(super) struct About {
     pub(super) new_kind: Option<NodeKind>,
     pub(super) reason: Reason,
     pub(super) action: Action,
-    pub(super) move_source: Option<String>,
+    pub(super) move_source: Option<RelPathBuf>,
 }
 
 /// What was being done when it came up, and with what.
@@ -26,12 +27,12 @@ pub(super) struct Places<'p> {
     pub(super) old: Option<&'p Location>,
     pub(super) new: &'p Location,
     /// The old path of the node itself.
-    pub(super) old_relpath: &'p str,
+    pub(super) old_relpath: &'p RelPath,
 }
 
 impl WorkingCopy {
     /// The highest layer of a node below one.
-    pub(super) fn layer_under(&self, relpath: &str, op_depth: i64) -> Result<i64> {
+    pub(super) fn layer_under(&self, relpath: &RelPath, op_depth: i64) -> Result<i64> {
         let layers = self.db().layers(relpath)?;
         let found = layers.iter().map(|row| row.op_depth).find(|depth| *depth < op_depth);
         found.ok_or_else(|| {
@@ -43,7 +44,7 @@ impl WorkingCopy {
         })
     }
 
-    pub(super) fn require_lock(&self, relpath: &str) -> Result<()> {
+    pub(super) fn require_lock(&self, relpath: &RelPath) -> Result<()> {
         if self.owns_lock(relpath) {
             return Ok(());
         }
@@ -52,7 +53,7 @@ impl WorkingCopy {
     }
 
     /// Where a layer of a node comes from.
-    pub(super) fn location_of(&self, relpath: &str, op_depth: i64) -> Result<Location> {
+    pub(super) fn location_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Location> {
         let row = self
             .db()
             .node(relpath, op_depth)?
@@ -68,12 +69,12 @@ impl WorkingCopy {
     }
 
     /// Refuses switched nodes and several revisions in BASE.
-    pub(super) fn check_single(&self, relpath: &str) -> Result<()> {
+    pub(super) fn check_single(&self, relpath: &RelPath) -> Result<()> {
         let Some(base) = self.db().base(relpath)? else { return Ok(()) };
         let root = base.base_path()?.to_owned();
         for row in self.db().rows_of_layer(relpath, 0)? {
-            let below = path::rest_below(relpath, &row.relpath)?;
-            if row.repos_path.as_deref() != Some(path::join(&root, below).as_str()) {
+            let below = row.relpath.rest_below(relpath)?;
+            if row.repos_path.as_deref() != Some(root.join(below).as_path()) {
                 let shown = self.abspath(&row.relpath);
                 return Err(failure(format!(
                     "Cannot apply update because '{}' is a switched path (please switch it back to \
@@ -97,8 +98,8 @@ impl WorkingCopy {
     /// what is recorded there.
     pub(super) fn conflict_of_move(
         &self,
-        relpath: &str,
-        root: &str,
+        relpath: &RelPath,
+        root: &RelPath,
         places: &Places<'_>,
         about: &About,
     ) -> Result<Conflict> {
@@ -131,8 +132,8 @@ impl WorkingCopy {
         });
         let below = places
             .old
-            .and_then(|old| path::skip_ancestor(&old.relpath, places.old_relpath))
-            .or_else(|| path::skip_ancestor(root, relpath))
+            .and_then(|old| places.old_relpath.below(&old.relpath))
+            .or_else(|| relpath.below(root))
             .unwrap_or_default();
         let old = places.old.map(|old| Location {
             relpath: places.old_relpath.to_owned(),
@@ -140,7 +141,7 @@ impl WorkingCopy {
             ..old.clone()
         });
         let new = Location {
-            relpath: path::join(&places.new.relpath, below),
+            relpath: places.new.relpath.join(below),
             kind: about.new_kind,
             ..places.new.clone()
         };
@@ -150,7 +151,7 @@ impl WorkingCopy {
     }
 
     /// Whether there is anything at or below a versioned path that is not versioned.
-    pub(super) fn has_unversioned(&self, relpath: &str) -> Result<bool> {
+    pub(super) fn has_unversioned(&self, relpath: &RelPath) -> Result<bool> {
         let dir = self.abspath(relpath);
         if !fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir()) {
             return Ok(false);
@@ -162,7 +163,7 @@ impl WorkingCopy {
                 continue;
             }
             let Some(name) = name.to_str() else { return Ok(true) };
-            let child = path::join(relpath, name);
+            let child = relpath.child(name);
             let known = self.view(&child)?.is_some_and(|view| {
                 matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete)
             });

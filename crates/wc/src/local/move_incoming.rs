@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use sapwood_core::notify::{Action as Told, State};
-use sapwood_core::{CancelToken, NodeKind, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{CancelToken, NodeKind};
 
 use super::Tell;
 use super::move_conflict::{About, failure};
@@ -31,8 +32,8 @@ impl WorkingCopy {
     /// E155027 when there are local changes at the destination, or it has several revisions.
     pub fn update_incoming_move(
         &self,
-        victim: &str,
-        target: &str,
+        victim: &RelPath,
+        target: &RelPath,
         cancel: &CancelToken,
         tell: &Tell<'_>,
     ) -> Result<()> {
@@ -75,7 +76,7 @@ impl WorkingCopy {
     }
 }
 
-fn kind_on_disk(wc: &WorkingCopy, relpath: &str) -> Result<Option<NodeKind>> {
+fn kind_on_disk(wc: &WorkingCopy, relpath: &RelPath) -> Result<Option<NodeKind>> {
     let found = disk_kind(&wc.abspath(relpath))?;
     Ok(found.map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File }))
 }
@@ -118,8 +119,8 @@ impl MoveUpdate<'_> {
         }
         for name in either(own.children, old.children) {
             self.steps.push(Step {
-                source: path::join(&source, &name),
-                target: path::join(&target, &name),
+                source: source.child(&name),
+                target: target.child(&name),
                 ..Step::default()
             });
             let done = self.changed_node();
@@ -135,7 +136,7 @@ impl MoveUpdate<'_> {
     /// A node was deleted, or replaced by one of another kind.
     fn delete_there(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         old_kind: Option<NodeKind>,
         new_kind: Option<NodeKind>,
     ) -> Result<()> {
@@ -166,7 +167,7 @@ impl MoveUpdate<'_> {
     }
 
     /// The row and the local properties of a node once more, elsewhere.
-    fn copy_node(&self, source: &str, target: &str) -> Result<()> {
+    fn copy_node(&self, source: &RelPath, target: &RelPath) -> Result<()> {
         let db = self.wc.db();
         let Some(mut row) = db.top(source)? else { return Ok(()) };
         let depth = depth_of(target);
@@ -184,8 +185,8 @@ impl MoveUpdate<'_> {
     /// A node was added here.
     fn add_there(
         &mut self,
-        source: &str,
-        relpath: &str,
+        source: &RelPath,
+        relpath: &RelPath,
         kind: NodeKind,
         old_kind: Option<NodeKind>,
     ) -> Result<()> {
@@ -220,7 +221,7 @@ impl MoveUpdate<'_> {
     }
 
     /// Work that puts the text of a working file elsewhere.
-    fn install_from(&self, source: &str, relpath: &str) -> Result<Vec<WorkItem>> {
+    fn install_from(&self, source: &RelPath, relpath: &RelPath) -> Result<Vec<WorkItem>> {
         let wc = self.wc;
         let temporary = wc.temporary();
         let failed = |e| Error::io(e, "Can't create temporary file", &temporary);
@@ -241,7 +242,7 @@ impl MoveUpdate<'_> {
     /// Merges a change of properties into those of a node that is in BASE.
     fn change_props_there(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         old: &Layer,
         own: &Layer,
         conflict: &mut Conflict,
@@ -263,7 +264,7 @@ impl MoveUpdate<'_> {
     }
 
     /// A conflict where the destination has no node of this kind, in BASE or on disk.
-    fn check_there(&self, relpath: &str, kind: NodeKind) -> Result<Conflict> {
+    fn check_there(&self, relpath: &RelPath, kind: NodeKind) -> Result<Conflict> {
         let base = self.wc.db().base(relpath)?.and_then(|row| row.kind.node_kind());
         let disk = kind_on_disk(self.wc, relpath)?;
         let wrong = [base, disk].into_iter().find(|found| *found != Some(kind));
@@ -278,13 +279,13 @@ impl MoveUpdate<'_> {
         self.tree_conflict(relpath, &about)
     }
 
-    fn base_path(&self, relpath: &str) -> Result<String> {
+    fn base_path(&self, relpath: &RelPath) -> Result<RelPathBuf> {
         let base = self.wc.db().base(relpath)?;
         base.and_then(|row| row.repos_path)
             .ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
     }
 
-    fn change_dir_there(&mut self, relpath: &str, old: &Layer, own: &Layer) -> Result<()> {
+    fn change_dir_there(&mut self, relpath: &RelPath, old: &Layer, own: &Layer) -> Result<()> {
         let at = self.last();
         self.mark_edited(at)?;
         if self.skips() {
@@ -306,8 +307,8 @@ impl MoveUpdate<'_> {
 
     fn change_file_there(
         &mut self,
-        source: &str,
-        relpath: &str,
+        source: &RelPath,
+        relpath: &RelPath,
         old: &Layer,
         own: &Layer,
         modified: bool,

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action as Told, Notify, State};
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1};
 
 use super::Tell;
 use super::move_conflict::{About, Places, failure};
@@ -35,8 +36,8 @@ pub(super) struct Saying {
 /// A node on the way down.
 #[derive(Default)]
 pub(super) struct Step {
-    pub(super) source: String,
-    pub(super) target: String,
+    pub(super) source: RelPathBuf,
+    pub(super) target: RelPathBuf,
     pub(super) skip: bool,
     pub(super) shadowed: bool,
     pub(super) edited: bool,
@@ -69,7 +70,7 @@ pub(super) struct MoveUpdate<'a> {
     pub(super) cancel: &'a CancelToken,
     /// The nodes above and the one that is looked at, the last.
     pub(super) steps: Vec<Step>,
-    pub(super) said: BTreeMap<String, Saying>,
+    pub(super) said: BTreeMap<RelPathBuf, Saying>,
 }
 
 impl WorkingCopy {
@@ -81,8 +82,8 @@ impl WorkingCopy {
     /// in the way.
     pub(super) fn update_moved(
         &self,
-        victim: &str,
-        deletion: &str,
+        victim: &RelPath,
+        deletion: &RelPath,
         operation: Operation,
         cancel: &CancelToken,
         tell: &Tell<'_>,
@@ -126,8 +127,8 @@ impl WorkingCopy {
     /// Tells what is to be told of single paths, and that it is complete.
     pub(super) fn tell_said(
         &self,
-        said: BTreeMap<String, Saying>,
-        victim: &str,
+        said: BTreeMap<RelPathBuf, Saying>,
+        victim: &RelPath,
         revision: Option<sapwood_core::Revnum>,
         tell: &Tell<'_>,
     ) {
@@ -148,7 +149,7 @@ impl WorkingCopy {
     }
 
     /// What one layer has of a node.
-    pub(super) fn layer_of(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
+    pub(super) fn layer_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Layer> {
         let nothing =
             Layer { kind: None, checksum: None, props: PropList::new(), children: Vec::new() };
         let Some(row) = self.db().node(relpath, op_depth)? else { return Ok(nothing) };
@@ -173,7 +174,7 @@ impl WorkingCopy {
     }
 
     /// What the user sees of a node: nothing if it is deleted.
-    pub(super) fn working_layer(&self, relpath: &str) -> Result<Layer> {
+    pub(super) fn working_layer(&self, relpath: &RelPath) -> Result<Layer> {
         let view = self.view(relpath)?;
         let there = view.filter(|v| matches!(v.status(), Status::Normal | Status::Added));
         let Some(view) = there else {
@@ -217,7 +218,7 @@ impl MoveUpdate<'_> {
         self.steps.last().is_none_or(|step| step.skip)
     }
 
-    fn layer(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
+    fn layer(&self, relpath: &RelPath, op_depth: i64) -> Result<Layer> {
         self.wc.layer_of(relpath, op_depth)
     }
 
@@ -252,10 +253,10 @@ impl MoveUpdate<'_> {
         }
         for name in either(new.children, old.children) {
             let above = self.step()?.shadowed;
-            let below = path::join(&target, &name);
+            let below = target.child(&name);
             let hidden = self.wc.db().top(&below)?.is_some_and(|r| r.op_depth > self.target_depth);
             self.steps.push(Step {
-                source: path::join(&source, &name),
+                source: source.child(&name),
                 target: below,
                 shadowed: above || hidden,
                 ..Step::default()
@@ -337,21 +338,21 @@ impl MoveUpdate<'_> {
     }
 
     /// The record of a tree conflict at a node.
-    pub(super) fn tree_conflict(&self, relpath: &str, about: &About) -> Result<Conflict> {
+    pub(super) fn tree_conflict(&self, relpath: &RelPath, about: &About) -> Result<Conflict> {
         let root = prefix(relpath, self.target_depth);
-        let below = path::rest_below(root, relpath)?;
+        let below = relpath.rest_below(root)?;
         let places = Places {
             operation: self.operation,
             old: Some(&self.old),
             new: &self.new,
-            old_relpath: &path::join(&self.old.relpath, below),
+            old_relpath: &self.old.relpath.join(below),
         };
         self.wc.conflict_of_move(relpath, root, &places, about)
     }
 
     fn say(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         action: Told,
         kind: Option<NodeKind>,
         content: State,
@@ -360,7 +361,7 @@ impl MoveUpdate<'_> {
         self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
     }
 
-    fn record(&self, relpath: &str, conflict: &Conflict, work: Vec<WorkItem>) -> Result<()> {
+    fn record(&self, relpath: &RelPath, conflict: &Conflict, work: Vec<WorkItem>) -> Result<()> {
         if !conflict.is_resolved() {
             self.wc.db().mark_conflict(relpath, &conflict.write())?;
         }
@@ -370,7 +371,7 @@ impl MoveUpdate<'_> {
     /// Tells of a node and records its conflict; a tree conflict is what is told then.
     pub(super) fn close(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         saying: (Told, Option<NodeKind>, State, State),
         conflict: &Conflict,
         work: Vec<WorkItem>,
@@ -386,7 +387,7 @@ impl MoveUpdate<'_> {
     }
 
     /// Whether anything at or below a path differs from what the layer of the move has.
-    fn is_changed(&self, relpath: &str) -> Result<bool> {
+    fn is_changed(&self, relpath: &RelPath) -> Result<bool> {
         let wc = self.wc;
         let mut names = Vec::new();
         wc.db().each_in_subtree(relpath, |row| {
@@ -416,7 +417,7 @@ impl MoveUpdate<'_> {
     /// The source has no such node any more, or one of another kind.
     fn delete(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         old_kind: Option<NodeKind>,
         new_kind: Option<NodeKind>,
     ) -> Result<()> {
@@ -461,7 +462,7 @@ impl MoveUpdate<'_> {
     }
 
     /// The source has a node that the destination has not.
-    fn add(&mut self, relpath: &str, kind: NodeKind, old_kind: Option<NodeKind>) -> Result<()> {
+    fn add(&mut self, relpath: &RelPath, kind: NodeKind, old_kind: Option<NodeKind>) -> Result<()> {
         self.mark_parent_edited()?;
         if self.skips() {
             return Ok(());
@@ -510,7 +511,7 @@ impl MoveUpdate<'_> {
     }
 
     /// A conflict when something of another kind is in the way of an edit.
-    fn obstruction(&self, relpath: &str, kind: NodeKind) -> Result<Conflict> {
+    fn obstruction(&self, relpath: &RelPath, kind: NodeKind) -> Result<Conflict> {
         let found = disk_kind(&self.wc.abspath(relpath))?
             .map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File });
         if found.is_none_or(|found| found == kind) {
@@ -529,7 +530,7 @@ impl MoveUpdate<'_> {
     /// Merges a change of properties into the local ones; what they were before, and the changes.
     fn merge_props(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         old: &Layer,
         new: &Layer,
         conflict: &mut Conflict,
@@ -551,7 +552,7 @@ impl MoveUpdate<'_> {
     /// Completes the record of a conflict in texts or properties, and has its `.prej` file written.
     fn complete(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         kind: NodeKind,
         conflict: &mut Conflict,
         work: &mut Vec<WorkItem>,
@@ -564,18 +565,19 @@ impl MoveUpdate<'_> {
     /// The same of a node whose old path in the repository is known.
     pub(super) fn complete_from(
         &self,
-        relpath: &str,
-        old: String,
+        relpath: &RelPath,
+        old: RelPathBuf,
         kind: NodeKind,
         conflict: &mut Conflict,
         work: &mut Vec<WorkItem>,
     ) -> Result<()> {
         if conflict.tree.is_none() {
-            let part = path::skip_ancestor(&self.old.relpath, &old)
-                .or_else(|| path::skip_ancestor(&self.new.relpath, &old))
+            let part = old
+                .below(&self.old.relpath)
+                .or_else(|| old.below(&self.new.relpath))
                 .unwrap_or_default();
-            let new = path::join(&self.new.relpath, part);
-            let place = |from: &Location, relpath: String| Location {
+            let new = self.new.relpath.join(part);
+            let place = |from: &Location, relpath: RelPathBuf| Location {
                 relpath,
                 kind: Some(kind),
                 ..from.clone()
@@ -593,7 +595,7 @@ impl MoveUpdate<'_> {
         Ok(())
     }
 
-    fn alter_dir(&mut self, relpath: &str, old: &Layer, new: &Layer) -> Result<()> {
+    fn alter_dir(&mut self, relpath: &RelPath, old: &Layer, new: &Layer) -> Result<()> {
         let at = self.last();
         self.mark_edited(at)?;
         if self.skips() {
@@ -609,7 +611,7 @@ impl MoveUpdate<'_> {
         self.close(relpath, saying, &conflict, work)
     }
 
-    fn alter_file(&mut self, relpath: &str, old: &Layer, new: &Layer) -> Result<()> {
+    fn alter_file(&mut self, relpath: &RelPath, old: &Layer, new: &Layer) -> Result<()> {
         let at = self.last();
         self.mark_edited(at)?;
         if self.skips() {

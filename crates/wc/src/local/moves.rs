@@ -4,7 +4,8 @@ use std::fs;
 
 use rusqlite::params;
 use sapwood_core::notify::Action;
-use sapwood_core::{CancelToken, ErrorCode, path};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{CancelToken, ErrorCode};
 
 use super::Tell;
 use super::copy::Copy;
@@ -25,9 +26,9 @@ impl WorkingCopy {
     #[expect(clippy::too_many_arguments, reason = "two places, two choices, two callbacks")]
     pub fn move_node(
         &self,
-        from: &str,
+        from: &RelPath,
         dest: &Self,
-        to: &str,
+        to: &RelPath,
         metadata_only: bool,
         allow_mixed: bool,
         cancel: &CancelToken,
@@ -92,15 +93,16 @@ impl WorkingCopy {
     }
 
     /// Refuses the root of the working copy, and of the repository.
-    fn check_movable(&self, from: &str) -> Result<()> {
+    fn check_movable(&self, from: &RelPath) -> Result<()> {
         let shown = self.abspath(from);
         let shown = shown.display();
         let refuse = |text: String| Err(Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text));
         if from.is_empty() {
             return refuse(format!("'{shown}' is the root of a working copy and cannot be moved"));
         }
-        let is_root =
-            |node: &View| node.top().op_depth == 0 && node.top().repos_path.as_deref() == Some("");
+        let is_root = |node: &View| {
+            node.top().op_depth == 0 && node.top().repos_path.as_deref() == Some(RelPath::ROOT)
+        };
         if self.view(from)?.is_some_and(|node| is_root(&node)) {
             return refuse(format!("'{shown}' represents the repository root and cannot be moved"));
         }
@@ -108,9 +110,9 @@ impl WorkingCopy {
     }
 
     /// The files of conflicts do not move along.
-    fn remove_moved_markers(&self, source: &View, dest: &Self, to: &str) -> Result<()> {
+    fn remove_moved_markers(&self, source: &View, dest: &Self, to: &RelPath) -> Result<()> {
         let from = source.relpath();
-        let remove = |wc: &Self, relpath: &str| {
+        let remove = |wc: &Self, relpath: &RelPath| {
             let path = wc.abspath(relpath);
             match fs::remove_file(&path) {
                 Err(e) if !crate::status::is_missing(&e) => {
@@ -122,8 +124,8 @@ impl WorkingCopy {
         for row in self.db().actual_subtree(from)? {
             let Some(record) = &row.conflict_data else { continue };
             for file in Conflict::parse(record)?.files() {
-                match path::skip_ancestor(from, file).filter(|below| !below.is_empty()) {
-                    Some(below) if source.is_dir() => remove(dest, &path::join(to, below))?,
+                match file.below(from).filter(|below| !below.is_empty()) {
+                    Some(below) if source.is_dir() => remove(dest, &to.join(below))?,
                     _ => remove(self, file)?,
                 }
             }
@@ -132,7 +134,7 @@ impl WorkingCopy {
     }
 
     /// Takes a move away that brought a node back to where it was moved from, if nothing differs.
-    fn undo_move_back(&self, relpath: &str, moved_from: &str) -> Result<()> {
+    fn undo_move_back(&self, relpath: &RelPath, moved_from: &RelPath) -> Result<()> {
         let db = self.db();
         let node = self.require_view(relpath)?;
         if node.status() != Status::Added || !node.is_op_root() || relpath.is_empty() {
@@ -143,7 +145,7 @@ impl WorkingCopy {
             return Ok(());
         }
         let below = if node.has_more_work() {
-            db.top(parent_of(relpath).unwrap_or(""))?.map_or(0, |row| row.op_depth)
+            db.top(parent_of(relpath).unwrap_or(RelPath::ROOT))?.map_or(0, |row| row.op_depth)
         } else {
             0
         };
@@ -177,7 +179,7 @@ impl WorkingCopy {
             db.execute(
                 "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 \
                  AND local_relpath < ?4)) AND op_depth = ?5",
-                params![db.wc_id(), relpath, lo, hi, depth],
+                params![db.wc_id(), relpath.as_str(), lo, hi, depth],
             )?;
         }
         Ok(())

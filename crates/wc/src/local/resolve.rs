@@ -4,6 +4,7 @@
 use std::fs;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
@@ -67,7 +68,7 @@ impl WorkingCopy {
     /// E195024 when the choice is not one for this conflict; E155027 when what was chosen is not there.
     pub fn resolve(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         choice: Choice,
         cancel: &CancelToken,
         tell: &Tell<'_>,
@@ -81,7 +82,7 @@ impl WorkingCopy {
     /// As [`WorkingCopy::resolve`].
     pub fn resolve_part(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         part: Part<'_>,
         choice: Choice,
         cancel: &CancelToken,
@@ -139,7 +140,7 @@ impl WorkingCopy {
         Ok(settled)
     }
 
-    pub(super) fn inapplicable(&self, relpath: &str) -> Error {
+    pub(super) fn inapplicable(&self, relpath: &RelPath) -> Error {
         let shown = self.abspath(relpath);
         Error::new(
             ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE,
@@ -153,7 +154,7 @@ impl WorkingCopy {
     /// Takes parts of a conflict out of its record, inside a transaction.
     pub(super) fn forget_conflict(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         part: impl FnOnce(&mut Conflict),
     ) -> Result<()> {
         let db = self.db();
@@ -165,7 +166,7 @@ impl WorkingCopy {
         db.put_actual(&row)
     }
 
-    fn is_file(&self, relpath: &str) -> bool {
+    fn is_file(&self, relpath: &RelPath) -> bool {
         fs::symlink_metadata(self.abspath(relpath)).is_ok_and(|found| found.is_file())
     }
 
@@ -238,9 +239,9 @@ impl WorkingCopy {
         &self,
         text: &TextConflict,
         style: ConflictStyle,
-        relpath: &str,
-    ) -> Result<String> {
-        let read = |file: &Option<String>| {
+        relpath: &RelPath,
+    ) -> Result<RelPathBuf> {
+        let read = |file: &Option<RelPathBuf>| {
             let file = file.as_deref().ok_or_else(|| {
                 let shown = self.abspath(relpath);
                 Error::new(

@@ -2,7 +2,8 @@
 //! follow what came.
 
 use sapwood_core::notify::Action as Told;
-use sapwood_core::{CancelToken, NodeKind, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{CancelToken, NodeKind};
 
 use super::move_conflict::{About, Places, failure};
 use super::resolve::Choice;
@@ -20,10 +21,10 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::lock`].
-    pub fn lock_to_resolve(&self, relpath: &str) -> Result<Lock> {
-        let mut required = parent_of(relpath).unwrap_or("").to_owned();
+    pub fn lock_to_resolve(&self, relpath: &RelPath) -> Result<Lock> {
+        let mut required = parent_of(relpath).unwrap_or(RelPath::ROOT).to_owned();
         for moved_to in self.db().moved_outside(relpath)? {
-            required = path::common_ancestor(&required, &moved_to).to_owned();
+            required = required.common_ancestor(&moved_to).to_owned();
         }
         self.lock(&required, -1)
     }
@@ -31,7 +32,7 @@ impl WorkingCopy {
     /// Settles a tree conflict and takes it out of the record.
     pub(super) fn resolve_tree(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &Conflict,
         tree: &TreeConflict,
         choice: Choice,
@@ -63,7 +64,7 @@ impl WorkingCopy {
     }
 
     /// Makes moves of what lies under a deletion copies and deletions.
-    fn break_moves(&self, relpath: &str, deletion: &str, tell: &Tell<'_>) -> Result<()> {
+    fn break_moves(&self, relpath: &RelPath, deletion: &RelPath, tell: &Tell<'_>) -> Result<()> {
         let broken = self.db().write(|db| {
             let under = self.layer_under(relpath, depth_of(deletion))?;
             let sources = db.moved_sources_below(relpath, under)?;
@@ -84,11 +85,11 @@ impl WorkingCopy {
     /// changed as the conflict of the node says. Returns where. Runs in a transaction.
     pub(super) fn raise_moves(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         under: i64,
         conflict: &Conflict,
         operation: Operation,
-    ) -> Result<Vec<(String, Option<NodeKind>)>> {
+    ) -> Result<Vec<(RelPathBuf, Option<NodeKind>)>> {
         let db = self.db();
         let location = |at: usize| conflict.locations.get(at).cloned().flatten();
         let (old, new) = (location(0), location(1));
@@ -110,7 +111,7 @@ impl WorkingCopy {
                 operation,
                 old: old.as_ref(),
                 new: &new,
-                old_relpath: row.repos_path.as_deref().unwrap_or(""),
+                old_relpath: row.repos_path.as_deref().unwrap_or(RelPath::ROOT),
             };
             let conflict =
                 self.conflict_of_move(&source.relpath, &source.moved_to, &places, &about)?;
@@ -123,7 +124,7 @@ impl WorkingCopy {
     /// Turns the conflict of a deleted directory into conflicts of what was moved out of it.
     fn raise_moved_children(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &Conflict,
         operation: Operation,
         tell: &Tell<'_>,
@@ -149,7 +150,7 @@ impl WorkingCopy {
 }
 
 /// Whether the node in conflict was a directory.
-fn is_dir(wc: &WorkingCopy, relpath: &str, conflict: &Conflict) -> Result<bool> {
+fn is_dir(wc: &WorkingCopy, relpath: &RelPath, conflict: &Conflict) -> Result<bool> {
     let before = conflict.locations.first().and_then(Option::as_ref).and_then(|l| l.kind);
     let kind = match before {
         Some(kind) => Some(kind),

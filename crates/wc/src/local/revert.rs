@@ -11,14 +11,15 @@ use std::path::Path;
 
 use rusqlite::params;
 use sapwood_core::notify::Action;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Depth, ErrorCode, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use super::settled::{add_with_parents, unsettled};
 use super::{SubtreeSql, Tell, subtree};
 use crate::base::MovedSource;
 use crate::conflict::{Conflict, Operation, Reason};
-use crate::db::{Db, Kind, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, Paths, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::props::matches_changelist;
@@ -59,11 +60,11 @@ struct Row {
 
 /// The rows that a revert removed, by path, until they are told of.
 #[derive(Debug, Default)]
-struct Gone(BTreeMap<String, Row>);
+struct Gone(BTreeMap<RelPathBuf, Row>);
 
 impl Gone {
     /// Remembers the layers from `op_depth` of a path, and of what is below if `deep`.
-    fn layers(&mut self, db: &Db, relpath: &str, op_depth: i64, deep: bool) -> Result<()> {
+    fn layers(&mut self, db: &Db, relpath: &RelPath, op_depth: i64, deep: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         let below =
             if deep { "OR (local_relpath > ?3 AND local_relpath < ?4)" } else { "AND ?3 < ?4" };
@@ -73,8 +74,8 @@ impl Gone {
                  ?1 AND (local_relpath = ?2 {below}) AND op_depth >= ?5 ORDER BY local_relpath, \
                  op_depth"
             ),
-            params![db.wc_id(), relpath, lo, hi, op_depth],
-            |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get::<_, i64>(2)? != 0, row.get(3)?)),
+            params![db.wc_id(), relpath.as_str(), lo, hi, op_depth],
+            |row| Ok((row.relpath(0)?, row.get(1)?, row.get::<_, i64>(2)? != 0, row.get(3)?)),
         )?;
         for (relpath, op_depth, copied, kind) in rows {
             self.0.entry(relpath).or_default().layer = Some((op_depth, copied, kind));
@@ -83,7 +84,7 @@ impl Gone {
     }
 
     /// Remembers local properties and conflicts; the layers are gone already.
-    fn actual(&mut self, db: &Db, relpath: &str, deep: bool) -> Result<()> {
+    fn actual(&mut self, db: &Db, relpath: &RelPath, deep: bool) -> Result<()> {
         let rows = if deep {
             db.actual_subtree(relpath)?
         } else {
@@ -101,11 +102,11 @@ impl Gone {
     }
 
     /// Copied nodes below a path, that went.
-    fn copied_below(&self, relpath: &str) -> Vec<(String, Kind)> {
+    fn copied_below(&self, relpath: &RelPath) -> Vec<(RelPathBuf, Kind)> {
         let depth = depth_of(relpath);
         self.0
             .iter()
-            .filter(|(at, _)| *at != relpath && path::is_ancestor(relpath, at))
+            .filter(|(at, _)| *at != relpath && at.is_at_or_below(relpath))
             .filter_map(|(at, row)| match row.layer {
                 Some((op_depth, true, kind)) if op_depth >= depth => Some((at.clone(), kind)),
                 _ => None,
@@ -114,9 +115,9 @@ impl Gone {
     }
 
     /// Tells of what is left at and below a path.
-    fn tell(&mut self, wc: &WorkingCopy, relpath: &str, tell: &Tell<'_>) {
-        let here: Vec<String> =
-            self.0.keys().filter(|at| path::is_ancestor(relpath, at)).cloned().collect();
+    fn tell(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
+        let here: Vec<RelPathBuf> =
+            self.0.keys().filter(|at| at.is_at_or_below(relpath)).cloned().collect();
         for at in here {
             let Some(row) = self.0.remove(&at) else { continue };
             if row.raised {
@@ -135,12 +136,12 @@ impl WorkingCopy {
     /// E155010 for what is not known; E155038 where what is above or below must be reverted, too.
     pub fn revert(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         options: &RevertOptions,
         tell: &Tell<'_>,
     ) -> Result<()> {
-        let lock = self.lock(parent_of(relpath).unwrap_or(""), -1)?;
+        let lock = self.lock(parent_of(relpath).unwrap_or(RelPath::ROOT), -1)?;
         if !options.changelists.is_empty() {
             self.revert_changelists(relpath, depth, options, tell)?;
         } else {
@@ -166,14 +167,14 @@ impl WorkingCopy {
     }
 
     /// The children that the highest layer of a directory has, and those that only have conflicts.
-    fn known_children(&self, relpath: &str) -> Result<Vec<String>> {
+    fn known_children(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
         let nodes = self.children(relpath)?;
         Ok(nodes.into_iter().map(|view| view.relpath().to_owned()).collect())
     }
 
     fn revert_changelists(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         options: &RevertOptions,
         tell: &Tell<'_>,
@@ -198,7 +199,7 @@ impl WorkingCopy {
 
     fn revert_tree(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         deep: bool,
         options: &RevertOptions,
         tell: &Tell<'_>,
@@ -231,7 +232,7 @@ impl WorkingCopy {
     fn revert_row(
         &self,
         db: &Db,
-        relpath: &str,
+        relpath: &RelPath,
         options: &RevertOptions,
         gone: &mut Gone,
     ) -> Result<()> {
@@ -265,7 +266,7 @@ impl WorkingCopy {
                  (op_depth = ?3 AND presence IN ('normal', 'incomplete'))) UNION ALL SELECT 1 FROM \
                  actual_node a WHERE wc_id = ?1 AND parent_relpath = ?2 AND NOT EXISTS (SELECT 1 FROM \
                  nodes n WHERE wc_id = ?1 AND n.local_relpath = a.local_relpath)",
-                params![id, relpath, op_depth],
+                params![id, relpath.as_str(), op_depth],
                 |row| row.get(0),
             )?;
             if blocked.is_some() {
@@ -274,7 +275,7 @@ impl WorkingCopy {
             let deepened = db.execute(
                 "UPDATE nodes SET op_depth = ?3 + 1 WHERE wc_id = ?1 AND local_relpath > ?4 AND \
                  local_relpath < ?5 AND op_depth = ?3 AND ?2 = ?2",
-                params![id, relpath, op_depth, lo, hi],
+                params![id, relpath.as_str(), op_depth, lo, hi],
             )?;
             gone.layers(db, relpath, op_depth, false)?;
             db.remove_node(relpath, op_depth)?;
@@ -296,7 +297,7 @@ impl WorkingCopy {
 
     /// When a deletion goes that is in conflict with an update: what was moved away from below it is in
     /// conflict now. Returns where.
-    fn raise_moves_of_revert(&self, relpath: &str) -> Result<Vec<String>> {
+    fn raise_moves_of_revert(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
         let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
             return Ok(Vec::new());
         };
@@ -318,7 +319,7 @@ impl WorkingCopy {
     fn revert_rows_below(
         &self,
         db: &Db,
-        relpath: &str,
+        relpath: &RelPath,
         options: &RevertOptions,
         gone: &mut Gone,
     ) -> Result<()> {
@@ -344,10 +345,10 @@ impl WorkingCopy {
             "SELECT local_relpath, op_depth, moved_to FROM nodes WHERE wc_id = ?1 AND (local_relpath \
              = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth >= ?5 AND moved_to IS \
              NOT NULL AND NOT (moved_to > ?3 AND moved_to < ?4)",
-            params![db.wc_id(), relpath, lo, hi, op_depth],
+            params![db.wc_id(), relpath.as_str(), lo, hi, op_depth],
             |row| {
-                let (relpath, op_depth) = (row.get(0)?, row.get(1)?);
-                Ok(MovedSource { relpath, op_depth, moved_to: row.get(2)? })
+                let (relpath, op_depth) = (row.relpath(0)?, row.get(1)?);
+                Ok(MovedSource { relpath, op_depth, moved_to: row.relpath(2)? })
             },
         )?;
         for source in outside {
@@ -399,10 +400,10 @@ impl WorkingCopy {
     }
 }
 
-fn clear_moved_to(db: &Db, relpath: &str) -> Result<()> {
+fn clear_moved_to(db: &Db, relpath: &RelPath) -> Result<()> {
     db.execute(
         "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2 AND op_depth > 0",
-        params![db.wc_id(), relpath],
+        params![db.wc_id(), relpath.as_str()],
     )?;
     Ok(())
 }
@@ -424,7 +425,7 @@ struct Restore<'r> {
     gone: Gone,
     queued: bool,
     /// The only paths below the target that need a look; `None` for all.
-    todo: Option<HashSet<String>>,
+    todo: Option<HashSet<RelPathBuf>>,
 }
 
 /// What is to be on disk in the place of a path.
@@ -436,7 +437,13 @@ struct Wanted<'w> {
 }
 
 impl Restore<'_> {
-    fn node(&mut self, relpath: &str, view: Option<&View>, deep: bool, target: bool) -> Result<()> {
+    fn node(
+        &mut self,
+        relpath: &RelPath,
+        view: Option<&View>,
+        deep: bool,
+        target: bool,
+    ) -> Result<()> {
         if self.options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -497,7 +504,7 @@ impl Restore<'_> {
 
     /// Removes copies below a directory that are gone from the database: files, and directories that
     /// are empty then.
-    fn remove_copies(&self, relpath: &str) -> Result<()> {
+    fn remove_copies(&self, relpath: &RelPath) -> Result<()> {
         let copied = self.gone.copied_below(relpath);
         for (at, kind) in &copied {
             let path = self.wc.abspath(at);
@@ -514,7 +521,7 @@ impl Restore<'_> {
 
     fn on_disk(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         wanted: &Wanted<'_>,
         copied: Option<Kind>,
         changed: &mut bool,

@@ -5,34 +5,35 @@ use rusqlite::params;
 use super::subtree;
 use crate::db::Db;
 use crate::error::Result;
+use sapwood_core::paths::RelPath;
 
 /// Statements on a path and all below it.
 pub(crate) trait SubtreeSql {
     /// Removes all rows of `op_depth` and above of a path and what is below.
-    fn remove_layers_from(&self, relpath: &str, op_depth: i64) -> Result<()>;
+    fn remove_layers_from(&self, relpath: &RelPath, op_depth: i64) -> Result<()>;
     /// Adds a deletion, in layer `to`, of what layer `from` has at a path and below.
-    fn insert_deletion(&self, relpath: &str, from: i64, to: i64) -> Result<()>;
+    fn insert_deletion(&self, relpath: &RelPath, from: i64, to: i64) -> Result<()>;
     /// Forgets local properties and conflicts of a path and what is below; changelists of files that
     /// are still there stay unless `changelists` is set.
-    fn clear_actual_below(&self, relpath: &str, changelists: bool) -> Result<()>;
+    fn clear_actual_below(&self, relpath: &RelPath, changelists: bool) -> Result<()>;
     /// The same for one path.
-    fn clear_actual(&self, relpath: &str, changelists: bool) -> Result<()>;
+    fn clear_actual(&self, relpath: &RelPath, changelists: bool) -> Result<()>;
     /// Removes locks of directories that are gone.
-    fn remove_orphan_locks(&self, relpath: &str) -> Result<()>;
+    fn remove_orphan_locks(&self, relpath: &RelPath) -> Result<()>;
 }
 
 impl SubtreeSql for Db {
-    fn remove_layers_from(&self, relpath: &str, op_depth: i64) -> Result<()> {
+    fn remove_layers_from(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND \
              local_relpath < ?4)) AND op_depth >= ?5",
-            params![self.wc_id(), relpath, lo, hi, op_depth],
+            params![self.wc_id(), relpath.as_str(), lo, hi, op_depth],
         )?;
         Ok(())
     }
 
-    fn insert_deletion(&self, relpath: &str, from: i64, to: i64) -> Result<()> {
+    fn insert_deletion(&self, relpath: &RelPath, from: i64, to: i64) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         self.execute(
             "INSERT INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, presence, kind) \
@@ -42,12 +43,12 @@ impl SubtreeSql for Db {
              local_relpath > ?3 AND local_relpath < ?4 AND op_depth = ?5 AND presence NOT IN \
              ('base-deleted', 'not-present', 'excluded', 'server-excluded') AND file_external IS \
              NULL ORDER BY local_relpath",
-            params![self.wc_id(), relpath, lo, hi, from, to],
+            params![self.wc_id(), relpath.as_str(), lo, hi, from, to],
         )?;
         Ok(())
     }
 
-    fn clear_actual_below(&self, relpath: &str, changelists: bool) -> Result<()> {
+    fn clear_actual_below(&self, relpath: &RelPath, changelists: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         let id = self.wc_id();
         let keep = if changelists { "" } else { KEEP_CHANGELIST };
@@ -56,39 +57,42 @@ impl SubtreeSql for Db {
                 "DELETE FROM actual_node WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath \
                  > ?3 AND local_relpath < ?4)) {keep}"
             ),
-            params![id, relpath, lo, hi],
+            params![id, relpath.as_str(), lo, hi],
         )?;
         if !changelists {
             self.execute(
                 &format!(
                     "{CLEAR} AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))"
                 ),
-                params![id, relpath, lo, hi],
+                params![id, relpath.as_str(), lo, hi],
             )?;
         }
         Ok(())
     }
 
-    fn clear_actual(&self, relpath: &str, changelists: bool) -> Result<()> {
+    fn clear_actual(&self, relpath: &RelPath, changelists: bool) -> Result<()> {
         let id = self.wc_id();
         let keep = if changelists { "" } else { KEEP_CHANGELIST };
         let removed = self.execute(
             &format!("DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2 {keep}"),
-            params![id, relpath],
+            params![id, relpath.as_str()],
         )?;
         if removed == 0 && !changelists {
-            self.execute(&format!("{CLEAR} AND local_relpath = ?2"), params![id, relpath])?;
+            self.execute(
+                &format!("{CLEAR} AND local_relpath = ?2"),
+                params![id, relpath.as_str()],
+            )?;
         }
         Ok(())
     }
 
-    fn remove_orphan_locks(&self, relpath: &str) -> Result<()> {
+    fn remove_orphan_locks(&self, relpath: &RelPath) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         self.execute(
             "DELETE FROM wc_lock WHERE wc_id = ?1 AND (local_dir_relpath = ?2 OR \
              (local_dir_relpath > ?3 AND local_dir_relpath < ?4)) AND NOT EXISTS (SELECT 1 FROM \
              nodes WHERE nodes.wc_id = ?1 AND nodes.local_relpath = wc_lock.local_dir_relpath)",
-            params![self.wc_id(), relpath, lo, hi],
+            params![self.wc_id(), relpath.as_str(), lo, hi],
         )?;
         Ok(())
     }

@@ -9,13 +9,14 @@ use crate::db::{Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::status::{DiskKind, Look, Node, OpenDir, Scope, Table, over_directories};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// The nodes below a path that are not settled, and all directories above them up to the path.
-pub(super) fn unsettled(wc: &WorkingCopy, relpath: &str) -> Result<HashSet<String>> {
+pub(super) fn unsettled(wc: &WorkingCopy, relpath: &RelPath) -> Result<HashSet<RelPathBuf>> {
     let table = wc.db().read(|db| Table::read(db, Scope::Subtree(relpath)))?;
     let root = wc.root();
     let found: Vec<u32> = over_directories(&table, |dir, _, found| {
-        let open = OpenDir::open(&root.join(dir)).ok().flatten();
+        let open = OpenDir::open(&root.join(dir.as_str())).ok().flatten();
         for at in table.children(dir) {
             let Some(node) = table.node(*at) else { continue };
             if !open.as_ref().is_some_and(|open| is_settled(open, node)) {
@@ -31,7 +32,7 @@ pub(super) fn unsettled(wc: &WorkingCopy, relpath: &str) -> Result<HashSet<Strin
 }
 
 /// Adds a path and the directories above it.
-pub(super) fn add_with_parents(all: &mut HashSet<String>, relpath: &str) {
+pub(super) fn add_with_parents(all: &mut HashSet<RelPathBuf>, relpath: &RelPath) {
     let mut at = Some(relpath);
     while let Some(path) = at.filter(|path| !all.contains(*path)) {
         all.insert(path.to_owned());

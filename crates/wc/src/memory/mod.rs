@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Exact as _;
+use sapwood_core::paths::RelPath;
 
 pub(crate) use state::{Since, State};
 pub(crate) use touched::Changes;
@@ -85,8 +86,8 @@ impl<'b> Reader<'b> {
         self.take(len)
     }
 
-    pub(crate) fn name(&mut self) -> Option<&'b str> {
-        std::str::from_utf8(self.part()?).ok()
+    pub(crate) fn relpath(&mut self) -> Option<&'b RelPath> {
+        RelPath::new(std::str::from_utf8(self.part()?).ok()?).ok()
     }
 }
 

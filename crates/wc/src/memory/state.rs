@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Changes, Reader};
+use sapwood_core::paths::RelPathBuf;
 
 /// Where SQLite keeps the counter of changes in a database.
 const COUNTER: u64 = 24;
@@ -26,7 +27,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Since {
     pub(crate) state: State,
-    pub(crate) changes: Changes<String>,
+    pub(crate) changes: Changes<RelPathBuf>,
 }
 
 impl State {

@@ -12,6 +12,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::{Reader, State, append_note, place, write_part};
+use crate::db::Paths;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// What the first byte of a note of touched paths says.
 pub(crate) const TOUCHED: u8 = 3;
@@ -192,17 +194,17 @@ pub(crate) fn bump<T>(
 pub(crate) fn so_far(
     connection: &Connection,
     wc_id: i64,
-) -> rusqlite::Result<Option<Changes<String>>> {
+) -> rusqlite::Result<Option<Changes<RelPathBuf>>> {
     if connection.query_row(&spoiled(), [wc_id], |row| row.get(0))? {
         return Ok(None);
     }
     let mut statement = connection.prepare(PATHS)?;
     let touched = statement
-        .query_map([wc_id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? != 0)))?
+        .query_map([wc_id], |row| Ok((row.relpath(0)?, row.get::<_, i64>(1)? != 0)))?
         .collect::<rusqlite::Result<_>>()?;
     let mut statement = connection.prepare("SELECT path FROM revised")?;
-    let revised: Vec<String> =
-        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let revised: Vec<RelPathBuf> =
+        statement.query_map([], |row| row.relpath(0))?.collect::<rusqlite::Result<_>>()?;
     let all = i64::try_from(revised.len()).is_ok_and(|count| count < LIMIT);
     let last = "SELECT revision FROM bumped ORDER BY id DESC LIMIT 1";
     let mut statement = connection.prepare(last)?;
@@ -256,7 +258,7 @@ fn note(
     Ok(Some(body))
 }
 
-fn write_changes(out: &mut Vec<u8>, changes: &Changes<String>) {
+fn write_changes(out: &mut Vec<u8>, changes: &Changes<RelPathBuf>) {
     let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
     out.extend(count(changes.touched.len()));
     for (path, is_dir) in &changes.touched {
@@ -273,15 +275,15 @@ fn write_changes(out: &mut Vec<u8>, changes: &Changes<String>) {
     out.extend(changes.bumped.unwrap_or(0).to_le_bytes());
 }
 
-fn read_changes<'b>(reader: &mut Reader<'b>) -> Option<Changes<&'b str>> {
+fn read_changes<'b>(reader: &mut Reader<'b>) -> Option<Changes<&'b RelPath>> {
     let mut touched = Vec::new();
     for _ in 0..reader.u32()? {
-        touched.push((reader.name()?, reader.flag()?));
+        touched.push((reader.relpath()?, reader.flag()?));
     }
     let all = reader.flag()?;
     let mut revised = Vec::new();
     for _ in 0..reader.u32()? {
-        revised.push(reader.name()?);
+        revised.push(reader.relpath()?);
     }
     let is_bumped = reader.flag()?;
     let bumped = Some(reader.u64()?).filter(|_| is_bumped);
@@ -293,7 +295,7 @@ fn read_changes<'b>(reader: &mut Reader<'b>) -> Option<Changes<&'b str>> {
 pub(crate) struct Note<'b> {
     pub(crate) from: State,
     pub(crate) to: State,
-    pub(crate) changes: Changes<&'b str>,
+    pub(crate) changes: Changes<&'b RelPath>,
 }
 
 /// Reads a note after its first byte.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 use sapwood_diff::Options;
 
@@ -21,7 +22,7 @@ use crate::view::{Status, View};
 #[derive(Clone, Debug)]
 pub struct PropsMerge<'a> {
     /// The node, below the working copy's root.
-    pub relpath: &'a str,
+    pub relpath: &'a RelPath,
     /// What the two sides are, for the record of a conflict.
     pub locations: Option<[Location; 2]>,
     /// The properties that the change was made to.
@@ -36,7 +37,7 @@ pub struct PropsMerge<'a> {
 #[derive(Clone)]
 pub struct FileMerge<'a> {
     /// The file, below the working copy's root.
-    pub relpath: &'a str,
+    pub relpath: &'a RelPath,
     /// The old text in normal form; `None` when it is empty.
     pub left: Option<&'a Path>,
     /// The new text.
@@ -258,9 +259,9 @@ mod tests {
         let wc = WorkingCopy::create(folder.path(), WcOptions::default()).unwrap();
         let repos = wc.db().repository_id("file:///r", "uuid").unwrap();
         for (path, kind) in [("", Kind::Dir), ("f", Kind::File)] {
-            let mut row = NodeRow::new(path, 0, Presence::Normal, kind);
+            let mut row = NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, kind);
             row.repos_id = Some(repos);
-            row.repos_path = Some(path.to_owned());
+            row.repos_path = Some(RelPath::trusted(path).to_owned());
             row.properties = Some(b"()".to_vec());
             wc.db().put_node(&row).unwrap();
         }
@@ -268,7 +269,7 @@ mod tests {
         for (path, text) in [(&file, "ours"), (&left, "old"), (&right, "new")] {
             fs::write(path, text).unwrap();
         }
-        let lock = wc.lock("", -1).unwrap();
+        let lock = wc.lock(RelPath::ROOT, -1).unwrap();
         let external = |_: [&Path; 3], _: [&str; 3], result: &mut fs::File| {
             if stops_within {
                 cancel.cancel();
@@ -277,7 +278,7 @@ mod tests {
             Ok(false)
         };
         let merge = FileMerge {
-            relpath: "f",
+            relpath: RelPath::trusted("f"),
             left: Some(&left),
             right: Some(&right),
             labels: ["left", "right", "ours"],

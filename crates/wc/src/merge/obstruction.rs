@@ -5,7 +5,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::notify::State;
-use sapwood_core::{Depth, NodeKind, path};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Depth, NodeKind};
 
 use crate::error::{Error, Result};
 use crate::layout;
@@ -46,7 +47,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That it cannot be looked at; SQLite's.
-    pub fn obstruction(&self, relpath: &str, is_target: bool) -> Result<Obstruction> {
+    pub fn obstruction(&self, relpath: &RelPath, is_target: bool) -> Result<Obstruction> {
         let abspath = self.abspath(relpath);
         let disk = disk_kind(&abspath)?;
         let mut found = Obstruction {
@@ -102,8 +103,8 @@ impl WorkingCopy {
     }
 
     /// Whether something could be added to the parent of a path.
-    fn parent_takes(&self, relpath: &str, found: &mut Obstruction) -> Result<State> {
-        let Some(parent) = self.view(path::dirname(relpath))? else {
+    fn parent_takes(&self, relpath: &RelPath, found: &mut Obstruction) -> Result<State> {
+        let Some(parent) = self.view(relpath.parent())? else {
             return Ok(State::Obstructed);
         };
         found.parent_depth = parent.top().depth.filter(|depth| *depth != Depth::Unknown);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, PropList};
 
 use crate::conflict::Conflict;
@@ -18,7 +19,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155035 when there is one already; SQLite's.
-    pub fn add_tree_conflict(&self, relpath: &str, conflict: &Conflict) -> Result<()> {
+    pub fn add_tree_conflict(&self, relpath: &RelPath, conflict: &Conflict) -> Result<()> {
         self.db().write(|db| {
             let known = db.actual(relpath)?.and_then(|actual| actual.conflict_data);
             if let Some(known) = known
@@ -41,7 +42,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's; a malformed record.
-    pub fn remove_tree_conflict(&self, relpath: &str) -> Result<()> {
+    pub fn remove_tree_conflict(&self, relpath: &RelPath) -> Result<()> {
         self.db().write(|db| {
             let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
             let Some(record) = &row.conflict_data else { return Ok(()) };
@@ -56,7 +57,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That it cannot be made.
-    pub fn make_dir(&self, relpath: &str) -> Result<()> {
+    pub fn make_dir(&self, relpath: &RelPath) -> Result<()> {
         let path = self.abspath(relpath);
         fs::create_dir(&path).map_err(|e| Error::io(e, "Can't create directory", &path))
     }
@@ -67,7 +68,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E150002 when there is a node; E155014 and the like when nothing can be added to the parent.
-    pub fn add_repos_dir(&self, relpath: &str, origin: &Origin) -> Result<()> {
+    pub fn add_repos_dir(&self, relpath: &RelPath, origin: &Origin) -> Result<()> {
         self.check_addable(relpath)?;
         self.check_parent_of_addition(relpath)?;
         let changed = Changed { revision: Some(origin.revision), ..Changed::default() };
@@ -79,7 +80,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155035 when it is no such directory.
-    pub fn complete_repos_dir(&self, relpath: &str, props: &PropList) -> Result<()> {
+    pub fn complete_repos_dir(&self, relpath: &RelPath, props: &PropList) -> Result<()> {
         let view = self.require_view(relpath)?;
         let origin = self.origin(&view)?;
         let fresh = view.status() == Status::Added
@@ -99,7 +100,7 @@ impl WorkingCopy {
 
     fn put_repos_dir(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         origin: &Origin,
         props: &PropList,
         changed: &Changed,

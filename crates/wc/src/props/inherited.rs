@@ -1,7 +1,8 @@
 //! Properties that nodes inherit from directories above them, in the working copy and, as far as it
 //! remembers, above its root.
 
-use sapwood_core::{Depth, ErrorCode, PropList, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, PropList};
 
 use crate::db::{Presence, parent_of, read_inherited};
 use crate::error::{Error, Result};
@@ -11,7 +12,7 @@ use crate::root::WorkingCopy;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A directory of the working copy.
-    Node(String),
+    Node(RelPathBuf),
     /// A directory of the repository, above the working copy's root or a switched node.
     Repository(String),
 }
@@ -38,13 +39,13 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+    pub fn with_inherited_props(&self, relpath: &RelPath, depth: Depth) -> Result<Vec<RelPathBuf>> {
         let everything = relpath.is_empty() && matches!(depth, Depth::Infinity | Depth::Unknown);
         let Some(even) = everything.then(|| self.even()).flatten() else {
             return self.db().with_inherited_props(relpath, depth);
         };
         let mut found = Vec::new();
-        for path in std::iter::once("").chain(even.odd.iter().map(String::as_str)) {
+        for path in std::iter::once(RelPath::ROOT).chain(even.odd.iter().map(RelPathBuf::as_path)) {
             if self.db().base(path)?.is_some_and(|row| row.inherited_props.is_some()) {
                 found.push(path.to_owned());
             }
@@ -56,10 +57,10 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155010 for what is not known, E155035 for what has no properties.
-    pub fn inherited_props(&self, relpath: &str, name: Option<&str>) -> Result<Vec<Inherited>> {
+    pub fn inherited_props(&self, relpath: &RelPath, name: Option<&str>) -> Result<Vec<Inherited>> {
         self.db().read(|db| {
             let mut found = Vec::new();
-            let mut expected: Option<String> = None;
+            let mut expected: Option<RelPathBuf> = None;
             let mut at = Some(relpath);
             while let Some(dir) = at {
                 let view = self.require_view(dir)?;
@@ -81,7 +82,7 @@ impl WorkingCopy {
                         // The child is switched: it inherits nothing from here.
                         break;
                     }
-                    expected = Some(path::dirname(&own).to_owned());
+                    expected = Some(own.parent().to_owned());
                 }
                 if dir != relpath {
                     let props = only(view.props()?, name);

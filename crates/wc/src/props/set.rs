@@ -5,6 +5,7 @@ use std::io::Read;
 
 use sapwood_core::exact::Cut;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 
@@ -63,7 +64,7 @@ impl WorkingCopy {
     /// E155010 and E155023 for what cannot have properties; what is wrong with the value.
     pub fn set_prop(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         change: Change<'_>,
         depth: Depth,
         changelists: &HashSet<String>,
@@ -180,7 +181,7 @@ impl WorkingCopy {
     /// Those of the database and of `visit`.
     pub fn walk_nodes(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         visit: &mut dyn FnMut(&View) -> Result<()>,
     ) -> Result<()> {
@@ -194,7 +195,7 @@ impl WorkingCopy {
 
     fn walk_below(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         depth: Depth,
         visit: &mut dyn FnMut(&View) -> Result<()>,
     ) -> Result<()> {

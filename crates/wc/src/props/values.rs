@@ -2,10 +2,11 @@
 
 use rusqlite::params;
 
-use crate::db::Presence;
+use crate::db::{Paths, Presence};
 use crate::error::Result;
 use crate::local::subtree;
 use crate::root::WorkingCopy;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 impl WorkingCopy {
     /// The nodes at and below a path that have a property, with the value that the user sees, by
@@ -13,18 +14,22 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn values_below(&self, relpath: &str, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
+    pub fn values_below(
+        &self,
+        relpath: &RelPath,
+        name: &str,
+    ) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
         let (above, end) = subtree(relpath);
-        let mut paths: Vec<String> = Vec::new();
+        let mut paths: Vec<RelPathBuf> = Vec::new();
         for table in ["nodes", "actual_node"] {
-            let found: Vec<String> = self.db().all(
+            let found: Vec<RelPathBuf> = self.db().all(
                 &format!(
                     "SELECT DISTINCT local_relpath FROM {table} WHERE wc_id = ?1 AND (local_relpath \
                      = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
                      instr(properties, ?5) > 0"
                 ),
-                params![self.db().wc_id(), relpath, above, end, name.as_bytes()],
-                |row| row.get(0),
+                params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
+                |row| row.relpath(0),
             )?;
             paths.extend(found);
         }

@@ -11,6 +11,7 @@ mod run;
 
 pub(crate) use run::{NEEDS_LOCK, Recorded};
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;
 
 use crate::error::{Error, Result};
@@ -22,99 +23,99 @@ pub enum WorkItem {
     /// its flags, records size and time.
     FileCommit {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
     },
     /// Writes the working file from its pristine text, or from `source`.
     FileInstall {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
         /// Whether the file gets the date of its last change.
         use_commit_times: bool,
         /// Whether to record size and time (the file is then unmodified).
         record_fileinfo: bool,
         /// A file with the text in repository form, in place of the pristine text.
-        source: Option<String>,
+        source: Option<RelPathBuf>,
     },
     /// Removes a file, if it is there.
     FileRemove {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
     },
     /// Renames a file, if it is there.
     FileMove {
         /// From.
-        from: String,
+        from: RelPathBuf,
         /// To.
-        to: String,
+        to: RelPathBuf,
     },
     /// Copies a file and translates it on the way as the properties of `relpath` say.
     FileTranslate {
         /// The node whose properties count.
-        relpath: String,
+        relpath: RelPathBuf,
         /// From.
-        from: String,
+        from: RelPathBuf,
         /// To.
-        to: String,
+        to: RelPathBuf,
     },
     /// Sets the read-only and executable bits of a file as its properties and lock say.
     SyncFileFlags {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
     },
     /// Writes the `.prej` file of a property conflict from the conflict's record.
     PrejInstall {
         /// The node.
-        relpath: String,
+        relpath: RelPathBuf,
         /// A conflict as versions before 1.9 wrote it here, a skel.
         old_skel: Option<Vec<u8>>,
     },
     /// Removes a directory: with all that is in it, or only if it is empty.
     DirRemove {
         /// The directory.
-        relpath: String,
+        relpath: RelPathBuf,
         /// With all that is in it.
         recursive: bool,
     },
     /// Makes a directory, if it is not there.
     DirInstall {
         /// The directory.
-        relpath: String,
+        relpath: RelPathBuf,
     },
     /// Ends an upgrade: removes what the old format left.
     Postupgrade,
     /// Written by 1.7 development versions: removes a node of BASE.
     BaseRemove {
         /// The node.
-        relpath: String,
+        relpath: RelPathBuf,
         /// The revision of the not-present row that takes its place.
         not_present: Option<i64>,
     },
     /// Written before 1.9: records size and time of a file.
     RecordFileinfo {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
         /// The time to give it first, in microseconds since 1970.
         set_time: Option<i64>,
     },
     /// Written by 1.7: marks a text conflict with its files.
     SetTextConflict {
         /// The node.
-        relpath: String,
+        relpath: RelPathBuf,
         /// The older, newer and local text, in this order, as far as there are such files.
-        files: [Option<String>; 3],
+        files: [Option<RelPathBuf>; 3],
     },
     /// Written by 1.7: marks a property conflict with its file.
     SetPropConflict {
         /// The node.
-        relpath: String,
+        relpath: RelPathBuf,
         /// The `.prej` file.
-        prej: Option<String>,
+        prej: Option<RelPathBuf>,
     },
 }
 
 impl WorkItem {
     /// A file that the item would read once more if it were run again.
-    pub(crate) fn source(&self) -> Option<&str> {
+    pub(crate) fn source(&self) -> Option<&RelPath> {
         match self {
             Self::FileInstall { source, .. } => source.as_deref(),
             Self::FileTranslate { from, .. } => Some(from),
@@ -124,7 +125,7 @@ impl WorkItem {
 
     /// Whether the item takes one of these files away: those that need it have to be out of the queue
     /// before, or they could not be run again after a kill.
-    pub(crate) fn takes_away(&self, needed: &std::collections::HashSet<String>) -> bool {
+    pub(crate) fn takes_away(&self, needed: &std::collections::HashSet<RelPathBuf>) -> bool {
         match self {
             Self::FileRemove { relpath } => needed.contains(relpath),
             Self::FileMove { from, .. } => needed.contains(from),
@@ -145,7 +146,7 @@ impl WorkItem {
             Self::FileInstall { relpath, use_commit_times, record_fileinfo, source } => {
                 let fixed =
                     ["file-install", relpath, flag(*use_commit_times), flag(*record_fileinfo)];
-                fixed.into_iter().chain(source.as_deref()).collect()
+                fixed.into_iter().chain(source.as_deref().map(RelPath::as_str)).collect()
             }
             Self::FileRemove { relpath } => vec!["file-remove", relpath],
             Self::FileMove { from, to } => vec!["file-move", from, to],
@@ -170,11 +171,15 @@ impl WorkItem {
                 vec!["record-fileinfo", relpath, time]
             }
             Self::SetTextConflict { relpath, files } => {
-                let files = files.iter().map(|f| f.as_deref().unwrap_or(""));
+                let files = files.iter().map(|f| f.as_deref().map_or("", RelPath::as_str));
                 ["tmp-set-text-conflict-markers", relpath].into_iter().chain(files).collect()
             }
             Self::SetPropConflict { relpath, prej } => {
-                vec!["tmp-set-property-conflict-marker", relpath, prej.as_deref().unwrap_or("")]
+                vec![
+                    "tmp-set-property-conflict-marker",
+                    relpath,
+                    prej.as_deref().unwrap_or(RelPath::ROOT),
+                ]
             }
         };
         let atoms = atoms.into_iter().map(|a| Skel::Atom(a.as_bytes()));
@@ -202,8 +207,11 @@ impl WorkItem {
             Some(std::str::from_utf8(atom).ok()?.to_owned())
         };
         let number = |at: usize| text(at).and_then(|t| t.parse::<i64>().ok());
-        let path = |at: usize| text(at).filter(|p| is_inside(p)).ok_or_else(unknown);
-        let some_path = |at: usize| -> Result<Option<String>> {
+        let path = |at: usize| {
+            let path = text(at).filter(|p| is_inside(p)).ok_or_else(unknown)?;
+            RelPathBuf::new(path).map_err(|_| unknown())
+        };
+        let some_path = |at: usize| -> Result<Option<RelPathBuf>> {
             if text(at).is_none_or(|t| t.is_empty()) { Ok(None) } else { path(at).map(Some) }
         };
         Ok(match name.atom().unwrap_or(b"") {
@@ -269,7 +277,7 @@ mod tests {
 
     #[test]
     fn skels_as_the_reference_writes_them() {
-        let f = || "a/f".to_owned();
+        let f = || RelPathBuf::trusted("a/f".to_owned());
         there_and_back(&WorkItem::FileCommit { relpath: f() }, "(file-commit a/f)");
         there_and_back(
             &WorkItem::FileInstall {
@@ -285,12 +293,15 @@ mod tests {
                 relpath: f(),
                 use_commit_times: true,
                 record_fileinfo: false,
-                source: Some(".svn/tmp/x".to_owned()),
+                source: Some(RelPathBuf::trusted(".svn/tmp/x".to_owned())),
             },
             "(file-install a/f 1 1 1 0 10 .svn/tmp/x)",
         );
         there_and_back(
-            &WorkItem::DirRemove { relpath: "a b".to_owned(), recursive: true },
+            &WorkItem::DirRemove {
+                relpath: RelPathBuf::trusted("a b".to_owned()),
+                recursive: true,
+            },
             "(dir-remove 3 a b 1 1)",
         );
         there_and_back(
@@ -309,15 +320,25 @@ mod tests {
         there_and_back(
             &WorkItem::SetTextConflict {
                 relpath: f(),
-                files: [Some("o".to_owned()), None, Some("w".to_owned())],
+                files: [
+                    Some(RelPathBuf::trusted("o".to_owned())),
+                    None,
+                    Some(RelPathBuf::trusted("w".to_owned())),
+                ],
             },
             "(tmp-set-text-conflict-markers a/f o 0  w)",
         );
         there_and_back(
-            &WorkItem::SetPropConflict { relpath: f(), prej: Some("p".to_owned()) },
+            &WorkItem::SetPropConflict {
+                relpath: f(),
+                prej: Some(RelPathBuf::trusted("p".to_owned())),
+            },
             "(tmp-set-property-conflict-marker a/f p)",
         );
-        there_and_back(&WorkItem::FileMove { from: f(), to: "b".to_owned() }, "(file-move a/f b)");
+        there_and_back(
+            &WorkItem::FileMove { from: f(), to: RelPathBuf::trusted("b".to_owned()) },
+            "(file-move a/f b)",
+        );
     }
 
     #[test]

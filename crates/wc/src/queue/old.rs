@@ -5,6 +5,7 @@
 //! is no error, and a conflict that is recorded already is recorded once more.
 
 use sapwood_core::Revnum;
+use sapwood_core::paths::RelPath;
 
 use super::WorkItem;
 use crate::base::Removal;
@@ -47,7 +48,7 @@ impl WorkingCopy {
     /// Adds to the conflict of a node, or to a new one of an update whose ends are not known.
     fn add_old_conflict(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         add: impl FnOnce(&mut Conflict) -> Vec<u8>,
     ) -> Result<()> {
         self.db().write(|db| {

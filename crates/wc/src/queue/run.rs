@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
@@ -26,7 +27,7 @@ pub(crate) const NEEDS_LOCK: &str = "svn:needs-lock";
 const BATCH: u32 = 1000;
 
 /// Size and time of a file, to be recorded when its item is removed.
-pub(crate) type Recorded = (String, FileStat);
+pub(crate) type Recorded = (RelPathBuf, FileStat);
 
 impl WorkingCopy {
     /// Runs the queue to its end. The caller holds a lock.
@@ -54,7 +55,7 @@ impl WorkingCopy {
                         recorded.clear();
                         needed.clear();
                     }
-                    needed.extend(item.source().map(str::to_owned));
+                    needed.extend(item.source().map(RelPath::to_owned));
                     self.run_item(&item)
                 });
                 match ran {
@@ -173,7 +174,7 @@ impl WorkingCopy {
     }
 
     /// What the pristine properties and the lock of a file say about its working form.
-    fn form_of(&self, relpath: &str, use_commit_times: bool) -> Result<Form> {
+    fn form_of(&self, relpath: &RelPath, use_commit_times: bool) -> Result<Form> {
         let view = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         let props = view.pristine_props()?;
         let locked = || -> Result<bool> {
@@ -191,9 +192,9 @@ impl WorkingCopy {
 
     fn install_file(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         use_commit_times: bool,
-        source: Option<&str>,
+        source: Option<&RelPath>,
     ) -> Result<Option<FileStat>> {
         let row =
             self.db().top(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
@@ -222,7 +223,7 @@ impl WorkingCopy {
     }
 
     /// Copies a file, translated to working form as the properties of `relpath` say.
-    fn copy_translated(&self, relpath: &str, from: &str, to: &str) -> Result<()> {
+    fn copy_translated(&self, relpath: &RelPath, from: &RelPath, to: &RelPath) -> Result<()> {
         let props =
             self.view(relpath)?.map_or_else(|| Ok(sapwood_core::PropList::new()), |v| v.props())?;
         let translation = self.translation(relpath, &props)?;
@@ -234,7 +235,7 @@ impl WorkingCopy {
     }
 
     /// Writes the file that tells of a property conflict, from the conflict's record.
-    fn install_prej(&self, relpath: &str, old_skel: Option<&[u8]>) -> Result<()> {
+    fn install_prej(&self, relpath: &RelPath, old_skel: Option<&[u8]>) -> Result<()> {
         let actual = self.db().actual(relpath)?;
         let Some(bytes) = actual.and_then(|a| a.conflict_data) else { return Ok(()) };
         let conflict = Conflict::parse(&bytes)?;
@@ -260,7 +261,7 @@ impl WorkingCopy {
     }
 
     /// Sets the flags of a file as its properties and lock say.
-    pub(crate) fn sync_flags(&self, relpath: &str) -> Result<()> {
+    pub(crate) fn sync_flags(&self, relpath: &RelPath) -> Result<()> {
         let Some(view) = self.view(relpath)? else { return Ok(()) };
         let status = view.status();
         if view.top().kind != crate::db::Kind::File
@@ -281,7 +282,7 @@ impl WorkingCopy {
     }
 
     /// After a commit: translates anew where keywords or line ends ask for it, sets flags, records.
-    fn run_file_commit(&self, relpath: &str) -> Result<Option<Recorded>> {
+    fn run_file_commit(&self, relpath: &RelPath) -> Result<Option<Recorded>> {
         let Some(view) = self.view(relpath)? else { return Ok(None) };
         let path = self.abspath(relpath);
         let props = view.props()?;

@@ -3,16 +3,17 @@
 //! found in order its own time is enough.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::status::{OpenDir, Table, Whole, over_directories};
 
 /// The directories of a table that lack a child of BASE, or cannot be listed.
-pub(super) fn incomplete(root: &Path, table: &Table, whole: &Whole) -> HashSet<Box<str>> {
-    let found: Vec<Box<str>> = over_directories(table, |dir, buffer, found| {
+pub(super) fn incomplete(root: &Path, table: &Table, whole: &Whole) -> HashSet<RelPathBuf> {
+    let found: Vec<RelPathBuf> = over_directories(table, |dir, buffer, found| {
         if !whole.has(dir) && !is_complete(root, table, dir, buffer) {
-            found.push(dir.into());
+            found.push(dir.to_owned());
         }
     });
     found.into_iter().collect()
@@ -22,14 +23,14 @@ pub(super) fn incomplete(root: &Path, table: &Table, whole: &Whole) -> HashSet<B
 pub(super) fn incomplete_among(
     root: &Path,
     table: &Table,
-    dirs: &BTreeSet<String>,
-) -> HashSet<Box<str>> {
+    dirs: &BTreeSet<RelPathBuf>,
+) -> HashSet<RelPathBuf> {
     let mut buffer = Vec::new();
-    let lacks = |dir: &&String| !is_complete(root, table, dir, &mut buffer);
-    dirs.iter().filter(lacks).map(|dir| dir.as_str().into()).collect()
+    let lacks = |dir: &&RelPathBuf| !is_complete(root, table, dir, &mut buffer);
+    dirs.iter().filter(lacks).cloned().collect()
 }
 
-fn is_complete(root: &Path, table: &Table, dir: &str, buffer: &mut Vec<u8>) -> bool {
+fn is_complete(root: &Path, table: &Table, dir: &RelPath, buffer: &mut Vec<u8>) -> bool {
     let wanted: Vec<&str> = table
         .children(dir)
         .iter()
@@ -42,7 +43,7 @@ fn is_complete(root: &Path, table: &Table, dir: &str, buffer: &mut Vec<u8>) -> b
     if wanted.is_empty() {
         return true;
     }
-    let Ok(Some(open)) = OpenDir::open(&root.join(dir)) else { return false };
+    let Ok(Some(open)) = OpenDir::open(&root.join(dir.as_str())) else { return false };
     let mut seen = 0_usize;
     let read = open.read(buffer, |name, _| {
         // The table has children by name.
@@ -64,7 +65,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let wc = WorkingCopy::create(dir.path(), Options::default()).unwrap();
         let put = |path: &str, kind| {
-            wc.db().put_node(&NodeRow::new(path, 0, Presence::Normal, kind)).unwrap();
+            wc.db()
+                .put_node(&NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, kind))
+                .unwrap();
         };
         put("", Kind::Dir);
         for name in ["whole", "lacks", "gone"] {
@@ -78,9 +81,9 @@ mod tests {
         }
         std::fs::write(dir.path().join("whole/b"), "").unwrap();
         std::fs::write(dir.path().join("lacks/unversioned"), "").unwrap();
-        let table = Table::read(wc.db(), crate::status::Scope::Subtree("")).unwrap();
+        let table = Table::read(wc.db(), crate::status::Scope::Subtree(RelPath::ROOT)).unwrap();
         let found = incomplete(dir.path(), &table, &Whole::default());
-        let mut found: Vec<&str> = found.iter().map(|dir| &**dir).collect();
+        let mut found: Vec<&str> = found.iter().map(|dir| dir.as_str()).collect();
         found.sort_unstable();
         assert_eq!(found, ["", "gone", "lacks"]);
     }

@@ -12,8 +12,8 @@ use std::ffi::OsStr;
 use std::fs;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path, uri};
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
@@ -28,7 +28,7 @@ use crate::view::{Status, View};
 /// How BASE is told.
 pub struct Crawl<'a> {
     /// The target of the edit, below the working copy's root.
-    pub target: &'a str,
+    pub target: &'a RelPath,
     /// How deep the edit goes.
     pub depth: Depth,
     /// Whether to say how deep directories are. (An update that makes them deeper does not.)
@@ -48,8 +48,8 @@ impl std::fmt::Debug for Crawl<'_> {
 /// What a directory was told as.
 #[derive(Clone, Copy)]
 struct Told<'a> {
-    relpath: &'a str,
-    repos_path: &'a str,
+    relpath: &'a RelPath,
+    repos_path: &'a RelPath,
     /// Whether that is where its place below the root says.
     implied: bool,
     revision: Revnum,
@@ -66,11 +66,11 @@ struct Crawler<'a> {
     how: &'a Crawl<'a>,
     report: &'a mut dyn Report,
     /// Tokens of locks by path in the repository.
-    locks: HashMap<String, String>,
+    locks: HashMap<RelPathBuf, String>,
     root: UrlBuf,
     table: &'a Table,
     /// Directories that lack something; `None` when that is not known.
-    incomplete: Option<&'a HashSet<Box<str>>>,
+    incomplete: Option<&'a HashSet<RelPathBuf>>,
 }
 
 impl WorkingCopy {
@@ -163,9 +163,9 @@ impl WorkingCopy {
         &self,
         root: &NodeRow,
         restore: bool,
-    ) -> Result<Option<(Table, HashSet<Box<str>>)>> {
+    ) -> Result<Option<(Table, HashSet<RelPathBuf>)>> {
         let Some(ground) = crate::status::ground(self, root, restore) else { return Ok(None) };
-        let odd: Vec<&str> = ground.even.odd.iter().map(String::as_str).collect();
+        let odd: Vec<&RelPath> = ground.even.odd.iter().map(RelPathBuf::as_path).collect();
         let mut read = ground.changed.clone();
         for path in &odd {
             // What an odd directory has in it is told of as seen from there.
@@ -184,18 +184,23 @@ impl Crawler<'_> {
         matches!(self.how.depth, Depth::Infinity | Depth::Unknown)
     }
 
-    fn url(&self, repos_path: &str) -> UrlBuf {
-        self.root.join(RelPath::trusted(repos_path))
+    fn url(&self, repos_path: &RelPath) -> UrlBuf {
+        self.root.join(repos_path)
     }
 
-    fn lock_of(&self, repos_path: &str) -> Option<String> {
+    fn lock_of(&self, repos_path: &RelPath) -> Option<String> {
         self.locks.get(repos_path).cloned()
     }
 
-    fn target_file(&mut self, base: &NodeRow, repos_path: &str, revision: Revnum) -> Result<()> {
-        let parent = self.wc.db().base(path::dirname(&base.relpath))?;
+    fn target_file(
+        &mut self,
+        base: &NodeRow,
+        repos_path: &RelPath,
+        revision: Revnum,
+    ) -> Result<()> {
+        let parent = self.wc.db().base(base.relpath.parent())?;
         let parent = parent.and_then(|p| p.repos_path).unwrap_or_default();
-        let switched = path::join(&parent, base.name()) != repos_path;
+        let switched = parent.child(base.name()) != repos_path;
         let token = self.lock_of(repos_path);
         if switched {
             let url = self.url(repos_path);
@@ -246,11 +251,11 @@ impl Crawler<'_> {
             return Ok(());
         }
         // The path below the target, as the report wants it.
-        let below = path::rest_below(self.how.target, &node.relpath)?;
+        let below = node.relpath.rest_below(self.how.target)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
                 self.report.set_path(
-                    RelPath::trusted(below),
+                    below,
                     told.revision,
                     Depth::Exclude,
                     false,
@@ -260,7 +265,7 @@ impl Crawler<'_> {
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
                 if !told.everything {
-                    self.report.delete_path(RelPath::trusted(below))?;
+                    self.report.delete_path(below)?;
                 }
                 return Ok(());
             }
@@ -283,19 +288,19 @@ impl Crawler<'_> {
             return Ok(());
         }
         let repos_path = match &row.repos_path {
-            ReposPath::Unset => String::new(),
+            ReposPath::Unset => RelPathBuf::default(),
             ReposPath::Implied => self.table.implied_path(&node.relpath),
-            ReposPath::At(path) => path.to_string(),
+            ReposPath::At(path) => path.clone(),
         };
-        let repos_path = repos_path.as_str();
-        let switched = !plain && path::join(told.repos_path, node.name()) != repos_path;
+        let repos_path = repos_path.as_path();
+        let switched = !plain && told.repos_path.child(node.name()) != repos_path;
         if row.kind != Kind::Dir {
             let token = self.lock_of(repos_path);
             let token = token.as_deref();
             if switched {
                 let url = self.url(repos_path);
                 self.report.link_path(
-                    RelPath::trusted(below),
+                    below,
                     &url,
                     revision,
                     Depth::Infinity,
@@ -308,7 +313,7 @@ impl Crawler<'_> {
                 || told.depth == Depth::Empty
             {
                 self.report.set_path(
-                    RelPath::trusted(below),
+                    below,
                     revision,
                     Depth::Infinity,
                     false,
@@ -326,7 +331,7 @@ impl Crawler<'_> {
         if switched {
             let url = self.url(repos_path);
             self.report.link_path(
-                RelPath::trusted(below),
+                below,
                 &url,
                 revision,
                 said,
@@ -340,7 +345,7 @@ impl Crawler<'_> {
             || (told.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            self.report.set_path(RelPath::trusted(below), revision, said, start_empty, None)?;
+            self.report.set_path(below, revision, said, start_empty, None)?;
         }
         if self.is_recursive() {
             self.dir(Told {
@@ -357,7 +362,7 @@ impl Crawler<'_> {
     }
 
     /// Writes a missing file or directory again, unless the user has deleted it.
-    fn restore(&self, relpath: &str) -> Result<()> {
+    fn restore(&self, relpath: &RelPath) -> Result<()> {
         let Some(view) = self.wc.view(relpath)? else { return Ok(()) };
         let wanted = matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete);
         let kind = view.top().kind;

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, hashdump, path};
 
@@ -144,7 +145,7 @@ impl NewVersion {
     /// # Errors
     /// That files cannot be read or written; SQLite's.
     pub fn add(&mut self, status: &Status) -> Result<()> {
-        let relpath = status.relpath.as_str();
+        let relpath = status.relpath.as_path();
         let meta = Meta::of(status);
         let meta_file = stored(&self.dir, relpath, META);
         if let Some(parent) = meta_file.parent() {
@@ -189,7 +190,7 @@ impl NewVersion {
         Ok(())
     }
 
-    fn write_props(&self, relpath: &str, end: &str, props: &PropList) -> Result<()> {
+    fn write_props(&self, relpath: &RelPath, end: &str, props: &PropList) -> Result<()> {
         let mut bytes = Vec::new();
         hashdump::write(&mut bytes, props, None);
         write_new(&stored(&self.dir, relpath, end), &bytes)
@@ -212,7 +213,7 @@ impl NewVersion {
     }
 }
 
-fn stored(dir: &Path, relpath: &str, end: &str) -> PathBuf {
+fn stored(dir: &Path, relpath: &RelPath, end: &str) -> PathBuf {
     dir.join(format!("{relpath}{end}"))
 }
 
@@ -252,7 +253,7 @@ pub struct Stored {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its path below the root of the working copy.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What it was like.
     pub meta: Meta,
 }
@@ -268,17 +269,18 @@ impl Stored {
     ///
     /// # Errors
     /// That files cannot be read; E155000 for a name that no node can have.
-    pub fn nodes(&self, below: &str) -> Result<Vec<Node>> {
+    pub fn nodes(&self, below: &RelPath) -> Result<Vec<Node>> {
         let mut found = Vec::new();
-        let mut open = vec![String::new()];
+        let mut open = vec![RelPathBuf::default()];
         while let Some(relpath) = open.pop() {
-            let dir = if relpath.is_empty() { self.dir.clone() } else { self.dir.join(&relpath) };
+            let dir =
+                if relpath.is_empty() { self.dir.clone() } else { self.dir.join(relpath.as_str()) };
             let failed = |e| Error::io(e, "Can't read directory", &dir);
             for entry in fs::read_dir(&dir).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else { return Err(outside(&entry.path())) };
-                let at = path::join(&relpath, name);
+                let at = relpath.child(name);
                 let kind = entry.file_type().map_err(failed)?;
                 if kind.is_dir() {
                     open.push(at);
@@ -286,10 +288,8 @@ impl Stored {
                 }
                 let Some(node) = at.strip_suffix(META).filter(|_| kind.is_file()) else { continue };
                 // Of the root the name is the ending alone; of no other node.
-                if node.ends_with('/') {
-                    return Err(outside(&entry.path()));
-                }
-                if !path::is_ancestor(below, node) {
+                let Ok(node) = RelPath::new(node) else { return Err(outside(&entry.path())) };
+                if !node.is_at_or_below(below) {
                     continue;
                 }
                 let Some(line) = read(&entry.path(), LINE_LIMIT)? else { continue };
@@ -297,8 +297,8 @@ impl Stored {
             }
         }
         for node in &found {
-            if path::components(&node.relpath).any(|name| name == layout::ADM) {
-                return Err(outside(node.relpath.as_ref()));
+            if node.relpath.names().any(|name| name == layout::ADM) {
+                return Err(outside(Path::new(node.relpath.as_str())));
             }
         }
         found.sort_by(|a, b| path::compare(&a.relpath, &b.relpath));
@@ -385,10 +385,10 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155000 when one is not.
-    pub fn check_inside(&self, relpath: &str) -> Result<()> {
-        let mut at = String::new();
-        for name in path::components(path::dirname(relpath)) {
-            at = path::join(&at, name);
+    pub fn check_inside(&self, relpath: &RelPath) -> Result<()> {
+        let mut at = RelPathBuf::default();
+        for name in relpath.parent().names() {
+            at = at.child(name);
             let dir = self.abspath(&at);
             match disk_kind(&dir)? {
                 None => return Ok(()),
@@ -403,7 +403,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::check_inside`]; that it cannot be written.
-    pub fn install_shelved(&self, relpath: &str, text: &Path, props: &PropList) -> Result<()> {
+    pub fn install_shelved(&self, relpath: &RelPath, text: &Path, props: &PropList) -> Result<()> {
         self.check_inside(relpath)?;
         let path = self.abspath(relpath);
         if let Some(dir) = path.parent() {
@@ -466,12 +466,12 @@ mod tests {
         fs::write(stored.dir.join("a/f.meta"), "f A . -1").unwrap();
         std::os::unix::fs::symlink("/", stored.dir.join("out")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", stored.dir.join("a/f.work")).unwrap();
-        let nodes = stored.nodes("").unwrap();
+        let nodes = stored.nodes(RelPath::ROOT).unwrap();
         let paths: Vec<&str> = nodes.iter().map(|node| node.relpath.as_str()).collect();
         assert_eq!(paths, ["", "a/f"]);
         assert!(stored.work(nodes.last().unwrap()).is_err());
-        assert_eq!(stored.nodes("a").unwrap().len(), 1);
+        assert_eq!(stored.nodes(RelPath::trusted("a")).unwrap().len(), 1);
         fs::write(stored.dir.join("a/.svn/wc.db.meta"), "f A . -1").unwrap();
-        assert!(stored.nodes("").is_err());
+        assert!(stored.nodes(RelPath::ROOT).is_err());
     }
 }

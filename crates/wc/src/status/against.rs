@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sapwood_core::{Depth, path};
+use sapwood_core::Depth;
+use sapwood_core::paths::RelPath;
 
 use super::assemble::{Context, assemble, unversioned};
 use super::incoming::Incoming;
@@ -60,14 +61,14 @@ impl WorkingCopy {
     /// As [`WorkingCopy::status`].
     pub fn status_against(
         &self,
-        anchor: &str,
-        target: &str,
+        anchor: &RelPath,
+        target: &RelPath,
         options: &Options,
         incoming: &Incoming,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         if !incoming.opened {
-            return self.status(&path::join(anchor, target), options, visit);
+            return self.status(&anchor.join(target), options, visit);
         }
         self.db().read(|_| {
             if target.is_empty() {
@@ -80,7 +81,7 @@ impl WorkingCopy {
 
     fn directory_against(
         &self,
-        dir: &str,
+        dir: &RelPath,
         options: &Options,
         incoming: &Incoming,
         visit: &mut Visit<'_>,
@@ -142,13 +143,13 @@ impl WorkingCopy {
     /// A target that is no directory under version control.
     fn name_against(
         &self,
-        anchor: &str,
-        target: &str,
+        anchor: &RelPath,
+        target: &RelPath,
         options: &Options,
         incoming: &Incoming,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let relpath = path::join(anchor, target);
+        let relpath = anchor.join(target);
         let table = Table::read(self.db(), Scope::One(&relpath))?;
         let context = Context::of_parent(self, &relpath)?;
         let look = look_at(&self.abspath(&relpath), false)?;
@@ -223,12 +224,7 @@ impl<'t> Against<'t, '_> {
         let (items, incoming) = (self.items, self.incoming);
         let here: BTreeMap<&str, &'t Item> = match depth {
             Depth::Empty => BTreeMap::new(),
-            _ => items
-                .get(context.dir.as_str())
-                .into_iter()
-                .flatten()
-                .map(|i| self.named(i))
-                .collect(),
+            _ => items.get(&context.dir).into_iter().flatten().map(|i| self.named(i)).collect(),
         };
         let mut names: BTreeSet<&str> = here.keys().copied().collect();
         names.extend(incoming.told.get(&context.dir).into_iter().flatten().map(|t| t.0.as_str()));
@@ -279,7 +275,7 @@ impl<'t> Against<'t, '_> {
         };
         let below = match node {
             Some(node) => context.below(self.table, node),
-            None => context.child(self.table, &path::join(&context.dir, name)),
+            None => context.child(self.table, &context.dir.child(name)),
         };
         let gone = matches!(
             status.as_ref().map(|status| status.remote.node),
@@ -292,7 +288,7 @@ impl<'t> Against<'t, '_> {
     /// What is below a directory that the edit did not go into.
     fn plain(&mut self, context: &Context, gone: bool) -> Result<()> {
         let items = self.items;
-        for item in items.get(context.dir.as_str()).into_iter().flatten() {
+        for item in items.get(&context.dir).into_iter().flatten() {
             if let Some(mut status) = self.local(context, Some(item))? {
                 status.remote.lock = self.lock_of(&status);
                 let wanted = !status.versioned
@@ -329,7 +325,7 @@ impl<'t> Against<'t, '_> {
         let Some(item) = item else { return Ok(None) };
         let (at, look) = match item {
             Item::Unversioned { name, kind, ignored } => {
-                let relpath = path::join(&context.dir, name);
+                let relpath = context.dir.child(name);
                 return Ok(Some(unversioned(self.table, &relpath, Some(*kind), *ignored, false)));
             }
             Item::Versioned { node, look, .. } => (*node, *look),
@@ -371,7 +367,7 @@ impl<'t> Against<'t, '_> {
 
     /// A node that only the repository has.
     fn only_there(&self, context: &Context, name: &str, remote: Remote) -> Result<Status> {
-        let relpath = path::join(&context.dir, name);
+        let relpath = context.dir.child(name);
         let look: Option<Look> = look_at(&self.wc.abspath(&relpath), false)?;
         let kind = look.map(|look| look.kind);
         // The walk may have left a node out by its kind (a directory, with --depth=files).
@@ -389,14 +385,14 @@ impl<'t> Against<'t, '_> {
             local.unwrap_or_else(|| unversioned(self.table, &relpath, kind, false, false));
         let repos_path = context.path_of(self.table, name);
         status.remote = remote;
-        status.remote.lock = self.incoming.locks.get(&format!("/{repos_path}")).cloned();
+        status.remote.lock = self.incoming.locks.get(&*repos_path.to_fspath()).cloned();
         status.repos_relpath = Some(repos_path);
         Ok(status)
     }
 
     /// What stands in the way of a node that only the repository has, where that is versioned in a
     /// working copy within this one, as an external is.
-    fn of_another(&self, relpath: &str) -> Result<Option<Status>> {
+    fn of_another(&self, relpath: &RelPath) -> Result<Option<Status>> {
         let options = self.wc.options().clone();
         let found = WorkingCopy::find(&self.wc.abspath(relpath), options);
         let Some((other, inside)) = found.ok().filter(|(other, _)| other.root() != self.wc.root())
@@ -414,7 +410,7 @@ impl<'t> Against<'t, '_> {
             return None;
         }
         let at = status.repos_relpath.as_deref()?;
-        self.incoming.locks.get(&format!("/{at}")).cloned()
+        self.incoming.locks.get(&*at.to_fspath()).cloned()
     }
 
     fn tell(&mut self, status: Status) -> Result<()> {

@@ -1,6 +1,6 @@
 //! From rows and looks to a [`Status`]: which of all that is true of a node is shown.
 
-use sapwood_core::path;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::listing::Look;
 use super::table::{Layer, Node, ReposPath, Table};
@@ -14,7 +14,7 @@ use crate::root::WorkingCopy;
 /// The directory that nodes are told of in, and where it is in the repository.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    pub(super) dir: String,
+    pub(super) dir: RelPathBuf,
     repos: Repos,
 }
 
@@ -22,39 +22,39 @@ pub(super) struct Context {
 enum Repos {
     /// Where its place below the root says.
     Implied,
-    At(String),
+    At(RelPathBuf),
 }
 
 impl Context {
     /// The context of the children of a directory that is the target.
-    pub(super) fn of_target(wc: &WorkingCopy, table: &Table, dir: &str) -> Result<Self> {
+    pub(super) fn of_target(wc: &WorkingCopy, table: &Table, dir: &RelPath) -> Result<Self> {
         let path = wc.repos_location(dir)?.1;
         Ok(Self::at(dir, path, &table.root_repos))
     }
 
     /// The context of a target that is no directory.
-    pub(super) fn of_parent(wc: &WorkingCopy, relpath: &str) -> Result<Self> {
-        let parent = path::dirname(relpath);
+    pub(super) fn of_parent(wc: &WorkingCopy, relpath: &RelPath) -> Result<Self> {
+        let parent = relpath.parent();
         let repos = wc.repos_location(parent)?.1;
         Ok(Self { dir: parent.to_owned(), repos: Repos::At(repos) })
     }
 
-    fn at(dir: &str, repos: String, root: &str) -> Self {
-        let implied = path::join(root, dir) == repos;
+    fn at(dir: &RelPath, repos: RelPathBuf, root: &RelPath) -> Self {
+        let implied = root.join(dir) == repos;
         let repos = if implied { Repos::Implied } else { Repos::At(repos) };
         Self { dir: dir.to_owned(), repos }
     }
 
     /// The context of what is below a node of this directory.
     pub(super) fn below(&self, table: &Table, node: &Node) -> Self {
-        let dir = node.relpath.to_string();
+        let dir = node.relpath.clone();
         let own = node.top().filter(|top| top.op_depth == 0).map(|top| &top.repos_path);
         let repos = match own {
-            Some(ReposPath::At(at)) => Repos::At(at.to_string()),
+            Some(ReposPath::At(at)) => Repos::At(at.clone()),
             Some(ReposPath::Implied) => Repos::Implied,
             Some(ReposPath::Unset) | None => match &self.repos {
                 Repos::Implied => Repos::Implied,
-                Repos::At(above) => Repos::At(path::join(above, node.name())),
+                Repos::At(above) => Repos::At(above.child(node.name())),
             },
         };
         let _ = table;
@@ -62,39 +62,39 @@ impl Context {
     }
 
     /// The context of what is below a name of this directory that no node is at.
-    pub(super) fn child(&self, table: &Table, relpath: &str) -> Self {
-        Self::at(relpath, self.path_of(table, path::basename(relpath)), &table.root_repos)
+    pub(super) fn child(&self, table: &Table, relpath: &RelPath) -> Self {
+        Self::at(relpath, self.path_of(table, relpath.name()), &table.root_repos)
     }
 
     /// Where a name of this directory is in the repository.
-    pub(super) fn path_of(&self, table: &Table, name: &str) -> String {
+    pub(super) fn path_of(&self, table: &Table, name: &str) -> RelPathBuf {
         match &self.repos {
-            Repos::Implied => table.implied_path(&path::join(&self.dir, name)),
-            Repos::At(above) => path::join(above, name),
+            Repos::Implied => table.implied_path(&self.dir.child(name)),
+            Repos::At(above) => above.child(name),
         }
     }
 
-    fn child_path(&self, table: &Table, node: &Node) -> String {
+    fn child_path(&self, table: &Table, node: &Node) -> RelPathBuf {
         match &self.repos {
             Repos::Implied => table.implied_path(&node.relpath),
-            Repos::At(above) => path::join(above, node.name()),
+            Repos::At(above) => above.child(node.name()),
         }
     }
 }
 
 /// The path of a layer in the repository.
-fn layer_path(table: &Table, node: &Node, layer: &Layer) -> Option<String> {
+fn layer_path(table: &Table, node: &Node, layer: &Layer) -> Option<RelPathBuf> {
     match &layer.repos_path {
         ReposPath::Unset => None,
         ReposPath::Implied => Some(table.implied_path(&node.relpath)),
-        ReposPath::At(path) => Some(path.to_string()),
+        ReposPath::At(path) => Some(path.clone()),
     }
 }
 
 /// What is only on disk, a marker, or a conflict without a node.
 pub(super) fn unversioned(
     table: &Table,
-    relpath: &str,
+    relpath: &RelPath,
     kind: Option<DiskKind>,
     ignored: bool,
     conflicted: bool,
@@ -135,7 +135,8 @@ impl WorkingCopy {
     /// When the record is malformed.
     pub fn conflicted(&self, record: &[u8]) -> Result<Conflicted> {
         let conflict = Conflict::parse(record)?;
-        let there = |file: &Option<String>| file.as_deref().is_some_and(|f| self.is_file_there(f));
+        let there =
+            |file: &Option<RelPathBuf>| file.as_deref().is_some_and(|f| self.is_file_there(f));
         let text = conflict.text.as_ref().is_some_and(|text| {
             let files = [&text.mine, &text.theirs, &text.old];
             files.iter().all(|f| f.is_none()) || files.iter().any(|f| there(f))
@@ -145,14 +146,14 @@ impl WorkingCopy {
         Ok(Conflicted { text, props, tree: conflict.tree.is_some() })
     }
 
-    fn is_file_there(&self, relpath: &str) -> bool {
+    fn is_file_there(&self, relpath: &RelPath) -> bool {
         std::fs::symlink_metadata(self.abspath(relpath)).is_ok_and(|found| found.is_file())
     }
 }
 
 /// The files that a record of a conflict tells of, below the root.
-pub(crate) fn markers(record: &[u8]) -> Result<Vec<String>> {
-    Ok(Conflict::parse(record)?.files().into_iter().map(str::to_owned).collect())
+pub(crate) fn markers(record: &[u8]) -> Result<Vec<RelPathBuf>> {
+    Ok(Conflict::parse(record)?.files().into_iter().map(RelPath::to_owned).collect())
 }
 
 /// The status of a node that wc.db knows, `None` when there is nothing to say and not `all` is
@@ -251,7 +252,7 @@ pub(super) fn assemble(
     {
         return Ok(None);
     }
-    status.moved_to = moved_to.map(str::to_owned);
+    status.moved_to = moved_to.map(RelPath::to_owned);
     if status.text_conflicted {
         status.text = State::Conflicted;
         status.node = State::Conflicted;
@@ -260,7 +261,7 @@ pub(super) fn assemble(
         status.props = State::Conflicted;
         status.node = State::Conflicted;
     }
-    status.relpath = node.relpath.to_string();
+    status.relpath = node.relpath.clone();
     status.kind = top.kind.node_kind();
     status.depth = (top.kind == Kind::Dir).then_some(top.depth);
     status.actual_kind = look.map(|l| l.kind);

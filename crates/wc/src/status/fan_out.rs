@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::table::Table;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// Fewer things than this are looked at faster than threads start.
 const FEW: usize = 64;
@@ -55,8 +56,8 @@ pub(crate) fn over<T: Sync, R: Send>(
 /// As [`over`], of the directories that have children in a table.
 pub(crate) fn over_directories<R: Send>(
     table: &Table,
-    look: impl Fn(&str, &mut Vec<u8>, &mut Vec<R>) + Sync,
+    look: impl Fn(&RelPath, &mut Vec<u8>, &mut Vec<R>) + Sync,
 ) -> Vec<R> {
-    let dirs: Vec<&str> = table.dirs.keys().map(|dir| &**dir).collect();
+    let dirs: Vec<&RelPath> = table.dirs.keys().map(RelPathBuf::as_path).collect();
     over(&dirs, |dir, buffer, found| look(dir, buffer, found))
 }

@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 
 use super::value::{Changed, LockInfo, Remote, State};
@@ -46,26 +47,26 @@ pub struct Incoming {
     /// The revision that the other side compared with.
     pub revision: Option<Revnum>,
     /// Locks of the repository, by fspath.
-    pub locks: HashMap<String, LockInfo>,
+    pub locks: HashMap<FsPathBuf, LockInfo>,
     /// Whether the edit had a root: otherwise it said nothing.
     pub(super) opened: bool,
     /// What was said of the anchor itself.
     pub(super) anchor: Remote,
     /// What was said, by directory and name.
-    pub(super) told: HashMap<String, BTreeMap<String, Told>>,
+    pub(super) told: HashMap<RelPathBuf, BTreeMap<String, Told>>,
     /// Directories that the edit went into, with the names of those below that it went into too,
     /// in the order in which it left them.
-    pub(super) dirs: HashMap<String, Vec<String>>,
+    pub(super) dirs: HashMap<RelPathBuf, Vec<String>>,
 }
 
 impl Incoming {
-    pub(super) fn of(&self, relpath: &str) -> Option<&Told> {
-        let (dir, name) = path::split(relpath);
+    pub(super) fn of(&self, relpath: &RelPath) -> Option<&Told> {
+        let (dir, name) = relpath.parent_and_name();
         self.told.get(dir)?.get(name)
     }
 
     /// Whether a node was deleted and another added in its place.
-    pub(super) fn is_replaced(&self, relpath: &str) -> bool {
+    pub(super) fn is_replaced(&self, relpath: &RelPath) -> bool {
         self.of(relpath).is_some_and(|told| told.deleted && told.added)
     }
 }
@@ -73,7 +74,7 @@ impl Incoming {
 /// A directory or file that the edit is in.
 #[derive(Debug, Default)]
 struct Open {
-    relpath: String,
+    relpath: RelPathBuf,
     parent: Option<u64>,
     is_dir: bool,
     added: bool,
@@ -85,7 +86,7 @@ struct Open {
 /// Takes the edit down.
 #[derive(Debug)]
 pub struct StatusEditor {
-    anchor: String,
+    anchor: RelPathBuf,
     has_target: bool,
     open: HashMap<u64, Open>,
     next: u64,
@@ -106,7 +107,7 @@ const fn word(yes: bool, state: State) -> State {
 impl StatusEditor {
     /// For a report of `anchor`, or (with `has_target`) of one name in it.
     #[must_use]
-    pub fn new(anchor: &str, has_target: bool) -> Self {
+    pub fn new(anchor: &RelPath, has_target: bool) -> Self {
         Self {
             anchor: anchor.to_owned(),
             has_target,
@@ -136,7 +137,7 @@ impl StatusEditor {
         if added {
             self.at(parent)?.text = true;
         }
-        let relpath = path::join(&self.anchor, below);
+        let relpath = self.anchor.join(inside(below)?);
         Ok(self.push(Open { relpath, parent: Some(parent.0), is_dir, added, ..Open::default() }))
     }
 
@@ -149,8 +150,8 @@ impl StatusEditor {
         Handle(self.next)
     }
 
-    fn told(&mut self, relpath: &str) -> &mut Told {
-        let (dir, name) = path::split(relpath);
+    fn told(&mut self, relpath: &RelPath) -> &mut Told {
+        let (dir, name) = relpath.parent_and_name();
         let dir = self.incoming.told.entry(dir.to_owned()).or_default();
         dir.entry(name.to_owned()).or_default()
     }
@@ -190,6 +191,13 @@ impl StatusEditor {
     }
 }
 
+/// The path of an edit that is about a node in its root.
+fn inside(path: &str) -> SvnResult<&RelPath> {
+    let outside = || SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "An edit of no node");
+    let path = RelPath::new(path)?;
+    if path.is_root() { Err(outside()) } else { Ok(path) }
+}
+
 fn wrong_handle() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "Use of a node that is not open")
 }
@@ -215,7 +223,7 @@ impl Editor for StatusEditor {
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
-        let relpath = path::join(&self.anchor, path);
+        let relpath = self.anchor.join(inside(path)?);
         let has_target = self.has_target;
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
         // Other sides do not say when; the last change of the directory is the best guess.
@@ -285,7 +293,7 @@ impl Editor for StatusEditor {
             }
         }
         if open.parent.is_some() {
-            let (above, name) = path::split(&open.relpath);
+            let (above, name) = open.relpath.parent_and_name();
             if let Some(dirs) = self.incoming.dirs.get_mut(above) {
                 dirs.push(name.to_owned());
             }

@@ -19,6 +19,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
 
 pub use assemble::Conflicted;
@@ -85,7 +86,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database and of the disk; E155010 when the parent is not versioned either.
-    pub fn status_of(&self, relpath: &str) -> Result<Status> {
+    pub fn status_of(&self, relpath: &RelPath) -> Result<Status> {
         let options = Options { depth: Depth::Empty, all: true, ..Options::default() };
         let mut found = None;
         self.status(relpath, &options, &mut |status| {
@@ -100,23 +101,28 @@ impl WorkingCopy {
     /// # Errors
     /// Those of the database, of the disk and of `visit`; E155010 when neither the path nor its
     /// parent is versioned.
-    pub fn status(&self, relpath: &str, options: &Options, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn status(
+        &self,
+        relpath: &RelPath,
+        options: &Options,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
         self.db().note_changes();
         self.db().read(|_| self.status_in_snapshot(relpath, options, visit))
     }
 
     fn status_in_snapshot(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let remembers = depth == Depth::Infinity && remembered::applies(self, options);
         // The question takes the lock under which no writer changes what is compared then.
-        let known = match self.db().base("")?.filter(|_| remembers) {
+        let known = match self.db().base(RelPath::ROOT)?.filter(|_| remembers) {
             Some(root) => {
-                let root = root.repos_path.as_deref().unwrap_or("");
+                let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
                 remembered::known(self, relpath, options, root)
             }
             None => remembered::Known::default(),
@@ -182,8 +188,8 @@ impl WorkingCopy {
     /// directories. Whether it could be told: the target must be a directory that a status goes into.
     fn status_of_some(
         &self,
-        relpath: &str,
-        dirs: &BTreeSet<String>,
+        relpath: &RelPath,
+        dirs: &BTreeSet<RelPathBuf>,
         known: &remembered::Known,
         began: remembered::Began,
         options: &Options,
@@ -223,12 +229,12 @@ impl WorkingCopy {
             incoming: None,
         };
         let mut items = Items::new();
-        let mut leads: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+        let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
         // Nothing is told of what lies in a directory that is none any longer.
         for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
-            items.insert(dir.as_str().into(), walk.one(dir, inherited)?);
-            let mut at = dir.as_str();
+            items.insert(dir.clone(), walk.one(dir, inherited)?);
+            let mut at = dir.as_path();
             while let Some(parent) = crate::db::parent_of(at) {
                 leads.entry(parent).or_default().insert(at);
                 at = parent;
@@ -237,11 +243,11 @@ impl WorkingCopy {
         // What was left out of the directories above only leads to those that were looked at.
         for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
             let look = Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 });
-            let lead = |path: &str| {
+            let lead = |path: &RelPath| {
                 let node = table.number(path)?;
                 Some(Item::Versioned { node, look, check_text: false })
             };
-            items.insert(dir.into(), below.into_iter().filter_map(lead).collect());
+            items.insert(dir.to_owned(), below.into_iter().filter_map(lead).collect());
         }
         if settles {
             let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -258,14 +264,14 @@ impl WorkingCopy {
     fn single(
         &self,
         table: &Table,
-        relpath: &str,
+        relpath: &RelPath,
         node: Option<&Node>,
         on_disk: Option<Look>,
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let not_found = || Error::NodeNotFound(self.abspath(relpath));
-        let (parent, name) = sapwood_core::path::split(relpath);
+        let (parent, name) = relpath.parent_and_name();
         let known = node.is_some_and(|n| n.top().is_some() || n.actual.is_some());
         if relpath.is_empty() || (!known && self.db().top(parent)?.is_none()) {
             return Err(not_found());
@@ -291,11 +297,11 @@ impl WorkingCopy {
 
     /// The patterns of `svn:global-ignores` that a directory inherits, after those of the
     /// configuration.
-    fn inherited_patterns(&self, relpath: &str, config: &Patterns) -> Result<Patterns> {
+    fn inherited_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
         if relpath.is_empty() {
             return Ok(config.clone());
         }
-        let mut above: Vec<&str> = Vec::new();
+        let mut above: Vec<&RelPath> = Vec::new();
         let mut at = relpath;
         while let Some(parent) = crate::db::parent_of(at) {
             above.push(parent);
@@ -313,7 +319,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn ignore_patterns(&self, relpath: &str, config: &Patterns) -> Result<Patterns> {
+    pub fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
         let table = Table::read_node(self.db(), relpath)?;
         let inherited = self.inherited_patterns(relpath, config)?;
         Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
@@ -368,11 +374,11 @@ struct Tell<'t, 'v> {
 
 impl Tell<'_, '_> {
     fn directory(&mut self, context: &Context) -> Result<()> {
-        let Some(items) = self.items.get(context.dir.as_str()) else { return Ok(()) };
+        let Some(items) = self.items.get(&context.dir) else { return Ok(()) };
         for item in items {
             match item {
                 Item::Unversioned { name, kind, ignored } => {
-                    let path = sapwood_core::path::join(&context.dir, name);
+                    let path = context.dir.child(name);
                     let status = unversioned(self.table, &path, Some(*kind), *ignored, false);
                     (self.visit)(status)?;
                 }

@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Row, params};
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, SvnError};
 
 use super::value::{Changed, LockInfo};
 use crate::Result;
-use crate::db::{Db, Kind, Presence, read_props};
+use crate::db::{Db, Kind, Paths, Presence, read_props};
 
 /// Where a node is in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) enum ReposPath {
     /// Below the root's path, as the node's place says.
     Implied,
     /// Elsewhere.
-    At(Box<str>),
+    At(RelPathBuf),
 }
 
 /// One layer of a node.
@@ -36,7 +37,7 @@ pub(crate) struct Layer {
     pub(crate) repos_id: Option<i64>,
     pub(crate) repos_path: ReposPath,
     pub(crate) moved_here: bool,
-    pub(crate) moved_to: Option<Box<str>>,
+    pub(crate) moved_to: Option<RelPathBuf>,
     pub(crate) depth: Depth,
     pub(crate) has_checksum: bool,
     pub(crate) size: Option<u64>,
@@ -72,7 +73,7 @@ pub(crate) struct Actual {
 /// A node with its layers.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) relpath: Box<str>,
+    pub(crate) relpath: RelPathBuf,
     pub(crate) base: Option<Layer>,
     /// Layers above BASE, lowest first.
     pub(crate) work: Vec<Layer>,
@@ -95,7 +96,7 @@ impl Node {
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.relpath.rsplit_once('/').map_or(&*self.relpath, |(_, name)| name)
+        self.relpath.as_path().name()
     }
 
     /// Whether any layer is a directory: there may be nodes below.
@@ -116,30 +117,30 @@ pub(crate) struct Children {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope<'a> {
     /// A node and all below it.
-    Subtree(&'a str),
+    Subtree(&'a RelPath),
     /// A node and its children.
-    Children(&'a str),
+    Children(&'a RelPath),
     /// A node alone.
-    One(&'a str),
+    One(&'a RelPath),
 }
 
 /// The nodes of one scan.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) nodes: Vec<Node>,
-    by_path: HashMap<Box<str>, u32>,
-    pub(crate) dirs: HashMap<Box<str>, Children>,
+    by_path: HashMap<RelPathBuf, u32>,
+    pub(crate) dirs: HashMap<RelPathBuf, Children>,
     pub(crate) authors: Vec<Box<str>>,
     /// The path of the root of the working copy in its repository.
-    pub(crate) root_repos: Box<str>,
+    pub(crate) root_repos: RelPathBuf,
     /// By path in the repository.
-    pub(crate) locks: HashMap<Box<str>, LockInfo>,
+    pub(crate) locks: HashMap<RelPathBuf, LockInfo>,
     /// Directories that are locked in the working copy, and how deep.
-    pub(crate) wc_locks: Vec<(Box<str>, i64)>,
+    pub(crate) wc_locks: Vec<(RelPathBuf, i64)>,
     /// Where conflicts are recorded, in order.
-    conflicts: Vec<Box<str>>,
+    conflicts: Vec<RelPathBuf>,
     /// Where externals are that the nodes of the scan define, in order.
-    externals: Vec<Box<str>>,
+    externals: Vec<RelPathBuf>,
     /// Whether the working copy has externals at all.
     pub(crate) has_externals: bool,
 }
@@ -210,11 +211,11 @@ impl Table {
     /// Those of the database.
     pub(crate) fn read_directories(
         db: &Db,
-        targets: &[&str],
-        dirs: &BTreeSet<String>,
+        targets: &[&RelPath],
+        dirs: &BTreeSet<RelPathBuf>,
     ) -> Result<Self> {
         let mut table = Self { root_repos: root_path(db)?, ..Self::default() };
-        let mut above = BTreeSet::from([""]);
+        let mut above = BTreeSet::from([RelPath::ROOT]);
         for target in targets {
             let mut at = Some(*target);
             while let Some(path) = at.filter(|path| above.insert(*path)) {
@@ -231,9 +232,9 @@ impl Table {
         for dir in above.into_iter().filter(|dir| !dirs.contains(*dir)) {
             table.read_nodes(db, Scope::One(dir))?;
         }
-        table.read_actual(db, Scope::Subtree(""))?;
+        table.read_actual(db, Scope::Subtree(RelPath::ROOT))?;
         table.read_locks(db)?;
-        table.read_externals(db, Scope::Subtree(""))?;
+        table.read_externals(db, Scope::Subtree(RelPath::ROOT))?;
         table.link();
         Ok(table)
     }
@@ -242,7 +243,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of the database.
-    pub(crate) fn read_node(db: &Db, relpath: &str) -> Result<Self> {
+    pub(crate) fn read_node(db: &Db, relpath: &RelPath) -> Result<Self> {
         let mut table = Self::default();
         table.read_nodes(db, Scope::One(relpath))?;
         table.read_actual(db, Scope::One(relpath))?;
@@ -253,7 +254,7 @@ impl Table {
         let (sql, path) = nodes_query(scope);
         let mut statement = db.connection().prepare_cached(&sql)?;
         let mut rows = match path {
-            Some(path) => statement.query(params![path])?,
+            Some(path) => statement.query(params![path.as_str()])?,
             None => statement.query([])?,
         };
         let mut list = std::mem::take(&mut self.authors);
@@ -267,7 +268,7 @@ impl Table {
     }
 
     fn add_row(&mut self, row: &Row<'_>, authors: &mut Authors<'_>) -> Result<()> {
-        let relpath = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        let relpath = RelPath::new(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?;
         let op_depth: u32 = row.get(1)?;
         let text = |column: usize| {
             row.get_ref(column).ok().and_then(|v| v.as_str_or_null().ok().flatten())
@@ -275,7 +276,7 @@ impl Table {
         let repos_path = match text(6) {
             None => ReposPath::Unset,
             Some(path) if is_implied(&self.root_repos, relpath, path) => ReposPath::Implied,
-            Some(path) => ReposPath::At(path.into()),
+            Some(path) => ReposPath::At(RelPath::new(path)?.to_owned()),
         };
         let properties = row.get_ref(16)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
         let layer = Layer {
@@ -286,7 +287,7 @@ impl Table {
             repos_id: row.get(5)?,
             repos_path,
             moved_here: row.get::<_, Option<i64>>(7)?.is_some_and(|n| n != 0),
-            moved_to: text(8).map(Into::into),
+            moved_to: row.relpath_if_any(8)?,
             depth: text(9).map_or(Depth::Unknown, |w| Depth::from_word(w.as_bytes())),
             has_checksum: row.get::<_, i64>(10)? != 0,
             size: row.get::<_, Option<i64>>(11)?.and_then(|n| u64::try_from(n).ok()),
@@ -316,7 +317,7 @@ impl Table {
         Ok(())
     }
 
-    fn node_mut(&mut self, relpath: &str) -> Result<&mut Node> {
+    fn node_mut(&mut self, relpath: &RelPath) -> Result<&mut Node> {
         let out_of_place = || SvnError::internal("a path's place in the table of nodes");
         let at = if let Some(at) = self.by_path.get(relpath) {
             usize::try_from(*at).map_err(|_| out_of_place())?
@@ -337,11 +338,11 @@ impl Table {
              WHERE wc_id = 1 {filter}"
         ))?;
         let mut rows = match path {
-            Some(path) => statement.query(params![path])?,
+            Some(path) => statement.query(params![path.as_str()])?,
             None => statement.query([])?,
         };
         while let Some(row) = rows.next()? {
-            let relpath: String = row.get(0)?;
+            let relpath: RelPathBuf = row.relpath(0)?;
             let properties: Option<Vec<u8>> = row.get(2)?;
             let actual = Actual {
                 changelist: row.get::<_, Option<String>>(1)?.map(Into::into),
@@ -351,7 +352,7 @@ impl Table {
                 conflict: row.get::<_, Option<Vec<u8>>>(3)?.map(Into::into),
             };
             if actual.conflict.is_some() {
-                self.conflicts.push(relpath.as_str().into());
+                self.conflicts.push(relpath.clone());
             }
             self.node_mut(&relpath)?.actual = Some(Box::new(actual));
         }
@@ -365,23 +366,22 @@ impl Table {
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let path: String = row.get(0)?;
+            let path = row.relpath(0)?;
             let lock = LockInfo {
                 token: row.get(1)?,
                 owner: row.get(2)?,
                 comment: row.get(3)?,
                 date: row.get::<_, Option<i64>>(4)?.unwrap_or(0),
             };
-            self.locks.insert(path.into(), lock);
+            self.locks.insert(path, lock);
         }
         drop(rows);
         let mut statement = db
             .connection()
             .prepare_cached("SELECT local_dir_relpath, locked_levels FROM wc_lock")?;
-        let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+        let found = statement.query_map([], |row| Ok((row.relpath(0)?, row.get(1)?)))?;
         for lock in found {
-            let (path, levels) = lock?;
-            self.wc_locks.push((path.into(), levels));
+            self.wc_locks.push(lock?);
         }
         Ok(())
     }
@@ -395,9 +395,9 @@ impl Table {
         let (Scope::Subtree(top) | Scope::Children(top) | Scope::One(top)) = scope;
         while let Some(row) = rows.next()? {
             self.has_externals = true;
-            let owner: String = row.get(1)?;
-            if sapwood_core::path::is_ancestor(top, &owner) {
-                self.externals.push(row.get::<_, String>(0)?.into());
+            let owner = row.relpath(1)?;
+            if owner.is_at_or_below(top) {
+                self.externals.push(row.relpath(0)?);
             }
         }
         Ok(())
@@ -409,12 +409,12 @@ impl Table {
             if node.relpath.is_empty() {
                 continue;
             }
-            let parent = node.relpath.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let parent = node.relpath.parent();
             let at = u32::try_from(at).unwrap_or(u32::MAX);
             if let Some(children) = self.dirs.get_mut(parent) {
                 children.nodes.push(at);
             } else {
-                self.dirs.insert(parent.into(), Children { nodes: vec![at] });
+                self.dirs.insert(parent.to_owned(), Children { nodes: vec![at] });
             }
         }
         let nodes = &self.nodes;
@@ -430,15 +430,15 @@ impl Table {
         usize::try_from(at).ok().and_then(|at| self.nodes.get(at))
     }
 
-    pub(crate) fn number(&self, relpath: &str) -> Option<u32> {
+    pub(crate) fn number(&self, relpath: &RelPath) -> Option<u32> {
         self.by_path.get(relpath).copied()
     }
 
-    pub(crate) fn find(&self, relpath: &str) -> Option<&Node> {
+    pub(crate) fn find(&self, relpath: &RelPath) -> Option<&Node> {
         self.by_path.get(relpath).and_then(|at| self.node(*at))
     }
 
-    pub(crate) fn children(&self, dir: &str) -> &[u32] {
+    pub(crate) fn children(&self, dir: &RelPath) -> &[u32] {
         self.dirs.get(dir).map_or(&[], |children| &children.nodes)
     }
 
@@ -456,22 +456,22 @@ impl Table {
     }
 
     /// The path in the repository that a node of this path has when it is where its place says.
-    pub(crate) fn implied_path(&self, relpath: &str) -> String {
-        sapwood_core::path::join(&self.root_repos, relpath)
+    pub(crate) fn implied_path(&self, relpath: &RelPath) -> RelPathBuf {
+        self.root_repos.join(relpath)
     }
 
     /// Whether a directory is locked in the working copy.
-    pub(crate) fn is_wc_locked(&self, dir: &str) -> bool {
+    pub(crate) fn is_wc_locked(&self, dir: &RelPath) -> bool {
         self.wc_locks.iter().any(|(root, levels)| {
-            sapwood_core::path::skip_ancestor(root, dir).is_some_and(|below| {
-                let deep = sapwood_core::path::components(below).count();
+            dir.below(root).is_some_and(|below| {
+                let deep = below.names().count();
                 *levels < 0 || i64::try_from(deep).is_ok_and(|deep| deep <= *levels)
             })
         })
     }
 
     /// Whether there is a conflict below a path.
-    fn has_conflict_below(&self, path: &str) -> bool {
+    fn has_conflict_below(&self, path: &RelPath) -> bool {
         has_below(&self.conflicts, path)
     }
 
@@ -485,7 +485,7 @@ impl Table {
     }
 
     /// Whether a status of everything comes to a directory: there is one at each step to it.
-    pub(crate) fn is_reached(&self, dir: &str) -> bool {
+    pub(crate) fn is_reached(&self, dir: &RelPath) -> bool {
         let mut at = Some(dir);
         while let Some(path) = at {
             let goes_below = |node: &Node| {
@@ -501,39 +501,39 @@ impl Table {
     }
 
     /// Whether an external is at or below a path.
-    pub(crate) fn is_external(&self, path: &str) -> bool {
-        self.externals.binary_search_by(|at| (**at).cmp(path)).is_ok()
+    pub(crate) fn is_external(&self, path: &RelPath) -> bool {
+        self.externals.binary_search_by(|at| at.as_path().cmp(path)).is_ok()
             || has_below(&self.externals, path)
     }
 }
 
 /// The path of the root of the working copy in its repository.
-fn root_path(db: &Db) -> Result<Box<str>> {
-    Ok(db.base("")?.and_then(|row| row.repos_path).unwrap_or_default().into())
+fn root_path(db: &Db) -> Result<RelPathBuf> {
+    Ok(db.base(RelPath::ROOT)?.and_then(|row| row.repos_path).unwrap_or_default())
 }
 
 /// The number of names in a path.
-pub(crate) fn depth_of(relpath: &str) -> u32 {
+pub(crate) fn depth_of(relpath: &RelPath) -> u32 {
     u32::try_from(crate::db::depth_of(relpath)).unwrap_or(u32::MAX)
 }
 
 /// Whether `repos` is `root` joined with `relpath`.
-fn is_implied(root: &str, relpath: &str, repos: &str) -> bool {
+fn is_implied(root: &str, relpath: &RelPath, repos: &str) -> bool {
     if relpath.is_empty() {
         return repos == root;
     }
-    match repos.strip_suffix(relpath) {
+    match repos.strip_suffix(relpath.as_str()) {
         Some("") => root.is_empty(),
         Some(before) => before.strip_suffix('/') == Some(root) && !root.is_empty(),
         None => false,
     }
 }
 
-fn nodes_query(scope: Scope<'_>) -> (String, Option<&str>) {
+fn nodes_query(scope: Scope<'_>) -> (String, Option<&RelPath>) {
     let from = format!("SELECT {COLUMNS} FROM nodes WHERE");
     match scope {
         // The plus keeps SQLite from walking the index and looking each row up.
-        Scope::Subtree("") => (format!("{from} +wc_id = 1"), None),
+        Scope::Subtree(path) if path.is_root() => (format!("{from} +wc_id = 1"), None),
         Scope::Subtree(path) => (
             format!(
                 "{from} wc_id = 1 AND local_relpath = ?1 UNION ALL {from} wc_id = 1 \
@@ -553,17 +553,19 @@ fn nodes_query(scope: Scope<'_>) -> (String, Option<&str>) {
 }
 
 /// Whether there is something below a path among paths in order.
-fn has_below(paths: &[Box<str>], path: &str) -> bool {
+fn has_below(paths: &[RelPathBuf], path: &RelPath) -> bool {
     let above = format!("{path}/");
-    let next = paths.partition_point(|at| **at < *above);
+    let next = paths.partition_point(|at| *at.as_str() < *above);
     paths.get(next).is_some_and(|at| at.starts_with(&above))
 }
 
-fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&str>) {
+fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&RelPath>) {
     match scope {
-        Scope::Subtree("") => ("", None),
-        Scope::Children("") => ("AND (local_relpath = '' OR parent_relpath = '')", None),
-        Scope::One("") => ("AND local_relpath = ''", None),
+        Scope::Subtree(path) if path.is_root() => ("", None),
+        Scope::Children(path) if path.is_root() => {
+            ("AND (local_relpath = '' OR parent_relpath = '')", None)
+        }
+        Scope::One(path) if path.is_root() => ("AND local_relpath = ''", None),
         // Conflicts below count for files too.
         Scope::Subtree(path) | Scope::Children(path) | Scope::One(path) => (
             "AND (local_relpath = ?1 OR (local_relpath > ?1 || '/' AND local_relpath < ?1 || '0'))",
@@ -578,9 +580,21 @@ mod tests {
 
     #[test]
     fn implied_paths() {
-        assert!(is_implied("", "a/b", "a/b") && is_implied("trunk", "a", "trunk/a"));
-        assert!(is_implied("trunk", "", "trunk") && is_implied("", "", ""));
-        assert!(!is_implied("", "a", "b/a") && !is_implied("trunk", "a", "trunka"));
-        assert!(!is_implied("trunk", "a", "a") && !is_implied("x", "a", "y/a"));
+        assert!(
+            is_implied("", RelPath::trusted("a/b"), "a/b")
+                && is_implied("trunk", RelPath::trusted("a"), "trunk/a")
+        );
+        assert!(
+            is_implied("trunk", RelPath::trusted(""), "trunk")
+                && is_implied("", RelPath::trusted(""), "")
+        );
+        assert!(
+            !is_implied("", RelPath::trusted("a"), "b/a")
+                && !is_implied("trunk", RelPath::trusted("a"), "trunka")
+        );
+        assert!(
+            !is_implied("trunk", RelPath::trusted("a"), "a")
+                && !is_implied("x", RelPath::trusted("a"), "y/a")
+        );
     }
 }

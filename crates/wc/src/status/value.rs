@@ -1,5 +1,6 @@
 //! What status says of one path.
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Depth, NodeKind, Revnum};
 
 /// One of the states that a node, its text or its properties can be in.
@@ -131,7 +132,7 @@ pub struct Remote {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
     /// Where it is, below the root of the working copy.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// Whether it is under version control.
     pub versioned: bool,
     /// The kind under version control.
@@ -167,7 +168,7 @@ pub struct Status {
     /// The last change.
     pub changed: Changed,
     /// Where it is in the repository.
-    pub repos_relpath: Option<String>,
+    pub repos_relpath: Option<RelPathBuf>,
     /// The repository, as its number in the working copy.
     pub repos_id: Option<i64>,
     /// The lock that this working copy holds.
@@ -177,9 +178,9 @@ pub struct Status {
     /// How deep the directory is.
     pub depth: Option<Depth>,
     /// Where it was moved from, below the root of the working copy.
-    pub moved_from: Option<String>,
+    pub moved_from: Option<RelPathBuf>,
     /// Where it was moved to.
-    pub moved_to: Option<String>,
+    pub moved_to: Option<RelPathBuf>,
     /// Whether it is the root of an addition, a copy, or a deletion.
     pub op_root: bool,
     /// Whether status can go below it.

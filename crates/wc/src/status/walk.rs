@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use super::incoming::{Incoming, Told};
@@ -31,7 +32,7 @@ pub(super) enum Item {
 }
 
 /// What there is to say of the children of each directory, by its path; in the order of names.
-pub(super) type Items = HashMap<Box<str>, Vec<Item>>;
+pub(super) type Items = HashMap<RelPathBuf, Vec<Item>>;
 
 /// What the threads of a walk share.
 pub(super) struct Walk<'w> {
@@ -73,7 +74,7 @@ struct Place<'w> {
 
 /// A directory that waits.
 struct Task {
-    relpath: Box<str>,
+    relpath: RelPathBuf,
     /// The patterns that the directory inherits, those of the configuration among them.
     inherited: Patterns,
     depth: Depth,
@@ -92,8 +93,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Walk<'_> {
     /// Walks a directory and, as deep as `depth` says, what is below.
-    pub(super) fn run(&self, dir: &str, inherited: Patterns, depth: Depth) -> Result<Items> {
-        let first = Task { relpath: dir.into(), inherited, depth };
+    pub(super) fn run(&self, dir: &RelPath, inherited: Patterns, depth: Depth) -> Result<Items> {
+        let first = Task { relpath: dir.to_owned(), inherited, depth };
         let queue = Mutex::new(Queue { tasks: vec![first], busy: 0, failed: false });
         let wake = Condvar::new();
         let threads = match depth {
@@ -169,13 +170,13 @@ impl Walk<'_> {
     }
 
     /// Walks one directory and nothing below it.
-    pub(super) fn one(&self, dir: &str, inherited: Patterns) -> Result<Vec<Item>> {
-        let task = Task { relpath: dir.into(), inherited, depth: Depth::Infinity };
+    pub(super) fn one(&self, dir: &RelPath, inherited: Patterns) -> Result<Vec<Item>> {
+        let task = Task { relpath: dir.to_owned(), inherited, depth: Depth::Infinity };
         Ok(self.directory(&task, &mut Vec::new())?.0)
     }
 
     /// Whether nothing but directories came up in a directory, each of which is as BASE has it.
-    fn is_in_order(&self, dir: &str, found: &[Item]) -> bool {
+    fn is_in_order(&self, dir: &RelPath, found: &[Item]) -> bool {
         let mut nodes = self.table.children(dir).iter().filter_map(|at| self.table.node(*at));
         let plain = |item: &Item| match item {
             Item::Versioned { node, look: Some(look), .. } if look.kind == DiskKind::Dir => {
@@ -190,7 +191,7 @@ impl Walk<'_> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let path = self.root.join(&*task.relpath);
+        let path = self.root.join(task.relpath.as_str());
         let io = |error: Errno| {
             let what = format!("Can't open directory '{}'", path.display());
             Error::Io { what, error: error.into() }
@@ -205,7 +206,7 @@ impl Walk<'_> {
         }
         let patterns = dir_patterns(self.table, &task.relpath, &task.inherited, &self.config);
         let spoken = self.incoming.map_or_else(Spoken::default, |incoming| Spoken {
-            names: incoming.told.get(&*task.relpath),
+            names: incoming.told.get(task.relpath.as_path()),
             all: incoming.is_replaced(&task.relpath),
         });
         let place = Place { patterns, spoken };
@@ -221,7 +222,8 @@ impl Walk<'_> {
             let entry = disk.next_if(|(on_disk, _)| &**on_disk == name);
             let looked =
                 self.look(open.as_ref(), node, entry.map(|(_, kind)| kind)).map_err(|e| {
-                    let what = format!("Can't stat '{}'", self.root.join(&*node.relpath).display());
+                    let what =
+                        format!("Can't stat '{}'", self.root.join(node.relpath.as_str()).display());
                     Error::Io { what, error: e.into() }
                 })?;
             self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
@@ -343,7 +345,7 @@ impl Walk<'_> {
         found: &mut Vec<Item>,
     ) {
         let ignored = place.patterns.local.matches(name.as_bytes());
-        let external = || self.table.is_external(&sapwood_core::path::join(&task.relpath, &name));
+        let external = || self.table.is_external(&task.relpath.child(&name));
         if !ignored || self.no_ignore || place.spoken.has(&name) || external() {
             found.push(Item::Unversioned { name, kind, ignored });
         }
@@ -359,7 +361,7 @@ pub(super) struct DirPatterns {
 
 pub(super) fn dir_patterns(
     table: &Table,
-    relpath: &str,
+    relpath: &RelPath,
     inherited: &Patterns,
     config: &Patterns,
 ) -> DirPatterns {

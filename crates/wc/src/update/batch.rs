@@ -19,6 +19,7 @@ use std::io;
 use std::sync::Arc;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, Revnum, Sha1};
 
 use super::writers::{Install, Installing, NewFile, write_beside};
@@ -64,7 +65,7 @@ pub(super) enum Work {
     /// A file whose text is at hand.
     Install {
         /// The file.
-        relpath: String,
+        relpath: RelPathBuf,
         /// Its form.
         form: Form,
         /// Its text in normal form.
@@ -80,15 +81,15 @@ pub(super) enum Step {
     /// A node of BASE, with its text and with what is to be done then.
     Put(Box<BaseNode>, Vec<Work>),
     /// A node goes.
-    Remove(String, Removal),
+    Remove(RelPathBuf, Removal),
     /// A directory is being changed.
-    StartDirectory { relpath: String, repos_path: String, revision: Revnum },
+    StartDirectory { relpath: RelPathBuf, repos_path: RelPathBuf, revision: Revnum },
     /// A conflict (a skel) is recorded.
-    Conflict(String, Vec<u8>),
+    Conflict(RelPathBuf, Vec<u8>),
     /// A lock of the repository is gone.
-    RemoveLock(i64, String),
+    RemoveLock(i64, RelPathBuf),
     /// A node becomes a local copy of what BASE has, with a conflict.
-    MakeCopy(String, Vec<u8>),
+    MakeCopy(RelPathBuf, Vec<u8>),
 }
 
 /// Steps that wait.
@@ -98,14 +99,14 @@ pub(super) struct Batch {
     steps: Vec<Step>,
     bytes: usize,
     /// Paths that the steps are about.
-    touched: HashSet<String>,
+    touched: HashSet<RelPathBuf>,
     /// Directories that they only begin to change: properties stay as they are.
-    started: HashSet<String>,
+    started: HashSet<RelPathBuf>,
     /// Items that are done and still in the queue.
     done: Vec<i64>,
     recorded: Vec<Recorded>,
     /// Files that they read.
-    needed: HashSet<String>,
+    needed: HashSet<RelPathBuf>,
     /// Texts that only their working files need, which are not written yet.
     passing: Vec<Sha1>,
     /// Those whose working files are written.
@@ -157,12 +158,12 @@ impl Batch {
     }
 
     /// Whether a step that waits is about a path.
-    pub(super) fn touches(&self, relpath: &str) -> bool {
+    pub(super) fn touches(&self, relpath: &RelPath) -> bool {
         self.touches_props(relpath) || self.started.contains(relpath)
     }
 
     /// Whether a step that waits may change what the properties of a path are.
-    pub(super) fn touches_props(&self, relpath: &str) -> bool {
+    pub(super) fn touches_props(&self, relpath: &RelPath) -> bool {
         self.touched.contains(relpath)
     }
 
@@ -219,7 +220,7 @@ impl Batch {
             if item.takes_away(&self.needed) {
                 self.finish(wc)?;
             }
-            self.needed.extend(item.source().map(str::to_owned));
+            self.needed.extend(item.source().map(RelPath::to_owned));
         }
         match run(wc, item) {
             Ok(stat) => {

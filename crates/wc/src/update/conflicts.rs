@@ -1,6 +1,7 @@
 //! Tree conflicts: where what the update does meets what the user has done with the same node.
 
 use sapwood_core::notify::Action as Told;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum};
 
 use super::{Step, UpdateEditor};
@@ -13,10 +14,10 @@ use crate::view::{Addition, Status, View};
 /// Where a node was and will be in the repository, for the record of a conflict.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places<'s> {
-    pub(super) old_path: Option<&'s str>,
+    pub(super) old_path: Option<&'s RelPath>,
     pub(super) old_revision: Option<Revnum>,
     pub(super) old_kind: Option<NodeKind>,
-    pub(super) new_path: &'s str,
+    pub(super) new_path: &'s RelPath,
     pub(super) new_kind: Option<NodeKind>,
 }
 
@@ -37,7 +38,7 @@ impl UpdateEditor<'_> {
         if conflict.operation.is_some() {
             return Ok(());
         }
-        let location = |relpath: &str, revision, kind| Location {
+        let location = |relpath: &RelPath, revision, kind| Location {
             root: self.repos_root.clone(),
             uuid: Some(self.repos_uuid.clone()),
             relpath: relpath.to_owned(),
@@ -64,7 +65,7 @@ impl UpdateEditor<'_> {
         expected: Option<NodeKind>,
         action: Action,
     ) -> Result<Option<Conflict>> {
-        let relpath = view.top().relpath.as_str();
+        let relpath = view.top().relpath.as_path();
         let mut moved = None;
         let reason = match view.status() {
             Status::Added if in_repos => Some(Reason::Replaced),
@@ -113,7 +114,7 @@ impl UpdateEditor<'_> {
 
     /// Whether a conflict at a node keeps the update from touching it (first), or lets it change BASE
     /// only (second).
-    pub(super) fn conflict_of(&self, relpath: &str, tree_only: bool) -> Result<(bool, bool)> {
+    pub(super) fn conflict_of(&self, relpath: &RelPath, tree_only: bool) -> Result<(bool, bool)> {
         let Some(actual) = self.wc.db().actual(relpath)? else { return Ok((false, false)) };
         let Some(bytes) = actual.conflict_data else { return Ok((false, false)) };
         let conflict = Conflict::parse(&bytes)?;
@@ -133,7 +134,7 @@ impl UpdateEditor<'_> {
     }
 
     /// The same for the edit's root: a tree conflict at it or above it counts.
-    pub(super) fn conflict_above(&self, relpath: &str) -> Result<(bool, bool)> {
+    pub(super) fn conflict_above(&self, relpath: &RelPath) -> Result<(bool, bool)> {
         let mut at = Some(relpath);
         while let Some(path) = at {
             let found = self.conflict_of(path, true)?;
@@ -148,7 +149,7 @@ impl UpdateEditor<'_> {
     /// Records a conflict now and tells of it.
     pub(super) fn raise(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &Conflict,
         kind: NodeKind,
     ) -> Result<()> {

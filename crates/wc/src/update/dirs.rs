@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, path};
 
@@ -62,12 +63,12 @@ impl Changed {
 /// A directory that is open.
 #[derive(Debug)]
 pub(super) struct Dir {
-    pub(super) relpath: String,
+    pub(super) relpath: RelPathBuf,
     pub(super) parent: Option<u64>,
     /// Its path in the repository after the update.
-    pub(super) repos_path: String,
+    pub(super) repos_path: RelPathBuf,
     pub(super) old_revision: Option<Revnum>,
-    pub(super) old_repos_path: Option<String>,
+    pub(super) old_repos_path: Option<RelPathBuf>,
     /// Nothing in it is touched.
     pub(super) skip: bool,
     pub(super) notified: bool,
@@ -93,11 +94,11 @@ pub(super) struct Dir {
 }
 
 impl Dir {
-    pub(super) fn new(relpath: String, parent: Option<u64>, adding: bool) -> Self {
+    pub(super) fn new(relpath: RelPathBuf, parent: Option<u64>, adding: bool) -> Self {
         Self {
             relpath,
             parent,
-            repos_path: String::new(),
+            repos_path: RelPathBuf::default(),
             old_revision: None,
             old_repos_path: None,
             skip: false,
@@ -287,7 +288,7 @@ impl UpdateEditor<'_> {
     }
 
     /// The pristine properties before the update.
-    pub(super) fn old_props(&self, relpath: &str, add_existed: bool) -> Result<PropList> {
+    pub(super) fn old_props(&self, relpath: &RelPath, add_existed: bool) -> Result<PropList> {
         if add_existed {
             return self
                 .wc
@@ -298,7 +299,7 @@ impl UpdateEditor<'_> {
     }
 
     /// The conflict of a deletion that this node follows.
-    pub(super) fn deletion_of(&self, parent: Option<u64>, relpath: &str) -> Option<Conflict> {
+    pub(super) fn deletion_of(&self, parent: Option<u64>, relpath: &RelPath) -> Option<Conflict> {
         let parent = self.dirs.get(&parent?)?;
         parent.deletions.get(path::basename(relpath)).cloned()
     }
@@ -306,7 +307,7 @@ impl UpdateEditor<'_> {
     /// Reserves the file that tells of a property conflict, and has it written.
     pub(super) fn add_marker(
         &self,
-        relpath: &str,
+        relpath: &RelPath,
         conflict: &mut Conflict,
         work: &mut Vec<Work>,
     ) -> Result<()> {
@@ -329,7 +330,7 @@ impl UpdateEditor<'_> {
                 if dir.depth < Depth::Immediates && kind == NodeKind::Dir {
                     continue;
                 }
-                let child = path::join(&dir.relpath, &name);
+                let child = dir.relpath.child(&name);
                 if self.wc.db().base(&child)?.is_none() || self.is_other_root(&child) {
                     missing.push((name, kind.into()));
                 }
@@ -337,10 +338,10 @@ impl UpdateEditor<'_> {
         }
         missing.extend(dir.not_present.iter().map(|(name, kind)| (name.clone(), *kind)));
         for (name, kind) in missing {
-            let relpath = path::join(&dir.relpath, &name);
+            let relpath = dir.relpath.child(&name);
             let mut row = NodeRow::new(relpath, 0, Presence::NotPresent, kind);
             row.repos_id = Some(self.repos_id);
-            row.repos_path = Some(path::join(&dir.repos_path, &name));
+            row.repos_path = Some(dir.repos_path.child(&name));
             row.revision = self.revision;
             self.step(Step::Put(Box::new(BaseNode::new(row)), Vec::new()))?;
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::notify::{Action as Told, LockState, Notify, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, SvnResult, path, uri,
@@ -32,11 +33,11 @@ use crate::translate::{Direction, KeywordSource, TranslatedReader, Translation};
 /// A file that is open.
 #[derive(Debug)]
 pub(super) struct OpenFile {
-    pub(super) relpath: String,
+    pub(super) relpath: RelPathBuf,
     pub(super) parent: u64,
-    pub(super) repos_path: String,
+    pub(super) repos_path: RelPathBuf,
     pub(super) old_revision: Option<Revnum>,
-    pub(super) old_repos_path: Option<String>,
+    pub(super) old_repos_path: Option<RelPathBuf>,
     pub(super) skip: bool,
     pub(super) notified: bool,
     pub(super) adding: bool,
@@ -55,11 +56,11 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn new(relpath: String, parent: u64, adding: bool) -> Self {
+    pub(super) fn new(relpath: RelPathBuf, parent: u64, adding: bool) -> Self {
         Self {
             relpath,
             parent,
-            repos_path: String::new(),
+            repos_path: RelPathBuf::default(),
             old_revision: None,
             old_repos_path: None,
             skip: false,
@@ -212,7 +213,7 @@ impl UpdateEditor<'_> {
     }
 
     /// A file becomes a link, or a link a file: local changes cannot be merged, they stay as a copy.
-    fn becomes_special(&mut self, handle: u64, relpath: &str, special: bool) -> Result<()> {
+    fn becomes_special(&mut self, handle: u64, relpath: &RelPath, special: bool) -> Result<()> {
         let was = self.old_props(relpath, false)?.get(names::SPECIAL).is_some();
         if was == special {
             return Ok(());

@@ -27,9 +27,10 @@ use std::collections::{HashMap, HashSet};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
-    CancelToken, Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
+    CancelToken, Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
 
@@ -48,11 +49,11 @@ use files::OpenFile;
 /// What is to be brought, and how.
 pub struct Params<'a> {
     /// The directory that the edit is anchored at, below the working copy's root.
-    pub anchor: String,
+    pub anchor: RelPathBuf,
     /// The name in it that the edit is about; empty for the anchor itself.
-    pub target: String,
+    pub target: RelPathBuf,
     /// With a switch: the new path of the target in the repository.
-    pub switch_to: Option<String>,
+    pub switch_to: Option<RelPathBuf>,
     /// How deep.
     pub depth: Depth,
     /// Whether the target keeps that depth.
@@ -64,10 +65,10 @@ pub struct Params<'a> {
     /// Whether the target was made by this checkout: nothing can be in the way.
     pub clean_checkout: bool,
     /// Properties that roots and switched nodes inherit, by path.
-    pub inherited: HashMap<String, InheritedProps>,
+    pub inherited: HashMap<RelPathBuf, InheritedProps>,
     /// What directories that an update of less depth leaves incomplete hold in the repository, by
     /// their paths in it.
-    pub children: HashMap<String, Vec<(String, NodeKind)>>,
+    pub children: HashMap<RelPathBuf, Vec<(String, NodeKind)>>,
     /// Is told what happens.
     pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
     /// Asks to stop.
@@ -81,7 +82,7 @@ pub struct UpdateEditor<'a> {
     wc: WorkingCopy,
     params: Params<'a>,
     /// The target, below the root.
-    target: String,
+    target: RelPathBuf,
     repos_id: i64,
     repos_root: String,
     repos_uuid: String,
@@ -89,7 +90,7 @@ pub struct UpdateEditor<'a> {
     root_opened: bool,
     target_deleted: bool,
     edited: bool,
-    skipped: HashSet<String>,
+    skipped: HashSet<RelPathBuf>,
     batch: Batch,
     dirs: HashMap<u64, Dir>,
     files: HashMap<u64, OpenFile>,
@@ -122,9 +123,9 @@ impl<'a> UpdateEditor<'a> {
             // File externals may be in directories that are not committed.
             // A file external may lie in a folder that is not versioned.
             None => {
-                let mut at = params.anchor.as_str();
+                let mut at = params.anchor.as_path();
                 while !at.is_empty() && wc.db().top(at)?.is_none() {
-                    at = path::dirname(at);
+                    at = at.parent();
                 }
                 wc.repos_location(at)?.0
             }
@@ -136,7 +137,7 @@ impl<'a> UpdateEditor<'a> {
             params.depth_is_sticky = false;
         }
         Ok(Self {
-            target: path::join(&params.anchor, &params.target),
+            target: params.anchor.join(&params.target),
             wc: wc.clone(),
             params,
             repos_id,
@@ -212,7 +213,7 @@ impl<'a> UpdateEditor<'a> {
     }
 
     /// Before the database is asked about a path: writes what waits, if that is about it.
-    fn settle(&mut self, relpath: &str) -> Result<()> {
+    fn settle(&mut self, relpath: &RelPath) -> Result<()> {
         if self.batch.touches(relpath) { self.flush() } else { Ok(()) }
     }
 
@@ -220,16 +221,16 @@ impl<'a> UpdateEditor<'a> {
         if self.params.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    fn skip(&mut self, relpath: &str) {
+    fn skip(&mut self, relpath: &RelPath) {
         self.skipped.insert(relpath.to_owned());
     }
 
-    fn tell(&self, relpath: &str, action: Action, kind: Option<NodeKind>) {
+    fn tell(&self, relpath: &RelPath, action: Action, kind: Option<NodeKind>) {
         self.tell_value(relpath, Notify { kind, ..Notify::new(action, "") });
     }
 
     /// Tells a value about a path, which is filled in.
-    fn tell_value(&self, relpath: &str, value: Notify<'_>) {
+    fn tell_value(&self, relpath: &RelPath, value: Notify<'_>) {
         if let Some(notify) = self.params.notify {
             let path = self.wc.abspath(relpath);
             let path = path.to_string_lossy();
@@ -238,7 +239,7 @@ impl<'a> UpdateEditor<'a> {
     }
 
     /// Whether a path is the root of another working copy (an external, or put there by the user).
-    fn is_other_root(&self, relpath: &str) -> bool {
+    fn is_other_root(&self, relpath: &RelPath) -> bool {
         !relpath.is_empty()
             && crate::layout::db(&self.wc.abspath(relpath)).symlink_metadata().is_ok()
     }
@@ -295,7 +296,7 @@ impl<'a> UpdateEditor<'a> {
     }
 
     /// After a switch URLs have changed: files that show theirs are written anew.
-    fn install_keywords_again(&mut self, target: &str) -> Result<()> {
+    fn install_keywords_again(&mut self, target: &RelPath) -> Result<()> {
         let depth = match self.params.depth {
             Depth::Unknown | Depth::Exclude | Depth::Empty => Depth::Infinity,
             other => other,

@@ -2,6 +2,7 @@
 //! taken, shadowed, or a tree conflict.
 
 use sapwood_core::notify::Action as Told;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, path};
 
 use super::batch::Step;
@@ -34,15 +35,15 @@ struct Met {
 }
 
 /// Whether the path of an edit, which begins somewhere above, is that of a node, in names that are plain.
-fn is_child(relpath: &str, edit_path: &str) -> bool {
+fn is_child(joined: &str, edit_path: &str) -> bool {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
-    let above = relpath.strip_suffix(edit_path);
+    let above = joined.strip_suffix(edit_path);
     edit_path.split('/').all(plain) && above.is_some_and(|a| a.is_empty() || a.ends_with('/'))
 }
 
 impl UpdateEditor<'_> {
     /// The path of a child, which must be a plain name in its parent.
-    fn child_of(&self, parent: u64, edit_path: &str) -> Result<String> {
+    fn child_of(&self, parent: u64, edit_path: &str) -> Result<RelPathBuf> {
         if self.file_external {
             return Ok(self.target.clone());
         }
@@ -56,10 +57,10 @@ impl UpdateEditor<'_> {
             );
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
         }
-        Ok(relpath)
+        Ok(RelPathBuf::new(relpath)?)
     }
 
-    fn refuse_adm(&self, relpath: &str, what: &str) -> Result<()> {
+    fn refuse_adm(&self, relpath: &RelPath, what: &str) -> Result<()> {
         if path::basename(relpath) == layout::ADM {
             let shown = self.wc.abspath(relpath);
             let message = format!(
@@ -74,17 +75,17 @@ impl UpdateEditor<'_> {
     /// The path in the repository that a node will have.
     fn new_repos_path(
         &self,
-        relpath: &str,
-        old: Option<&str>,
+        relpath: &RelPath,
+        old: Option<&RelPath>,
         parent: Option<u64>,
-    ) -> Result<String> {
-        let below = |parent: u64| -> Result<String> {
-            Ok(path::join(&self.dir(parent)?.repos_path, path::basename(relpath)))
+    ) -> Result<RelPathBuf> {
+        let below = |parent: u64| -> Result<RelPathBuf> {
+            Ok(self.dir(parent)?.repos_path.child(path::basename(relpath)))
         };
         match (&self.params.switch_to, parent) {
             (Some(to), None) if self.params.target.is_empty() => Ok(to.clone()),
             (Some(to), Some(parent))
-                if relpath == self.target && self.dir(parent)?.parent.is_none() =>
+                if *relpath == self.target && self.dir(parent)?.parent.is_none() =>
             {
                 Ok(to.clone())
             }
@@ -378,7 +379,7 @@ impl UpdateEditor<'_> {
     /// What is in the place of a node that is to be added.
     fn meet_addition(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         parent: u64,
         kind: NodeKind,
         shadowed: bool,
@@ -481,7 +482,7 @@ impl UpdateEditor<'_> {
         let kind = view.top().kind.node_kind();
         let name = path::basename(&relpath);
         let switched = match (&old_parent, &base.repos_path) {
-            (Some(parent), Some(own)) => path::skip_ancestor(parent, own) != Some(name),
+            (Some(parent), Some(own)) => own.below(parent).is_none_or(|below| below != name),
             _ => false,
         };
         if self.node_conflict(&view, hidden)?.0 {
@@ -548,8 +549,9 @@ impl UpdateEditor<'_> {
             return Ok(());
         }
         let hidden = dir.shadowed || dir.obstructed;
-        let repos_path = path::join(&dir.repos_path, path::basename(edit_path));
+        let above = dir.repos_path.clone();
         let relpath = self.child_of(parent, edit_path)?;
+        let repos_path = above.child(path::basename(edit_path));
         self.settle(&relpath)?;
         let view = self.wc.view(&relpath)?;
         let status = view.as_ref().map_or(Status::NotPresent, View::status);
@@ -596,7 +598,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    fn known(&self, relpath: &str) -> Result<View> {
+    fn known(&self, relpath: &RelPath) -> Result<View> {
         self.wc.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
     }
 

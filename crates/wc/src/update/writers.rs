@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Sha1, SvnError};
 
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ pub(super) struct NewFile {
 pub(super) struct Install {
     /// Its item in the queue.
     pub(super) id: i64,
-    pub(super) relpath: String,
+    pub(super) relpath: RelPathBuf,
     pub(super) path: PathBuf,
     pub(super) form: Form,
     pub(super) text: Arc<Vec<u8>>,
@@ -138,9 +139,10 @@ mod tests {
     use super::*;
 
     fn install(folder: &Path, id: i64) -> Install {
-        let relpath = format!("file{id}");
-        let path = folder.join(&relpath);
-        let text = Arc::new(relpath.clone().into_bytes());
+        let name = format!("file{id}");
+        let path = folder.join(&name);
+        let text = Arc::new(name.clone().into_bytes());
+        let relpath = RelPathBuf::trusted(name);
         Install { id, relpath, path, form: Form::default(), text, temporary: None }
     }
 

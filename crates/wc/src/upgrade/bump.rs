@@ -8,12 +8,12 @@
 //! Each step is one transaction, so that a killed upgrade leaves one format or the other.
 
 use rusqlite::params;
-use sapwood_core::path;
 
 use super::conflicts::OldConflict;
 use crate::db::schema::STATISTICS;
-use crate::db::{Db, write_inherited};
+use crate::db::{Db, Paths, write_inherited};
 use crate::error::Result;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 const TO_30: &str = "
 CREATE UNIQUE INDEX IF NOT EXISTS I_NODES_MOVED ON NODES (wc_id, moved_to, op_depth);
@@ -58,11 +58,11 @@ fn to_30(db: &Db) -> Result<()> {
         |row| {
             Ok(OldConflict {
                 wc_id: row.get(0)?,
-                relpath: row.get(1)?,
-                old: row.get(2)?,
-                mine: row.get(3)?,
-                theirs: row.get(4)?,
-                reject: row.get(5)?,
+                relpath: row.relpath(1)?,
+                old: row.relpath_if_any(2)?,
+                mine: row.relpath_if_any(3)?,
+                theirs: row.relpath_if_any(4)?,
+                reject: row.relpath_if_any(5)?,
                 tree: row.get(6)?,
             })
         },
@@ -72,7 +72,7 @@ fn to_30(db: &Db) -> Result<()> {
             "UPDATE actual_node SET conflict_data = ?3, conflict_old = NULL, \
              conflict_working = NULL, conflict_new = NULL, prop_reject = NULL, \
              tree_conflict_data = NULL WHERE wc_id = ?1 AND local_relpath = ?2",
-            params![old.wc_id, old.relpath, old.conflict()?.write_upgraded()],
+            params![old.wc_id, old.relpath.as_str(), old.conflict()?.write_upgraded()],
         )?;
     }
     Ok(db.connection().execute_batch(TO_30)?)
@@ -81,18 +81,18 @@ fn to_30(db: &Db) -> Result<()> {
 /// A node of BASE beside its parent.
 struct BaseRow {
     wc_id: i64,
-    relpath: String,
-    place: (Option<i64>, String),
+    relpath: RelPathBuf,
+    place: (Option<i64>, RelPathBuf),
     /// Repository, path in it, and path here.
-    parent: Option<(Option<i64>, Option<String>, String)>,
+    parent: Option<(Option<i64>, Option<RelPathBuf>, RelPathBuf)>,
 }
 
 impl BaseRow {
     /// Whether it is where its parent says that it is.
     fn follows(&self) -> bool {
         let Some((id, Some(place), at)) = &self.parent else { return false };
-        let below = path::skip_ancestor(at, &self.relpath).unwrap_or("");
-        self.place == (*id, path::join(place, below))
+        let below = self.relpath.below(at).unwrap_or(RelPath::ROOT);
+        self.place == (*id, place.join(below))
     }
 }
 
@@ -105,12 +105,12 @@ fn to_31(db: &Db) -> Result<()> {
          l.repos_path != ''",
         [],
         |row| {
-            let parent: Option<String> = row.get(6)?;
-            let (id, place) = (row.get(4)?, row.get(5)?);
+            let parent = row.relpath_if_any(6)?;
+            let (id, place) = (row.get(4)?, row.relpath_if_any(5)?);
             Ok(BaseRow {
                 wc_id: row.get(0)?,
-                relpath: row.get(1)?,
-                place: (row.get(2)?, row.get(3)?),
+                relpath: row.relpath(1)?,
+                place: (row.get(2)?, row.relpath(3)?),
                 parent: parent.map(|at| (id, place, at)),
             })
         },
@@ -120,7 +120,7 @@ fn to_31(db: &Db) -> Result<()> {
         db.execute(
             "UPDATE nodes SET inherited_props = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
              op_depth = 0",
-            params![row.wc_id, row.relpath, nothing],
+            params![row.wc_id, row.relpath.as_str(), nothing],
         )?;
     }
     Ok(())

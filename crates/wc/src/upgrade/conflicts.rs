@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;
 use sapwood_core::{NodeKind, Revnum, path};
 
@@ -18,30 +19,38 @@ use crate::db::{Kind, parent_of};
 use crate::error::{Error, Result};
 
 /// The conflict of texts and properties that an entry tells of.
-pub(super) fn of_entry(entry: &Entry, relpath: &str) -> Option<Conflict> {
-    let parent = parent_of(relpath).unwrap_or("");
-    let beside = |file: &Option<String>| file.as_ref().map(|file| path::join(parent, file));
+pub(super) fn of_entry(entry: &Entry, relpath: &RelPath) -> Result<Option<Conflict>> {
+    let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
+    let beside = |file: &Option<String>| file.as_ref().map(|file| joined(parent, file)).transpose();
     let mut conflict = Conflict::new(Operation::Update, None, None);
     if entry.conflict_old.is_some() {
         conflict.text = Some(TextConflict {
-            old: beside(&entry.conflict_old),
-            mine: beside(&entry.conflict_working),
-            theirs: beside(&entry.conflict_new),
+            old: beside(&entry.conflict_old)?,
+            mine: beside(&entry.conflict_working)?,
+            theirs: beside(&entry.conflict_new)?,
         });
     }
     if let Some(reject) = &entry.prop_reject {
         let dir = if entry.kind == Kind::Dir { relpath } else { parent };
-        let marker = Some(path::join(dir, reject));
+        let marker = Some(joined(dir, reject)?);
         conflict.prop = Some(PropConflict { marker, ..PropConflict::default() });
     }
-    (!conflict.is_resolved()).then_some(conflict)
+    Ok((!conflict.is_resolved()).then_some(conflict))
+}
+
+/// The path of a file that an entry names.
+fn joined(dir: &RelPath, file: &str) -> Result<RelPathBuf> {
+    Ok(RelPathBuf::new(path::join(dir, file))?)
 }
 
 /// The tree conflicts that a directory's entry tells of, by path.
 ///
 /// # Errors
 /// E155016 for what is no list of such.
-pub(super) fn of_children(entry: &Entry, relpath: &str) -> Result<BTreeMap<String, Conflict>> {
+pub(super) fn of_children(
+    entry: &Entry,
+    relpath: &RelPath,
+) -> Result<BTreeMap<RelPathBuf, Conflict>> {
     let mut found = BTreeMap::new();
     let Some(text) = &entry.tree_conflicts else { return Ok(found) };
     let skel = Skel::parse(text.as_bytes()).map_err(|_| invalid(text.as_bytes()))?;
@@ -54,7 +63,7 @@ pub(super) fn of_children(entry: &Entry, relpath: &str) -> Result<BTreeMap<Strin
         let name = checked_name(&old.name)?;
         let mut conflict = Conflict::new(old.operation, old.left, old.right);
         conflict.tree = Some(old.tree);
-        found.insert(path::join(relpath, &name), conflict);
+        found.insert(relpath.child(&name), conflict);
     }
     Ok(found)
 }
@@ -67,11 +76,11 @@ fn invalid(bytes: &[u8]) -> Error {
 /// What a row of ACTUAL_NODE says of conflicts in format 29.
 pub(super) struct OldConflict {
     pub(super) wc_id: i64,
-    pub(super) relpath: String,
-    pub(super) old: Option<String>,
-    pub(super) mine: Option<String>,
-    pub(super) theirs: Option<String>,
-    pub(super) reject: Option<String>,
+    pub(super) relpath: RelPathBuf,
+    pub(super) old: Option<RelPathBuf>,
+    pub(super) mine: Option<RelPathBuf>,
+    pub(super) theirs: Option<RelPathBuf>,
+    pub(super) reject: Option<RelPathBuf>,
     pub(super) tree: Option<Vec<u8>>,
 }
 
@@ -165,7 +174,7 @@ fn read_version(skel: &Skel<'_>) -> Option<Option<Location>> {
     Some(Some(Location {
         root: sapwood_core::uri::canonicalize(&root).unwrap_or(root),
         uuid: None,
-        relpath: text(relpath)?,
+        relpath: RelPathBuf::new(text(relpath)?).ok()?,
         revision: text(revision)?.parse().ok().map(Revnum),
         kind: match kind.atom()? {
             b"file" => Some(NodeKind::File),
@@ -182,19 +191,24 @@ mod tests {
 
     #[test]
     fn conflicts_of_1_7() {
+        let path = |text: &str| RelPathBuf::new(text.to_owned()).unwrap();
         let old = OldConflict {
             wc_id: 1,
-            relpath: "a/f".to_owned(),
-            old: Some("a/f.r1".to_owned()),
-            mine: Some("a/f.mine".to_owned()),
-            theirs: Some("a/f.r2".to_owned()),
+            relpath: path("a/f"),
+            old: Some(path("a/f.r1")),
+            mine: Some(path("a/f.mine")),
+            theirs: Some(path("a/f.r2")),
             reject: None,
             tree: None,
         };
         let made = old.conflict().unwrap().write();
         let wanted: &[u8] = b"((update (() ())) ((text ((6 a/f.r1 8 a/f.mine 6 a/f.r2)))))";
         let read = Conflict::parse(&made).unwrap();
-        assert_eq!(read.text.unwrap().mine.as_deref(), Some("a/f.mine"), "{wanted:?}");
+        assert_eq!(
+            read.text.unwrap().mine.as_deref(),
+            Some(RelPath::trusted("a/f.mine")),
+            "{wanted:?}"
+        );
         let tree = b"(conflict f file update deleted edited (version 9 file:///r 1 1 3 a/f file) \
                      (version 9 file:///r 1 2 3 a/f none))";
         let made = OldConflict { tree: Some(tree.to_vec()), ..old }.conflict().unwrap();

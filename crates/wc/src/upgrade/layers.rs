@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Md5, Sha1, path, uri};
 
 use super::entry::{Entry, Schedule, corrupt};
@@ -56,7 +57,7 @@ pub(super) struct Shared<'a> {
 struct Making<'a> {
     shared: &'a Shared<'a>,
     entry: &'a Entry,
-    relpath: &'a str,
+    relpath: &'a RelPath,
     parent: Option<&'a Layers>,
     texts: Texts,
     layers: Layers,
@@ -71,7 +72,7 @@ struct Making<'a> {
 pub(super) fn make(
     shared: &Shared<'_>,
     entry: &Entry,
-    relpath: &str,
+    relpath: &RelPath,
     parent: Option<&Layers>,
     texts: Texts,
 ) -> Result<(Layers, Vec<NodeRow>)> {
@@ -101,7 +102,7 @@ pub(super) fn make(
 impl<'a> Making<'a> {
     /// What cannot be: the entries contradict each other.
     fn impossible(&self, what: &str) -> Error {
-        let shown = self.shared.root.join(self.relpath);
+        let shown = self.shared.root.join(self.relpath.as_str());
         let text = format!("Unable to upgrade '{}': {what}", shown.display());
         Error::new(ErrorCode::ASSERTION_FAIL, text)
     }
@@ -176,15 +177,16 @@ impl<'a> Making<'a> {
             let root = self.shared.this.repos.as_deref().unwrap_or("");
             let place = uri::skip_ancestor(root, url)
                 .ok_or_else(|| self.impossible("it was copied from another repository"))?;
+            let place = RelPathBuf::new(place)?;
             let continues = above.filter(|work| {
                 work.repos_id == Some(repos_id)
                     && work.revision == self.entry.copyfrom_revision
-                    && work.repos_path.as_deref().is_some_and(|p| path::join(p, name) == place)
+                    && work.repos_path.as_deref().is_some_and(|p| p.child(name) == place)
             });
             let depth = continues.map_or_else(|| depth_of(self.relpath), |work| work.op_depth);
             (place, self.entry.copyfrom_revision, depth)
         } else if let Some((work, at)) = placed(above).or_else(|| placed(parent.below.as_ref())) {
-            (path::join(at, name), work.revision, work.op_depth)
+            (at.child(name), work.revision, work.op_depth)
         } else {
             let text = format!("No copyfrom URL for '{}'", self.relpath);
             return Err(Error::new(ErrorCode::ENTRY_MISSING_URL, text));
@@ -278,10 +280,10 @@ impl<'a> Making<'a> {
         let root = this.repos.as_deref().unwrap_or("");
         let outside = || self.impossible("it is not in the repository of its directory");
         let place = match (&self.entry.url, &this.url) {
-            (Some(url), _) => uri::skip_ancestor(root, url).ok_or_else(outside)?,
+            (Some(url), _) => RelPathBuf::new(uri::skip_ancestor(root, url).ok_or_else(outside)?)?,
             (None, Some(url)) => {
                 let dir = uri::skip_ancestor(root, url).ok_or_else(outside)?;
-                path::join(&dir, &self.entry.name)
+                RelPathBuf::new(path::join(&dir, &self.entry.name))?
             }
             (None, None) => return Err(outside()),
         };
@@ -303,7 +305,7 @@ impl<'a> Making<'a> {
                 && md5 != wanted
                 && wanted.to_hex().bytes().any(|digit| digit != b'0')
             {
-                let shown = self.shared.root.join(self.relpath);
+                let shown = self.shared.root.join(self.relpath.as_str());
                 return Err(corrupt(format!(
                     "Bad base MD5 checksum for '{}'; expected: '{wanted}'; found '{md5}'; ",
                     shown.display()
@@ -327,7 +329,7 @@ impl<'a> Making<'a> {
         row.repos_id = above.repos_id;
         row.revision = above.revision;
         let name = path::basename(self.relpath);
-        row.repos_path = above.repos_path.as_deref().map(|at| path::join(at, name));
+        row.repos_path = above.repos_path.as_deref().map(|at| at.child(name));
         let text = if deletes { self.texts.normal } else { self.texts.revert };
         row.checksum = text.map(|(sha1, _)| sha1);
         row.translated_size = Some(0);
@@ -431,7 +433,7 @@ impl Layers {
 }
 
 /// A layer with its place in the repository.
-fn placed(row: Option<&NodeRow>) -> Option<(&NodeRow, &str)> {
+fn placed(row: Option<&NodeRow>) -> Option<(&NodeRow, &RelPath)> {
     row.and_then(|row| Some((row, row.repos_path.as_deref()?)))
 }
 
@@ -441,7 +443,7 @@ fn is_switched(parent: &NodeRow, child: &NodeRow) -> bool {
         return true;
     }
     match (&parent.repos_path, &child.repos_path) {
-        (Some(at), Some(place)) => path::join(at, path::basename(&child.relpath)) != *place,
+        (Some(at), Some(place)) => at.child(child.name()) != *place,
         _ => false,
     }
 }

@@ -33,7 +33,7 @@ mod xml;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::UrlBuf;
+use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
@@ -149,7 +149,7 @@ fn finish(root: &Path, caller: &Caller<'_>) -> Result<()> {
     let options = Options { access: caller.access, ..Options::default() };
     let wc = WorkingCopy::open_root(root, options)?;
     // What is in the queue is why it is locked: that is no hindrance.
-    let lock = wc.steal_lock("", -1)?;
+    let lock = wc.steal_lock(RelPath::ROOT, -1)?;
     wc.run_queue(caller.cancel)?;
     lock.release()?;
     crate::files::remove_tree(&workshop(root))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 
 use super::entry::{Entries, Schedule};
@@ -171,7 +172,7 @@ fn told<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, Told)>) 
 fn assert_upgraded(root: &Path) {
     let wc = WorkingCopy::open_root(root, Options::default()).unwrap();
     assert!(!wc.db().has_work().unwrap());
-    let rows = wc.db().subtree("").unwrap();
+    let rows = wc.db().subtree(RelPath::ROOT).unwrap();
     let paths: Vec<_> = rows.iter().map(|row| (row.relpath.as_str(), row.presence)).collect();
     assert_eq!(paths, ["", "f", "sub", "sub/f"].map(|path| (path, Presence::Normal)));
     for row in rows.iter().filter(|row| row.kind == Kind::File) {

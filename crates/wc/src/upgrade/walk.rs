@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, PropList, SvnError, path, uri};
 
 use super::conflicts;
@@ -92,7 +93,7 @@ fn make(
         let repos_id = db.repository_id(url, uuid)?;
         let mut walk = Walk { db, root, workshop, repos_id, known: known.clone(), caller, locked };
         walk.run()?;
-        let pristine = |adm: &str| format!("{adm}/{}", layout::PRISTINE);
+        let pristine = |adm: &str| RelPathBuf::trusted(format!("{adm}/{}", layout::PRISTINE));
         db.add_work(&WorkItem::FileMove {
             from: pristine(&format!("{}/{}/wcng/{}", layout::ADM, layout::TMP, layout::ADM)),
             to: pristine(layout::ADM),
@@ -136,6 +137,11 @@ fn find_repository(
     Ok(())
 }
 
+/// The path of a child that an entry names.
+fn below_of(dir: &RelPath, name: &str) -> Result<RelPathBuf> {
+    Ok(RelPathBuf::new(path::join(dir, name))?)
+}
+
 /// An upgrade on its way.
 struct Walk<'a, 'c> {
     db: &'a Db,
@@ -151,7 +157,7 @@ struct Walk<'a, 'c> {
 
 /// A directory that is still to be done.
 struct Task {
-    relpath: String,
+    relpath: RelPathBuf,
     parent: Option<Rc<Layers>>,
 }
 
@@ -176,7 +182,7 @@ fn hopeless(error: Error) -> Error {
 
 impl Walk<'_, '_> {
     fn run(&mut self) -> Result<()> {
-        let mut tasks = vec![Task { relpath: String::new(), parent: None }];
+        let mut tasks = vec![Task { relpath: RelPathBuf::default(), parent: None }];
         while let Some(task) = tasks.pop() {
             if self.caller.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
@@ -194,8 +200,8 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn at(&self, relpath: &str) -> PathBuf {
-        if relpath.is_empty() { self.root.to_owned() } else { self.root.join(relpath) }
+    fn at(&self, relpath: &RelPath) -> PathBuf {
+        if relpath.is_empty() { self.root.to_owned() } else { self.root.join(relpath.as_str()) }
     }
 
     /// Format and entries of a directory; none when it is not there, or another working copy's.
@@ -254,7 +260,7 @@ impl Walk<'_, '_> {
         let mut below = Vec::new();
         for child in entries.children.iter().filter(|child| child.kind == Kind::Dir) {
             if !child.is_hidden()? {
-                let relpath = path::join(&task.relpath, &child.name);
+                let relpath = below_of(&task.relpath, &child.name)?;
                 below.push(Task { relpath, parent: Some(Rc::clone(&layers)) });
             }
         }
@@ -272,7 +278,7 @@ impl Walk<'_, '_> {
         self.write_this(dir, task, &entries.this, rows, files)?;
         let mut conflicts = conflicts::of_children(&entries.this, relpath).map_err(hopeless)?;
         for child in &entries.children {
-            let relpath = path::join(relpath, &child.name);
+            let relpath = below_of(relpath, &child.name)?;
             let texts = files.texts.get(&child.name).map_or_else(Texts::default, |texts| *texts);
             let made = layers::make(&shared, child, &relpath, Some(&layers), texts);
             let (_, rows) = made.map_err(hopeless)?;
@@ -307,7 +313,7 @@ impl Walk<'_, '_> {
         if entry.changelist.is_some() {
             actual.changelist.clone_from(&entry.changelist);
         }
-        if let Some(mut conflict) = conflicts::of_entry(entry, relpath) {
+        if let Some(mut conflict) = conflicts::of_entry(entry, relpath)? {
             // The reference forgets the tree conflict; no user wants that.
             let older = actual.conflict_data.as_deref().map(Conflict::parse).transpose()?;
             if let Some(tree) = older {
@@ -324,10 +330,10 @@ impl Walk<'_, '_> {
     fn write_child(
         &self,
         entry: &Entry,
-        relpath: &str,
+        relpath: &RelPath,
         mut rows: Vec<NodeRow>,
         files: &Files,
-        conflicts: &mut BTreeMap<String, Conflict>,
+        conflicts: &mut BTreeMap<RelPathBuf, Conflict>,
     ) -> Result<()> {
         let mut working = None;
         if rows.iter().any(|row| row.kind == Kind::File) {
@@ -335,7 +341,7 @@ impl Walk<'_, '_> {
             let props = files.props.get(&entry.name).unwrap_or(&nothing);
             working = self.complete(&mut rows, props, files, &entry.name, relpath)?;
         }
-        let mut conflict = conflicts::of_entry(entry, relpath);
+        let mut conflict = conflicts::of_entry(entry, relpath)?;
         if let Some(mut tree) = conflicts.remove(relpath) {
             if let Some(files) = conflict {
                 (tree.text, tree.prop) = (files.text, files.prop);
@@ -360,7 +366,7 @@ impl Walk<'_, '_> {
         props: &Props,
         files: &Files,
         name: &str,
-        relpath: &str,
+        relpath: &RelPath,
     ) -> Result<Option<Vec<u8>>> {
         rows.sort_by_key(|row| std::cmp::Reverse(row.op_depth));
         let base = rows.iter_mut().find(|row| row.op_depth == 0);

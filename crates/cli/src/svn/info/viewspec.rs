@@ -1,7 +1,7 @@
 //! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
 
@@ -214,7 +214,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, None, revision, depth)
+        self.told(RelPath::new(path)?, None, revision, depth)
     }
 
     fn link_path(
@@ -226,7 +226,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, Some(url), revision, depth)
+        self.told(RelPath::new(path)?, Some(url), revision, depth)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum};
 
 use super::super::table::{Layer, Node, ReposPath, Table};
@@ -25,18 +26,18 @@ pub(crate) struct Even {
     pub(crate) repos_id: i64,
     pub(crate) revision: Revnum,
     /// Paths that may be different, or have layers above BASE. The root is not among them: it always may.
-    pub(crate) odd: BTreeSet<String>,
+    pub(crate) odd: BTreeSet<RelPathBuf>,
 }
 
 impl Even {
     /// What a table of everything says.
     pub(super) fn of(table: &Table) -> Option<Self> {
-        let root = table.find("")?.base.as_ref()?;
+        let root = table.find(RelPath::ROOT)?.base.as_ref()?;
         let mut even =
             Self { repos_id: root.repos_id?, revision: root.revision?, odd: BTreeSet::new() };
         for node in table.nodes.iter().filter(|node| !node.relpath.is_empty()) {
             if !even.has(node) {
-                even.odd.insert(node.relpath.to_string());
+                even.odd.insert(node.relpath.clone());
             }
             if even.odd.len() > LIMIT {
                 return None;
@@ -55,7 +56,7 @@ impl Even {
 
     /// Without paths that turn out to be like all others, or to be no nodes.
     pub(super) fn without_what_is_even(&self, wc: &WorkingCopy) -> Self {
-        let paths: Vec<&str> = self.odd.iter().map(String::as_str).collect();
+        let paths: Vec<&RelPath> = self.odd.iter().map(RelPathBuf::as_path).collect();
         let Ok(table) = Table::read_directories(wc.db(), &paths, &BTreeSet::new()) else {
             return self.clone();
         };
@@ -75,13 +76,13 @@ impl Even {
     }
 
     /// After changes; nothing when too much is different then.
-    pub(super) fn after<S: AsRef<str>>(mut self, changes: &Changes<S>) -> Option<Self> {
+    pub(super) fn after<S: AsRef<RelPath>>(mut self, changes: &Changes<S>) -> Option<Self> {
         if let Some(revision) = changes.bumped {
             self.revision = Revnum(revision);
         }
         let touched = changes.touched.iter().map(|(path, _)| path);
         let paths = touched.chain(changes.revised.as_ref()?).map(AsRef::as_ref);
-        self.odd.extend(paths.filter(|path| !path.is_empty()).map(str::to_owned));
+        self.odd.extend(paths.filter(|path| !path.is_empty()).map(RelPath::to_owned));
         (self.odd.len() <= LATER).then_some(self)
     }
 }
@@ -119,7 +120,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<Even>> {
     let (repos_id, revision) = (reader.i64()?, Revnum(reader.u64()?));
     let mut odd = BTreeSet::new();
     for _ in 0..reader.u32()? {
-        odd.insert(reader.name()?.to_owned());
+        odd.insert(reader.relpath()?.to_owned());
     }
     Some(Some(Even { repos_id, revision, odd }))
 }

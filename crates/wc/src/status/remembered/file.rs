@@ -10,6 +10,7 @@ use super::super::table::Table;
 use super::even::{self, Even};
 use super::{Context, Wanted};
 use crate::memory::{Changes, Reader, Since, State, notes, sum, touched, write_part};
+use sapwood_core::paths::RelPath;
 
 /// What the file begins with; another number for another form.
 const MAGIC: &[u8; 8] = b"sapstat4";
@@ -19,7 +20,7 @@ const FOUND: u8 = 2;
 /// A directory in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remembered<'b> {
-    pub(super) dir: &'b str,
+    pub(super) dir: &'b RelPath,
     /// Of a directory in order.
     pub(super) stamp: Option<Stamp>,
     pub(super) files: &'b [u8],
@@ -32,7 +33,7 @@ pub(super) struct Memory<'b> {
     /// In the order of their paths.
     pub(super) all: Vec<Remembered<'b>>,
     /// Directories that our own changes touched, which no status has looked at since.
-    pub(super) touched: Vec<&'b str>,
+    pub(super) touched: Vec<&'b RelPath>,
     pub(super) even: Option<Even>,
     /// Whether that was known once, and is no longer.
     pub(super) lost_even: bool,
@@ -67,7 +68,7 @@ impl<'b> Memory<'b> {
         }
         // The states first: the sum need not be made of what is of no use.
         let mut way = Way::between(notes, state, since.state, found_for)?;
-        way.touched(since.changes.touched.iter().map(|(path, is_dir)| (path.as_str(), *is_dir)));
+        way.touched(since.changes.touched.iter().map(|(path, is_dir)| (path.as_path(), *is_dir)));
         if sum(body).to_le_bytes() != *end {
             return None;
         }
@@ -89,11 +90,10 @@ impl<'b> Memory<'b> {
     }
 
     /// Only what is at and below a directory, which must be among what is remembered.
-    pub(super) fn below(mut self, dir: &str) -> Option<Self> {
+    pub(super) fn below(mut self, dir: &RelPath) -> Option<Self> {
         if !dir.is_empty() {
-            let inside = |at: &str| sapwood_core::path::is_ancestor(dir, at);
-            self.all.retain(|one| inside(one.dir));
-            self.touched.retain(|at| inside(at));
+            self.all.retain(|one| one.dir.is_at_or_below(dir));
+            self.touched.retain(|at| at.is_at_or_below(dir));
             if self.all.first()?.dir != dir {
                 return None;
             }
@@ -128,19 +128,19 @@ impl<'b> Memory<'b> {
 }
 
 /// What notes say of directories, and whether each may be one.
-type AllNoted<'b> = BTreeMap<&'b str, (Noted<'b>, bool)>;
+type AllNoted<'b> = BTreeMap<&'b RelPath, (Noted<'b>, bool)>;
 
 /// What the notes say on the way from one state to another.
 #[derive(Default)]
 struct Way<'b> {
     noted: AllNoted<'b>,
     /// The changes, one after the other.
-    changes: Vec<Changes<&'b str>>,
+    changes: Vec<Changes<&'b RelPath>>,
 }
 
 impl<'b> Way<'b> {
     /// Notes that paths were touched: each and its parent must be looked at.
-    fn touched(&mut self, paths: impl Iterator<Item = (&'b str, bool)>) {
+    fn touched(&mut self, paths: impl Iterator<Item = (&'b RelPath, bool)>) {
         for (path, is_dir) in paths {
             if let Some(parent) = crate::db::parent_of(path) {
                 self.noted.insert(parent, (Noted::Touched, true));
@@ -192,7 +192,7 @@ impl<'b> Way<'b> {
 
 /// The next directory, and whether there is no such directory any longer.
 fn entry<'b>(reader: &mut Reader<'b>) -> Option<(Remembered<'b>, bool)> {
-    let dir = reader.name()?;
+    let dir = reader.relpath()?;
     let known = reader.u8()?;
     let stamp = Stamp { inode: reader.u64()?, changed: reader.i64()?, written: reader.i64()? };
     let files = reader.part()?;
@@ -227,7 +227,7 @@ pub(super) fn note_head(state: State, context: Context) -> Vec<u8> {
     out
 }
 
-fn write_entry(out: &mut Vec<u8>, dir: &str, known: u8, stamp: Option<Stamp>, files: &[u8]) {
+fn write_entry(out: &mut Vec<u8>, dir: &RelPath, known: u8, stamp: Option<Stamp>, files: &[u8]) {
     let stamp = stamp.unwrap_or_default();
     write_part(out, dir.as_bytes());
     out.push(known);
@@ -244,12 +244,12 @@ pub(super) fn write_again(out: &mut Vec<u8>, one: &Remembered<'_>) {
 }
 
 /// A directory that is none any longer.
-pub(super) fn write_gone(out: &mut Vec<u8>, dir: &str) {
+pub(super) fn write_gone(out: &mut Vec<u8>, dir: &RelPath) {
     write_entry(out, dir, 2, None, &[]);
 }
 
 /// A directory as it was found: with a stamp when it is in order.
-pub(super) fn write_found(out: &mut Vec<u8>, table: &Table, dir: &str, stamp: Option<Stamp>) {
+pub(super) fn write_found(out: &mut Vec<u8>, table: &Table, dir: &RelPath, stamp: Option<Stamp>) {
     let mut files = Vec::new();
     let nodes = table.children(dir).iter().filter_map(|at| table.node(*at));
     for node in nodes.filter(|_| stamp.is_some()) {

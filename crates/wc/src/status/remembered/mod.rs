@@ -36,6 +36,7 @@ use crate::memory::{self, Changes, Reader, Since, State};
 use crate::root::WorkingCopy;
 pub(crate) use even::Even;
 use file::{Memory, Remembered};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// Directories that changed within so many nanoseconds before the walk are not remembered: the next
 /// change might get the same time.
@@ -51,13 +52,13 @@ struct Context {
 }
 
 impl Context {
-    fn of(options: &Options, root_repos: &str) -> Self {
+    fn of(options: &Options, root_repos: &RelPath) -> Self {
         let ignores = memory::sum(format!("{:?}", options.ignores).as_bytes());
         Self { place: place_of(root_repos), ignores }
     }
 }
 
-fn place_of(root_repos: &str) -> u64 {
+fn place_of(root_repos: &RelPath) -> u64 {
     memory::sum(root_repos.as_bytes())
 }
 
@@ -75,7 +76,7 @@ enum Wanted {
 impl Wanted {
     /// Those of a working copy whose root has this row.
     fn of_root(root: &NodeRow) -> Self {
-        Self::At(place_of(root.repos_path.as_deref().unwrap_or("")))
+        Self::At(place_of(root.repos_path.as_deref().unwrap_or(RelPath::ROOT)))
     }
 
     fn has(self, found: Context) -> bool {
@@ -94,7 +95,7 @@ pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
 }
 
 /// Directories that a walk found in order, with what tells that they changed; `None` for others.
-pub(super) type Found = Vec<(Box<str>, Option<Stamp>)>;
+pub(super) type Found = Vec<(RelPathBuf, Option<Stamp>)>;
 
 /// When a walk began.
 #[derive(Clone, Copy, Debug)]
@@ -184,7 +185,7 @@ pub(super) fn settle(
             continue;
         }
         // What is too young is looked at again, and settled then.
-        if let Some((_, stamp)) = found.iter().find(|(found, _)| **found == **dir)
+        if let Some((_, stamp)) = found.iter().find(|(found, _)| found == dir)
             && stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
             // The root is told of where its directory is looked at.
@@ -230,17 +231,22 @@ fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// The directories that must be looked at; `None` when everything must.
-    pub(super) changed: Option<BTreeSet<String>>,
+    pub(super) changed: Option<BTreeSet<RelPathBuf>>,
     /// The monitor's token of now.
     pub(super) token: Token,
     /// Those of them that our own changes touched.
-    pub(super) touched: Vec<String>,
+    pub(super) touched: Vec<RelPathBuf>,
     /// Bytes in the file.
     length: u64,
 }
 
 /// Asks the file, and the monitor or the disk, of what is at and below a directory.
-pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_repos: &str) -> Known {
+pub(super) fn known(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    options: &Options,
+    root_repos: &RelPath,
+) -> Known {
     let both = read_both(wc);
     let context = Context::of(options, root_repos);
     let wanted = match options.unversioned {
@@ -261,7 +267,7 @@ pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_rep
     let Some(Memory { all, touched, .. }) = memory else { return unknown };
     let limit = most_to_look_at(&all);
     // What is known to need a look already costs nothing more to find.
-    let mut found: BTreeSet<String> =
+    let mut found: BTreeSet<RelPathBuf> =
         all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
     if found.len() > limit {
         return unknown;
@@ -273,7 +279,7 @@ pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_rep
     if found.len() > limit {
         return unknown;
     }
-    let touched = touched.into_iter().map(str::to_owned).collect();
+    let touched = touched.into_iter().map(RelPath::to_owned).collect();
     let length = both.as_ref().map_or(0, |(file, _)| u64::try_from(file.len()).unwrap_or(u64::MAX));
     Known { changed: Some(found), token, touched, length }
 }
@@ -296,7 +302,7 @@ pub(crate) struct Ground {
     pub(crate) even: Even,
     /// Directories in which names may be missing that BASE has: all others have them, as a status found and as
     /// nothing changed since.
-    pub(crate) changed: BTreeSet<String>,
+    pub(crate) changed: BTreeSet<RelPathBuf>,
 }
 
 /// What is known of a working copy whose BASE says the same nearly everywhere: nothing, if it does not, or if
@@ -310,7 +316,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
         return Some(Ground { even, changed: BTreeSet::new() });
     }
     let limit = most_to_look_at(&memory.all);
-    let mut changed: BTreeSet<String> =
+    let mut changed: BTreeSet<RelPathBuf> =
         memory.all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
     if changed.len() > limit {
         return None;
@@ -321,7 +327,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
         None => {
             let open = OpenDir::open(wc.root()).ok().flatten()?;
             changed.extend(fan_out::over(all, |one, _, found| {
-                let own = || CString::new(one.dir).ok();
+                let own = || CString::new(one.dir.as_str()).ok();
                 if one.stamp.is_none() || own().and_then(|own| open.stamp(&own)) != one.stamp {
                     found.push(one.dir.to_owned());
                 }
@@ -334,7 +340,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
 impl WorkingCopy {
     /// What all of BASE says but some paths and the root, if that is known.
     pub(crate) fn even(&self) -> Option<Even> {
-        let root = self.db().base("").ok()??;
+        let root = self.db().base(RelPath::ROOT).ok()??;
         let since = self.db().since()?;
         let (file, notes) = read_both(self)?;
         Memory::read(&file, &notes, &since, Wanted::of_root(&root))?.even
@@ -344,7 +350,7 @@ impl WorkingCopy {
 /// Directories that have all names that BASE has in them, as a status found and as nothing changed since.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
-    stamps: HashMap<Box<str>, Stamp>,
+    stamps: HashMap<RelPathBuf, Stamp>,
     root: Option<OpenDir>,
 }
 
@@ -363,19 +369,19 @@ impl Whole {
     }
 
     /// Whether a directory is among them still: one look.
-    pub(crate) fn has(&self, dir: &str) -> bool {
+    pub(crate) fn has(&self, dir: &RelPath) -> bool {
         let look = || {
             let (stamp, root) = (self.stamps.get(dir)?, self.root.as_ref()?);
-            Some(root.stamp(&CString::new(dir).ok()?)? == *stamp)
+            Some(root.stamp(&CString::new(dir.as_str()).ok()?)? == *stamp)
         };
         look().unwrap_or(false)
     }
 }
 
 /// What the monitor told of, as far as it is remembered: other directories are not versioned.
-fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<String> {
+fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<RelPathBuf> {
     let mut found = Vec::new();
-    if let Ok(at) = all.binary_search_by(|one| one.dir.cmp(&told.dir)) {
+    if let Ok(at) = all.binary_search_by(|one| one.dir.as_str().cmp(&told.dir)) {
         found.extend(all.get(at).map(|one| one.dir.to_owned()));
     }
     if told.below {
@@ -383,7 +389,7 @@ fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<String> {
             true => String::new(),
             false => format!("{}/", told.dir),
         };
-        let first = all.partition_point(|one| one.dir < below.as_str());
+        let first = all.partition_point(|one| *one.dir.as_str() < *below);
         let later = all.iter().skip(first).take_while(|one| one.dir.starts_with(&below));
         found.extend(later.map(|one| one.dir.to_owned()));
     }
@@ -391,7 +397,7 @@ fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<String> {
 }
 
 /// The directories that are not as they were, by a look at each and at its files.
-fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<String> {
+fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<RelPathBuf> {
     let Ok(Some(root)) = OpenDir::open(wc.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
     };
@@ -405,7 +411,7 @@ fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<String>
 
 fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>) -> bool {
     let Some(stamp) = one.stamp else { return false };
-    let Ok(own) = CString::new(one.dir) else { return false };
+    let Ok(own) = CString::new(one.dir.as_str()) else { return false };
     if root.stamp(&own) != Some(stamp) {
         return false;
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, Sha1};
 
 use std::path::PathBuf;
@@ -30,9 +31,9 @@ impl Place {
         let sum = Sha1::of(b"text");
         wc.db().add_pristine(&sum, &sapwood_core::Md5::of(b"text"), 4).unwrap();
         let put = |path: &str, kind| {
-            let mut row = NodeRow::new(path, 0, Presence::Normal, kind);
+            let mut row = NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, kind);
             row.repos_id = Some(repos);
-            row.repos_path = Some(path.to_owned());
+            row.repos_path = Some(RelPath::trusted(path).to_owned());
             row.properties = Some(b"()".to_vec());
             row.revision = Some(Revnum(1));
             row.depth = (kind == Kind::Dir).then_some(Depth::Infinity);
@@ -60,11 +61,11 @@ impl Place {
     }
 
     fn status(&self) -> Vec<String> {
-        self.status_at("", &Options::default())
+        self.status_at(RelPath::ROOT, &Options::default())
     }
 
     /// A failure is a line, too.
-    fn status_at(&self, relpath: &str, options: &Options) -> Vec<String> {
+    fn status_at(&self, relpath: &RelPath, options: &Options) -> Vec<String> {
         let wc = WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap();
         let mut all = Vec::new();
         let told = wc.status(relpath, options, &mut |status| {
@@ -80,9 +81,12 @@ impl Place {
         let usual = Options::default();
         let quiet = || Options { unversioned: false, ..Options::default() };
         match how {
-            0 => self.status_at(path, &usual),
-            1 => self.status_at(path, &quiet()),
-            _ => self.status_at(path, &Options { layers: true, no_ignore: true, ..quiet() }),
+            0 => self.status_at(RelPath::trusted(path), &usual),
+            1 => self.status_at(RelPath::trusted(path), &quiet()),
+            _ => self.status_at(
+                RelPath::trusted(path),
+                &Options { layers: true, no_ignore: true, ..quiet() },
+            ),
         }
     }
 
@@ -125,7 +129,7 @@ fn what_changes_is_told() {
     let remembered = fs::read(place.file()).unwrap();
     assert!(place.agree("nothing").is_empty());
     let wc = WorkingCopy::open_root(root, crate::Options::default()).unwrap();
-    let dirs = || known(&wc, "", &Options::default(), "").changed.unwrap();
+    let dirs = || known(&wc, RelPath::ROOT, &Options::default(), RelPath::ROOT).changed.unwrap();
     assert!(dirs().is_empty(), "all is remembered as in order: {:?}", dirs());
 
     fs::write(root.join("a/b/three"), "longer text").unwrap();
@@ -142,7 +146,9 @@ fn what_changes_is_told() {
     place.agree("an empty directory is missing");
     assert_eq!(fs::read(place.file()).unwrap(), remembered, "it was in use all the time");
 
-    wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
+    wc.db()
+        .put_node(&NodeRow::new(RelPath::trusted("d/six"), 2, Presence::BaseDeleted, Kind::File))
+        .unwrap();
     assert!(dirs().contains("d"), "what this connection changes counts at once: {:?}", dirs());
     drop(wc);
     let told = place.agree("a file is deleted");
@@ -160,8 +166,10 @@ fn a_monitor_is_asked_in_place_of_the_disk() {
     std::thread::sleep(Duration::from_millis(40));
     let watched = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
     let wc = WorkingCopy::open_root(&place.root, watched).unwrap();
-    wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
-    let dirs = |wc: &WorkingCopy| known(wc, "", &Options::default(), "").changed.unwrap();
+    wc.status(RelPath::ROOT, &Options::default(), &mut |_| Ok(())).unwrap();
+    let dirs = |wc: &WorkingCopy| {
+        known(wc, RelPath::ROOT, &Options::default(), RelPath::ROOT).changed.unwrap()
+    };
     assert!(dirs(&wc).is_empty(), "{:?}", dirs(&wc));
     let file = place.root.join("a/b/three");
     let before = fs::metadata(&file).unwrap().modified().unwrap();
@@ -183,7 +191,7 @@ fn what_is_damaged_or_of_another_place_is_not_used() {
     place.status();
     let good = fs::read(place.file()).unwrap();
     let wc = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
-    let usable = || known(&wc, "", &Options::default(), "").changed.is_some();
+    let usable = || known(&wc, RelPath::ROOT, &Options::default(), RelPath::ROOT).changed.is_some();
     assert!(usable());
     for at in 0..good.len() {
         let mut bad = good.clone();
@@ -198,7 +206,7 @@ fn what_is_damaged_or_of_another_place_is_not_used() {
     fs::write(place.file(), &good).unwrap();
     let ignores = crate::ignore::Patterns::of_config("*.x");
     let other = Options { ignores, ..Options::default() };
-    assert!(known(&wc, "", &other, "").changed.is_none(), "other patterns");
+    assert!(known(&wc, RelPath::ROOT, &other, RelPath::ROOT).changed.is_none(), "other patterns");
     let copy = layout::db(&place.root).with_extension("copy");
     fs::copy(layout::db(&place.root), &copy).unwrap();
     fs::rename(copy, layout::db(&place.root)).unwrap();
@@ -211,9 +219,12 @@ impl Place {
     }
 
     /// What must be looked at; nothing when everything must.
-    fn dirs(&self) -> Option<Vec<String>> {
+    fn dirs(&self) -> Option<Vec<RelPathBuf>> {
         let wc = self.open();
-        let known = wc.db().read(|_| Ok(known(&wc, "", &Options::default(), ""))).unwrap();
+        let known = wc
+            .db()
+            .read(|_| Ok(known(&wc, RelPath::ROOT, &Options::default(), RelPath::ROOT)))
+            .unwrap();
         known.changed.map(|dirs| dirs.into_iter().collect())
     }
 }
@@ -224,13 +235,15 @@ fn our_own_changes_are_noted() {
     let place = Place::new();
     std::thread::sleep(Duration::from_millis(40));
     assert!(place.status().is_empty());
-    let row = |path: &str, layer, presence, kind| NodeRow::new(path, layer, presence, kind);
+    let row = |path: &str, layer, presence, kind| {
+        NodeRow::new(RelPath::trusted(path), layer, presence, kind)
+    };
     let deleted = row("d/six", 2, Presence::BaseDeleted, Kind::File);
     place.open().db().put_node(&deleted).unwrap();
     assert_eq!(place.dirs().unwrap(), ["d"], "a file is deleted");
     assert_eq!(place.agree("a file is deleted").len(), 1);
     assert_eq!(place.dirs().unwrap(), ["d"], "it is not in order");
-    place.open().db().remove_node("d/six", 2).unwrap();
+    place.open().db().remove_node(RelPath::trusted("d/six"), 2).unwrap();
     assert!(place.agree("and is back").is_empty());
     assert!(place.dirs().unwrap().is_empty(), "what was found there is noted");
 
@@ -238,7 +251,7 @@ fn our_own_changes_are_noted() {
     place.open().db().put_node(&row("e/new", 2, Presence::Normal, Kind::Dir)).unwrap();
     assert_eq!(place.dirs().unwrap(), ["e", "e/new"], "a directory is added");
     place.agree("a directory is added");
-    place.open().db().remove_node("e/new", 2).unwrap();
+    place.open().db().remove_node(RelPath::trusted("e/new"), 2).unwrap();
     fs::remove_dir(place.root.join("e/new")).unwrap();
     assert!(place.agree("a directory is gone").is_empty());
     std::thread::sleep(Duration::from_millis(40));
@@ -247,7 +260,7 @@ fn our_own_changes_are_noted() {
 
     let root = |props: &[u8]| {
         let wc = place.open();
-        let mut base = wc.db().base("").unwrap().unwrap();
+        let mut base = wc.db().base(RelPath::ROOT).unwrap().unwrap();
         base.properties = Some(props.to_vec());
         wc.db().put_node(&base).unwrap();
     };
@@ -267,7 +280,8 @@ fn changes_of_others_are_not_noted() {
     let place = Place::new();
     std::thread::sleep(Duration::from_millis(40));
     assert!(place.status().is_empty());
-    let deleted = |path: &str| NodeRow::new(path, 2, Presence::BaseDeleted, Kind::File);
+    let deleted =
+        |path: &str| NodeRow::new(RelPath::trusted(path), 2, Presence::BaseDeleted, Kind::File);
     let changed = |wc: &WorkingCopy, path: &str| wc.db().put_node(&deleted(path)).unwrap();
     let (one, other) = (place.open(), place.open());
     changed(&one, "d/six");
@@ -290,7 +304,7 @@ fn changes_of_others_are_not_noted() {
         .db()
         .put_lock(&crate::db::LockRow {
             repos_id: 1,
-            repos_relpath: "d/six".to_owned(),
+            repos_relpath: RelPathBuf::trusted("d/six".to_owned()),
             token: "t".to_owned(),
             owner: None,
             comment: None,
@@ -306,7 +320,7 @@ fn damaged_notes_are_not_used() {
     let place = Place::new();
     std::thread::sleep(Duration::from_millis(40));
     place.status();
-    let deleted = NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File);
+    let deleted = NodeRow::new(RelPath::trusted("d/six"), 2, Presence::BaseDeleted, Kind::File);
     place.open().db().put_node(&deleted).unwrap();
     let file = memory::notes_place(&layout::adm(&place.root));
     let good = fs::read(&file).unwrap();
@@ -334,11 +348,18 @@ fn notes_do_not_grow_without_end() {
     let mut longest = 0;
     for _ in 0..200 {
         let wc = place.open();
-        wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
-        wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+        wc.db()
+            .put_node(&NodeRow::new(
+                RelPath::trusted("d/six"),
+                2,
+                Presence::BaseDeleted,
+                Kind::File,
+            ))
+            .unwrap();
+        wc.status(RelPath::ROOT, &Options::default(), &mut |_| Ok(())).unwrap();
         let length = fs::metadata(&notes).map_or(0, |found| found.len());
         longest = longest.max(length);
-        wc.db().remove_node("d/six", 2).unwrap();
+        wc.db().remove_node(RelPath::trusted("d/six"), 2).unwrap();
     }
     assert!(longest < 80_000, "{longest} bytes");
     assert!(place.dirs().is_some());
@@ -350,7 +371,7 @@ impl Place {
         let wc = self.open();
         let known = wc.even();
         if let Some(known) = &known {
-            let table = Table::read(wc.db(), Scope::Subtree("")).unwrap();
+            let table = Table::read(wc.db(), Scope::Subtree(RelPath::ROOT)).unwrap();
             for node in table.nodes.iter().filter(|node| !node.relpath.is_empty()) {
                 let named = known.odd.contains(&*node.relpath);
                 assert!(named || known.has(node), "{what}: {} is not as {known:?}", node.relpath);
@@ -359,7 +380,7 @@ impl Place {
         known
     }
 
-    fn bump(&self, target: &str, revision: u64) {
+    fn bump(&self, target: &RelPath, revision: u64) {
         let wc = self.open();
         let (skipped, inherited) = (HashSet::new(), HashMap::new());
         let to = Bump {
@@ -383,27 +404,27 @@ fn what_all_rows_say_is_carried_on() {
     assert_eq!((known.revision, known.odd.len()), (Revnum(1), 0));
     let odd = |what: &str| place.even(what).unwrap().odd.into_iter().collect::<Vec<_>>();
 
-    let mut file = place.open().db().base("d/six").unwrap().unwrap();
+    let mut file = place.open().db().base(RelPath::trusted("d/six")).unwrap().unwrap();
     file.revision = Some(Revnum(2));
     place.open().db().put_node(&file).unwrap();
     assert_eq!(odd("a commit of a file"), ["d/six"]);
-    place.bump("a", 3);
+    place.bump(RelPath::trusted("a"), 3);
     assert_eq!(odd("an update of a directory").len(), 7);
-    place.bump("", 4);
+    place.bump(RelPath::ROOT, 4);
     let known = place.even("an update of everything").unwrap();
     assert_eq!(known.revision, Revnum(4));
-    place.bump("", 4);
+    place.bump(RelPath::ROOT, 4);
     assert_eq!(place.even("and again").unwrap(), known);
 
-    let added = NodeRow::new("e/new", 2, Presence::Normal, Kind::File);
+    let added = NodeRow::new(RelPath::trusted("e/new"), 2, Presence::Normal, Kind::File);
     place.open().db().put_node(&added).unwrap();
-    assert!(odd("an addition").contains(&"e/new".to_owned()));
-    let gone = NodeRow::new("e/gone", 0, Presence::NotPresent, Kind::File);
+    assert!(odd("an addition").contains(&RelPathBuf::trusted("e/new".to_owned())));
+    let gone = NodeRow::new(RelPath::trusted("e/gone"), 0, Presence::NotPresent, Kind::File);
     place.open().db().put_node(&gone).unwrap();
-    assert!(odd("a child that is not there").contains(&"e/gone".to_owned()));
+    assert!(odd("a child that is not there").contains(&RelPathBuf::trusted("e/gone".to_owned())));
     let shallow = "UPDATE nodes SET depth = 'files' WHERE wc_id = ?1 AND local_relpath = 'd'";
     place.open().db().execute(shallow, [1]).unwrap();
-    assert!(odd("a shallow directory").contains(&"d".to_owned()));
+    assert!(odd("a shallow directory").contains(&RelPathBuf::trusted("d".to_owned())));
 
     // A change that is taken back says nothing.
     let wc = place.open();
