@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sapwood_core::paths::{RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES, Kind, NodeRow, Presence};
 

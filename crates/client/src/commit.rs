@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
@@ -338,10 +338,7 @@ pub(crate) fn shown_item(item: &Item) -> CommitItem {
             lock_token: changes.lock_token,
         },
         revision: item.revision,
-        copy_from: item
-            .copy_from
-            .as_ref()
-            .map(|(from, rev)| (item.root.join(from), *rev)),
+        copy_from: item.copy_from.as_ref().map(|(from, rev)| (item.root.join(from), *rev)),
     }
 }
 

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::props::names;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::node::Origin;

@@ -1,10 +1,10 @@
 //! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
 //! comes from and what differs from that.
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};

@@ -11,9 +11,7 @@ use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
-use sapwood_core::{
-    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
-};
+use sapwood_core::{Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitRequest, Session};
 use sapwood_wc::autoprops::{self, AutoProps};

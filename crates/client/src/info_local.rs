@@ -1,7 +1,7 @@
 //! `svn info` of a working copy alone.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -153,8 +153,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         revision = origin.as_ref().map(|origin| origin.revision);
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
-            working.copied_from =
-                Some((root.join(&origin.repos_path), origin.revision));
+            working.copied_from = Some((root.join(&origin.repos_path), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
@@ -195,7 +194,7 @@ fn schedule_of(view: &View) -> Schedule {
 fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
     let Some(base) = view.base() else { return Ok(None) };
     Ok(wc.lock_of(base)?.map(|row| Lock {
-        path: base.repos_path.clone().unwrap_or_default().into_string(),
+        path: base.repos_path.clone().unwrap_or_default().to_fspath(),
         token: row.token,
         owner: row.owner.unwrap_or_default(),
         comment: row.comment,

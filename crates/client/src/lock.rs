@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, LockState, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
@@ -236,7 +236,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
                 )
             })?);
         }
-        paths.push((relpath.to_string(), token));
+        paths.push((relpath.clone(), token));
     }
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
     if targets.held.is_empty() && !break_lock {

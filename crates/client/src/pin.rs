@@ -1,9 +1,9 @@
 //! `--pin-externals`: the values of `svn:externals` in a tree that is copied, with the revisions that
 //! are meant now written into them.
 
-use sapwood_core::props::names;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
 use sapwood_wc::externals::parse::{External, Form, Revision as Spec};

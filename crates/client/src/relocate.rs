@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::db::Kind;
 
 use crate::context::Context;

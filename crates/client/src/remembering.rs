@@ -40,9 +40,9 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// One changed path of a log.
 #[derive(Clone, Debug)]
 struct Change {
-    path: String,
+    path: FsPathBuf,
     action: u8,
-    copy_from: Option<(String, u64)>,
+    copy_from: Option<(FsPathBuf, u64)>,
     kind: Option<NodeKind>,
     text_mod: bool,
     prop_mod: bool,
@@ -216,7 +216,7 @@ fn told_again(
         let changes = entry.changes.iter().map(|change| LogChange {
             path: &change.path,
             action: change.action,
-            copy_from: change.copy_from.as_ref().map(|(from, at)| (from.as_str(), Revnum(*at))),
+            copy_from: change.copy_from.as_ref().map(|(from, at)| (from.as_path(), Revnum(*at))),
             kind: change.kind,
             text_mod: change.text_mod,
             prop_mod: change.prop_mod,

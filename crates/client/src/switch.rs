@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::RelPath;
+use sapwood_core::paths::RelPathBuf;
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, Presence};
@@ -173,7 +174,7 @@ fn is_related(
     wc: &WorkingCopy,
     relpath: &RelPath,
     session: &dyn Session,
-    place: &str,
+    place: &RelPath,
     revision: Revnum,
 ) -> SvnResult<bool> {
     let Some(base) = wc.db().base(relpath)?.filter(|b| b.presence != Presence::NotPresent) else {
@@ -182,21 +183,22 @@ fn is_related(
     let (Some(path), Some(at)) = (base.repos_path, base.revision) else { return Ok(false) };
     let root = session.root_url();
     let url = session.url();
-    let history = |path: &str, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
-        session.reparent(&root.join(path))?;
-        let mut segments = Vec::new();
-        session.location_segments(
-            RelPath::ROOT,
-            Some(at),
-            Some(at),
-            Some(Revnum::ZERO),
-            &mut |segment| {
-                segments.push((segment.path.clone(), segment.start, segment.end));
-                Ok(())
-            },
-        )?;
-        Ok(segments)
-    };
+    let history =
+        |path: &RelPath, at: Revnum| -> SvnResult<Vec<(Option<RelPathBuf>, Revnum, Revnum)>> {
+            session.reparent(&root.join(path))?;
+            let mut segments = Vec::new();
+            session.location_segments(
+                RelPath::ROOT,
+                Some(at),
+                Some(at),
+                Some(Revnum::ZERO),
+                &mut |segment| {
+                    segments.push((segment.path.clone(), segment.start, segment.end));
+                    Ok(())
+                },
+            )?;
+            Ok(segments)
+        };
     let ours = history(&path, at)?;
     let theirs = history(place, revision)?;
     session.reparent(&url)?;

@@ -7,7 +7,6 @@
 use sapwood_core::SvnResult;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_core::{SvnResult, uri};
 use sapwood_wc::text_base::Missing;
 use sapwood_wc::{Error, WorkingCopy};
 

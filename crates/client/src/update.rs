@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{DirentFields, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{Depth, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};
 use sapwood_wc::externals::parse::External;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::translate::{Translation, same_as_pristine};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Md5;
 use sapwood_core::date::Timestamp;
 use sapwood_core::hashdump::{self, END, Entry, Reader};
+use sapwood_core::paths::FsPathBuf;
 
 use crate::error::{Error, Result};
 use crate::text::{self, fspath};

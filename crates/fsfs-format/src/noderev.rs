@@ -1,7 +1,7 @@
 //! Node-revisions: a block of `name: value` lines that a blank line ends.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::borrow::Cow;
 
 use sapwood_core::path::is_canonical_fspath;

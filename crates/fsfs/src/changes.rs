@@ -297,8 +297,8 @@ fn view(record: Record, text: &[u8], id: NodeRevId) -> Option<ChangedPath<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sapwood_testkit::fspath;
     use proptest::prelude::*;
+    use sapwood_testkit::fspath;
 
     fn change(n: usize, path: &FsPath) -> ChangedPath<'_> {
         let bit = |k: u32| (n >> k) & 1 == 1;

@@ -4,8 +4,8 @@
 //! by halves through the revisions between. What is committed never changes, so neither does the
 //! answer.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sapwood_core::Revnum;
@@ -40,7 +40,12 @@ impl Filesystem {
     /// What was found out about a path between two committed revisions: the revision of its first
     /// deletion, if there was one.
     #[must_use]
-    pub fn kept_deletion(&self, path: &FsPath, start: Revnum, end: Revnum) -> Option<Option<Revnum>> {
+    pub fn kept_deletion(
+        &self,
+        path: &FsPath,
+        start: Revnum,
+        end: Revnum,
+    ) -> Option<Option<Revnum>> {
         let found = self.fs.caches.get(self.deletion_key(path, start, end))?;
         (*found.path == *path).then_some(found.revision)
     }

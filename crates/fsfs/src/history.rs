@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sapwood_core::paths::SharedFsPath;
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 

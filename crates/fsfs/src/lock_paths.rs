@@ -10,8 +10,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Lock, Md5, NodeKind, Revnum, path as paths};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::layout::names;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::paths::SharedFsPath;
 use sapwood_core::FsPath;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1};
 pub use sapwood_fsfs_format::NodeRevId;
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, RepLocation, Representation};

@@ -1,7 +1,7 @@
 //! One tree: a revision, or a transaction.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::sync::Arc;
 
 use parking_lot::Mutex;

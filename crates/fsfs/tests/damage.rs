@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sapwood_testkit::fspath;
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::{CancelToken, Md5, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
 use sapwood_fsfs_format::Footer;
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Packing, Repository, Shape, long};
 
 /// Reads a tree as far as it can be read; counts what was right.

@@ -12,9 +12,9 @@
 use std::fs;
 use std::path::Path;
 
-use sapwood_testkit::fspath;
 use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 fn open(repository: &Path) -> Filesystem {

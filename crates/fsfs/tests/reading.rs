@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use sapwood_testkit::fspath;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
 use sapwood_delta::{TextDelta as _, Version};
 use sapwood_fsfs::{Caches, ChangeKind, Filesystem, Node, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::tree::{Content, Node as Model};
 use sapwood_testkit::{Programs, Repository, Shape};
 

@@ -10,9 +10,9 @@
 
 use std::path::Path;
 
-use sapwood_testkit::fspath;
 use sapwood_core::{Revnum, SvnError};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Programs, Repository, Shape};
 
 fn replace(path: &Path, text: &str) {

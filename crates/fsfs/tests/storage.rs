@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use sapwood_testkit::fspath;
 use sapwood_core::{FormKey, NodeKind, PropList, Revnum, SvnError};
 use sapwood_fsfs::read_ahead::Wanted;
 use sapwood_fsfs::{
     Caches, ChangedPaths, Filesystem, LocalStorage, Node, OpenOptions, SpanEncoder, Storage,
 };
 use sapwood_store::{HeldLock, NewFile, Stamp, StoredFile, WriteStorage};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Packing, Programs, Repository, Shape};
 
 /// The local file system with counters and faults.

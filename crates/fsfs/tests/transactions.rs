@@ -12,9 +12,9 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use sapwood_testkit::fspath;
 use sapwood_core::NodeKind;
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 /// Stops a commit in its pre-commit hook, and keeps a copy of the repository as it was then.

@@ -1,7 +1,7 @@
 //! Who may read what.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sapwood_core::SvnResult;

@@ -1,8 +1,8 @@
 //! Commits as edits: an editor that drives a [`TxnEditor`] from calls with handles and paths
 //! relative to where the client is.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use std::collections::HashMap;
 
 use sapwood_core::{

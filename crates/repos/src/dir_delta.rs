@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
@@ -53,7 +53,8 @@ pub fn dir_delta(
     }
     let (source_parent, target_path) = (request.source_parent, request.target_path);
     let entry = request.source_entry;
-    let source = request.source.find(&FsPathBuf::canonicalized(path::join(source_parent, entry)))?;
+    let source =
+        request.source.find(&FsPathBuf::canonicalized(path::join(source_parent, entry)))?;
     let target = request.target.find(target_path)?;
     if source.is_none() && target.is_none() {
         return Ok(editor.close_edit()?);

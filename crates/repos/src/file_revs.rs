@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::paths::SharedFsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{
     CancelToken, ErrorCode, FileRev, Inherit, NodeKind, PropList, Revnum, SvnError, SvnResult,
     hashorder, path,

@@ -56,7 +56,7 @@ pub struct LoadOptions {
     /// What to do with the stream's UUID.
     pub uuid: UuidAction,
     /// Load below this directory (an fspath), which must exist.
-    pub parent_dir: Option<String>,
+    pub parent_dir: Option<FsPathBuf>,
     /// Take property values that are not valid.
     pub bypass_validation: bool,
     /// Give new revisions the present time instead of the stream's dates.
@@ -154,7 +154,7 @@ pub fn load(
 }
 
 /// A path of the stream as an fspath, for a load below `parent_dir`.
-fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<FsPathBuf> {
+fn place(parent_dir: Option<&FsPath>, relpath: &[u8]) -> SvnResult<FsPathBuf> {
     let relpath = utf8(relpath)?;
     let joined = match parent_dir {
         Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),

@@ -1,8 +1,8 @@
 //! Locking and unlocking paths, with the hooks that are asked before and told after.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Lock;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{LockOptions, LockOutcome, LockTarget, UnlockTarget};

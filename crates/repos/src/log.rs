@@ -14,9 +14,9 @@ mod merged;
 mod search;
 mod spans;
 
-use sapwood_core::paths::FsPathBuf;
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use std::sync::Arc;
 
 use sapwood_core::props::names;

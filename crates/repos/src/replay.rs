@@ -1,10 +1,10 @@
 //! A revision as a series of editor calls, as it was committed.
 
-use sapwood_core::paths::RelPathBuf;
+use sapwood_core::Exact;
 use sapwood_core::FsPath;
 use sapwood_core::RelPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::Exact;
+use sapwood_core::paths::RelPathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{
@@ -406,7 +406,10 @@ impl Drive<'_> {
 
     /// Takes the change of `fspath`, so that it is not told again: what happened, and, for a
     /// replacement, from where it was copied.
-    fn take_change(&mut self, fspath: &FsPath) -> Option<(ChangeKind, Option<(Revnum, FsPathBuf)>)> {
+    fn take_change(
+        &mut self,
+        fspath: &FsPath,
+    ) -> Option<(ChangeKind, Option<(Revnum, FsPathBuf)>)> {
         let at = position(&self.changes, fspath)?;
         let live = self.live.get_mut(at).filter(|live| **live)?;
         *live = false;

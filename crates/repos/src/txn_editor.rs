@@ -391,7 +391,12 @@ impl TxnEditor {
     ///
     /// # Errors
     /// Locks, and what is wrong with the value.
-    pub fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+    pub fn change_prop(
+        &mut self,
+        path: &FsPath,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
         if let Some(value) = value {
             prop_rules::check_node(path, name, value)?;
         }

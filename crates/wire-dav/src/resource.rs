@@ -182,9 +182,18 @@ mod tests {
         assert_eq!(parse("/a%20b//c/"), Resource::Public(FsPathBuf::canonicalize("/a b/c")));
         assert_eq!(parse("/!svnx"), Resource::Public(FsPathBuf::canonicalize("/!svnx")));
         assert_eq!(parse("/!svn/me"), Resource::Me);
-        assert_eq!(parse("/!svn/rvr/12/a%23"), Resource::RevisionRoot(Revnum(12), FsPathBuf::canonicalize("/a#")));
-        assert_eq!(parse("/!svn/bc/0/"), Resource::BaselineCollection(Revnum(0), FsPathBuf::canonicalize("/")));
-        assert_eq!(parse("/!svn/txr/3-4/x"), Resource::TxnRoot("3-4".into(), FsPathBuf::canonicalize("/x")));
+        assert_eq!(
+            parse("/!svn/rvr/12/a%23"),
+            Resource::RevisionRoot(Revnum(12), FsPathBuf::canonicalize("/a#"))
+        );
+        assert_eq!(
+            parse("/!svn/bc/0/"),
+            Resource::BaselineCollection(Revnum(0), FsPathBuf::canonicalize("/"))
+        );
+        assert_eq!(
+            parse("/!svn/txr/3-4/x"),
+            Resource::TxnRoot("3-4".into(), FsPathBuf::canonicalize("/x"))
+        );
         assert_eq!(parse("/!svn/wbl/u-u/7"), Resource::WorkingBaseline("u-u".into(), Revnum(7)));
     }
 

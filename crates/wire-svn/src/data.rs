@@ -2,8 +2,8 @@
 //!
 //! Writers take borrowed values and append; none of them allocates.
 
-pub use sapwood_core::{ChangedPath, DirentFields};
 use sapwood_core::FsPath;
+pub use sapwood_core::{ChangedPath, DirentFields};
 use sapwood_core::{NodeKind, PropList, Revnum};
 
 use crate::decode::List;
@@ -90,7 +90,8 @@ pub fn read_changed_path(list: List<'_>) -> Result<ChangedPath<'_>> {
         _ => return Err(Error::Malformed),
     };
     let mut copy = tuple.tuple()?;
-    let copy_from = if copy.is_empty() { None } else { Some((canonical(copy.text()?)?, copy.rev()?)) };
+    let copy_from =
+        if copy.is_empty() { None } else { Some((canonical(copy.text()?)?, copy.rev()?)) };
     let (mut kind, mut text_mod, mut prop_mod) = (None, false, false);
     if let Some(flags) = tuple.opt_list()? {
         let mut flags = flags.tuple();

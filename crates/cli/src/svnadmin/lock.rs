@@ -1,7 +1,7 @@
 //! `svnadmin lock`.
 
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::LockTarget;
 use sapwood_repos::{Hooks, LockRequest, lock_paths};
 

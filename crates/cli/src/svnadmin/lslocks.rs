@@ -1,8 +1,8 @@
 //! `svnadmin lslocks`.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Lock;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, SvnResult, path};
 
 use crate::command::{Invocation, Run, Subcommand, usage_error};

@@ -1,7 +1,7 @@
 //! `svnadmin unlock`.
 
+use sapwood_core::SvnResult;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{SvnResult, path};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Hooks, UnlockRequest, unlock_paths};
 

@@ -1,8 +1,9 @@
 //! `svnlook history`.
 
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
-use sapwood_core::{Revnum, SvnResult, path};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::Error;
 
 use super::{Context, Subject, maybe_argument};
@@ -54,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn history_line(
     context: &Context,
-    path: &str,
+    path: &FsPath,
     revision: Revnum,
     show_ids: bool,
 ) -> SvnResult<String> {

@@ -1,7 +1,7 @@
 //! `svnlook lock`.
 
+use sapwood_core::SvnResult;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{SvnResult, path};
 
 use super::{Context, one_argument};
 use crate::command::{Invocation, Run, Subcommand};

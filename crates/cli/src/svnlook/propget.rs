@@ -1,7 +1,7 @@
 //! `svnlook propget`.
 
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_one, print_sorted};

@@ -1,7 +1,7 @@
 //! `svnlook proplist`.
 
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{SvnResult, path};
+use sapwood_core::SvnResult;
 use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_sorted, shown};
@@ -34,7 +34,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         no_argument(invocation)?;
         None
     } else {
-        Some(path::canonical_fspath(&one_argument(invocation)?).into_owned())
+        Some(FsPathBuf::canonicalize(&one_argument(invocation)?))
     };
     let context = Context::open(invocation)?;
     let (props, inherited) = match &path {
@@ -63,7 +63,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             xml::close(&mut out, "target");
         }
         let (element, attribute, value) = match (&path, &context.subject) {
-            (Some(path), _) => ("target", "path", path.clone()),
+            (Some(path), _) => ("target", "path", path.to_string()),
             (None, Subject::Revision(revision)) => ("revprops", "rev", revision.to_string()),
             (None, Subject::Transaction(name)) => ("revprops", "txn", name.clone()),
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Directory, Node};
 

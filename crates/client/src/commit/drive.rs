@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
@@ -195,10 +195,7 @@ impl<'i> Run<'_, 'i> {
             self.editor.delete_entry(at, item.revision, self.parent())?;
         }
         if changes.add {
-            let from = item
-                .copy_from
-                .as_ref()
-                .map(|(from, rev)| (item.root.join(from), *rev));
+            let from = item.copy_from.as_ref().map(|(from, rev)| (item.root.join(from), *rev));
             let from = from.as_ref().map(|(url, revision)| (url.as_str(), *revision));
             if is_file {
                 file = Some(self.editor.add_file(at, self.parent(), from)?);

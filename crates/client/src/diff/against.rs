@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path, uri};
+use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;

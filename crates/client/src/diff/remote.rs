@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use sapwood_ra::{DirentFields, Session};
@@ -97,18 +97,12 @@ impl<'a> DiffEditor<'a> {
     /// A file of the left side.
     fn fetch(&self, at: &RelPath, text: bool) -> SvnResult<(Text, PropList)> {
         if !text {
-            let found =
-                self.session.get_file(at, Some(self.revision), None, true)?;
+            let found = self.session.get_file(at, Some(self.revision), None, true)?;
             return Ok((Text::Empty, regular(&found.props)));
         }
         let failed = |e: io::Error| SvnError::io(&e, "Can't create temporary file");
         let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-        let found = self.session.get_file(
-            at,
-            Some(self.revision),
-            Some(&mut file),
-            true,
-        )?;
+        let found = self.session.get_file(at, Some(self.revision), Some(&mut file), true)?;
         file.flush().map_err(failed)?;
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), regular(&found.props)))
     }
@@ -121,8 +115,7 @@ impl<'a> DiffEditor<'a> {
 
     fn deleted_dir(&mut self, at: &RelPath) -> SvnResult<()> {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
-        let mut found =
-            self.session.get_dir(at, Some(self.revision), Some(fields), true)?;
+        let mut found = self.session.get_dir(at, Some(self.revision), Some(fields), true)?;
         found.entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, entry) in &found.entries {
             let child = at.child(name);
@@ -230,12 +223,7 @@ impl Editor for DiffEditor<'_> {
         }
         let props = match added {
             true => PropList::new(),
-            false => regular(
-                &self
-                    .session
-                    .get_dir(&at, Some(self.revision), None, true)?
-                    .props,
-            ),
+            false => regular(&self.session.get_dir(&at, Some(self.revision), None, true)?.props),
         };
         let right = DirSide { revision: self.target, props: patched(&props, &changes) };
         if added {

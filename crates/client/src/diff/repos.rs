@@ -1,7 +1,7 @@
 //! Comparing two places of a repository.
 
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::remote::DiffEditor;

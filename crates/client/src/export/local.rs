@@ -8,7 +8,7 @@ use std::path::Path;
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
 use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnResult, path};
 use sapwood_ra::{DirentFields, Session};
 
@@ -29,7 +29,7 @@ pub struct Changes {
     /// Up to and with this one.
     youngest: u64,
     /// By revision: changed paths, each with whether it was added, deleted or replaced.
-    revisions: BTreeMap<u64, Vec<(String, bool)>>,
+    revisions: BTreeMap<u64, Vec<(FsPathBuf, bool)>>,
     /// Names in directories of the source, in the youngest revision.
     listed: RefCell<HashMap<RelPathBuf, HashSet<String>>>,
 }

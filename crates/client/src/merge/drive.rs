@@ -54,9 +54,7 @@ fn tell(
     let mut report = session.report(request, editor)?;
     for (relpath, revision) in all {
         match revision {
-            Some(revision) => {
-                report.set_path(relpath, Revnum(*revision), depth, false, None)?
-            }
+            Some(revision) => report.set_path(relpath, Revnum(*revision), depth, false, None)?,
             None => report.delete_path(relpath)?,
         }
     }
@@ -87,8 +85,7 @@ impl Merge<'_> {
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
         let mut file = self.temporary()?;
-        let found =
-            session.get_file(at, Some(revision), Some(&mut file), true)?;
+        let found = session.get_file(at, Some(revision), Some(&mut file), true)?;
         file.flush().map_err(|e| temporary_failed(&e))?;
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
     }

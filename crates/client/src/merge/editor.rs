@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use sapwood_core::exact::Cut;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
 use sapwood_ra::{DirentFields, Session};
@@ -220,12 +220,8 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         if !(opened.skip && opened.skip_children) {
             let fields = DirentFields { kind: true, ..DirentFields::default() };
             let wanted = (!opened.skip_children).then_some(fields);
-            let mut found = self.session.get_dir(
-                below,
-                Some(self.revision),
-                wanted,
-                !opened.skip,
-            )?;
+            let mut found =
+                self.session.get_dir(below, Some(self.revision), wanted, !opened.skip)?;
             found.entries.sort_by(|a, b| a.0.cmp(&b.0));
             props = found.props;
             for (name, entry) in &found.entries {
@@ -259,8 +255,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             return self.apply.dir_added(id, &props);
         }
         if changed {
-            let found =
-                self.session.get_dir(&open.below, Some(open.base), None, true)?;
+            let found = self.session.get_dir(&open.below, Some(open.base), None, true)?;
             let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
             if !changes.is_empty() {
                 return self.apply.dir_changed(id, &found.props, &changes);

@@ -1,6 +1,5 @@
 //! What is merged: two places of a repository, or the parts of the way between them.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 

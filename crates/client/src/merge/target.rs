@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPathBuf, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::root::disk_kind;

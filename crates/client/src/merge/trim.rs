@@ -22,7 +22,7 @@ pub(super) fn plain_log(
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let paths = [relpath.as_str()];
+    let paths = [relpath];
     let whole = LogRequest::whole(&paths, range, RevpropSelection::Names(&[]));
     session.log(&LogRequest { changed_paths, ..whole }, receiver)
 }

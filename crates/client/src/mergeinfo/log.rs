@@ -1,7 +1,7 @@
 //! Which revisions of one branch were merged into another, and which could be.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
-use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::filter::Filter;

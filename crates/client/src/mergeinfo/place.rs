@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
 use super::{MergeRange, Mergeinfo, RangeList};
@@ -191,7 +191,7 @@ impl Lines {
 
     /// A log said that a place was the same between two revisions.
     pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
-        let path = Some(place.relpath.to_string());
+        let path = Some(place.relpath.clone());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
         let part = (youngest, oldest, vec![segment]);
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::props::names;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};

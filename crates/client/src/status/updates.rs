@@ -4,8 +4,8 @@
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};

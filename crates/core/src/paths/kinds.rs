@@ -244,12 +244,6 @@ macro_rules! kind_of_path {
             }
         }
 
-        impl PartialEq<String> for $owned {
-            fn eq(&self, text: &String) -> bool {
-                self.0 == *text
-            }
-        }
-
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(&self.0)

@@ -5,8 +5,8 @@
 //! representation behind the node-revision that it belongs to; then, for each path, the delta
 //! chain of its newest text in the pack; then the rest.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 

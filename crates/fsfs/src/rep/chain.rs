@@ -260,9 +260,9 @@ fn plain_window(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sapwood_testkit::fspath;
     use crate::{Caches, Filesystem, OpenOptions};
     use sapwood_core::{Md5, NodeKind, Revnum};
+    use sapwood_testkit::fspath;
     use sapwood_testkit::{Repository, Shape};
 
     #[test]

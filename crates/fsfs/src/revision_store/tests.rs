@@ -8,9 +8,9 @@ use std::io::Read as _;
 use std::path::Path;
 
 use parking_lot::Mutex;
-use sapwood_testkit::fspath;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_store::{Caches, LocalStorage};
+use sapwood_testkit::fspath;
 
 use super::*;
 use crate::create::{CreateOptions, create};

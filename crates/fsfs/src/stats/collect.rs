@@ -3,8 +3,8 @@
 //! The order of the walk is the reference's, because the first node-revision that uses a
 //! representation decides what the representation counts as, and where it is shown.
 
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::collections::HashMap;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};

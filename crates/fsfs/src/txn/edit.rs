@@ -88,7 +88,13 @@ impl Txn {
 
     /// Copies a node of a revision to `path`, where it replaces what is there. With `history` the
     /// copy says where it is from; without, the very node appears at `path` as well.
-    pub fn copy(&mut self, from: &Root, from_path: &FsPath, path: &FsPath, history: bool) -> Result<()> {
+    pub fn copy(
+        &mut self,
+        from: &Root,
+        from_path: &FsPath,
+        path: &FsPath,
+        history: bool,
+    ) -> Result<()> {
         let Some(from_revision) = from.revision() else {
             return Err(Error::new(
                 ErrorCode::UNSUPPORTED_FEATURE,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{ChangeKind, NodeRevId};
 
@@ -125,7 +125,9 @@ impl ChangeList {
 
     /// The same; of a replacement also the deletion that it began with, where it is known what was there: only
     /// then can it be undone.
-    pub(crate) fn with_deletions(&self) -> impl Iterator<Item = (&FsPath, &Change, Option<&Change>)> {
+    pub(crate) fn with_deletions(
+        &self,
+    ) -> impl Iterator<Item = (&FsPath, &Change, Option<&Change>)> {
         self.iter().map(|(path, change)| {
             let is_replaced = change.kind == ChangeKind::Replace;
             (path, change, self.deletions.get(path).filter(|_| is_replaced))

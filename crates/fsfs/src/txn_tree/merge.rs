@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 
@@ -33,7 +33,12 @@ impl Tree {
         let ancestor = self.source.node_at(self.base, FsPath::ROOT)?;
         let source = self.source.node_at(revision, FsPath::ROOT)?;
         if ancestor.id != source.id {
-            self.merge_dirs(Frame { path: FsPath::ROOT.to_owned(), target: ROOT, source, ancestor })?;
+            self.merge_dirs(Frame {
+                path: FsPath::ROOT.to_owned(),
+                target: ROOT,
+                source,
+                ancestor,
+            })?;
         }
         self.base = revision;
         Ok(())

@@ -1,10 +1,10 @@
 //! The rules on trees that are in memory, without a file or an engine.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use sapwood_testkit::fspath;
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_fsfs_format::{DirEntryRef, DirectoryBuilder};
+use sapwood_testkit::fspath;
 
 use super::*;
 use crate::error::Error;
@@ -87,7 +87,10 @@ impl TreeSource for Memory {
 fn source() -> Memory {
     let mut memory = Memory::default();
     let file = committed(1, 5, NodeKind::File, fspath("/d/f"));
-    let dirs = [committed(1, 3, NodeKind::Dir, fspath("/d")), committed(1, 4, NodeKind::Dir, fspath("/e"))];
+    let dirs = [
+        committed(1, 3, NodeKind::Dir, fspath("/d")),
+        committed(1, 4, NodeKind::Dir, fspath("/e")),
+    ];
     let root = committed(1, 0, NodeKind::Dir, fspath("/"));
     memory.add(root.clone(), &[("d", &dirs[0]), ("e", &dirs[1])]);
     memory.add(dirs[0].clone(), &[("f", &file)]);
@@ -118,7 +121,8 @@ fn changes_make_successors() {
     // The directories above are successors of what they were; nothing else was touched.
     assert_eq!(tree.node_revision(fspath("/d")).unwrap(), None);
     let dir = tree.look_up(fspath("/d")).unwrap().unwrap();
-    let (old, new) = (memory.node_at(Revnum(1), fspath("/d")).unwrap(), tree.noderev(&dir).unwrap());
+    let (old, new) =
+        (memory.node_at(Revnum(1), fspath("/d")).unwrap(), tree.noderev(&dir).unwrap());
     assert_eq!((new.predecessor, new.id.node), (Some(old.id), old.id.node));
     let paths: Vec<&str> = tree.changes.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["/d/f", "/e/new"]);
@@ -152,7 +156,8 @@ fn merging() {
     let added = committed(2, 6, NodeKind::File, fspath("/e/theirs"));
     let mut dir = committed(2, 4, NodeKind::Dir, fspath("/e"));
     dir.predecessor = Some(memory.node_at(Revnum(1), fspath("/e")).unwrap().id);
-    let (root, other) = (committed(2, 0, NodeKind::Dir, fspath("/")), memory.node_at(Revnum(1), fspath("/d")));
+    let (root, other) =
+        (committed(2, 0, NodeKind::Dir, fspath("/")), memory.node_at(Revnum(1), fspath("/d")));
     memory.add(root, &[("d", &*other.unwrap()), ("e", &dir)]);
     memory.add(dir, &[("theirs", &added)]);
     memory.add(added, &[]);
@@ -163,7 +168,10 @@ fn merging() {
     ours.merge_to(Revnum(2)).unwrap();
     assert_eq!(ours.base, Revnum(2));
     assert_eq!(ours.kind(fspath("/e/theirs")).unwrap(), Some(NodeKind::File));
-    assert_eq!((ours.kind(fspath("/e/ours")).unwrap().is_some(), ours.kind(fspath("/d")).unwrap()), (true, None));
+    assert_eq!(
+        (ours.kind(fspath("/e/ours")).unwrap().is_some(), ours.kind(fspath("/d")).unwrap()),
+        (true, None)
+    );
 
     for change in [Tree::make_file, Tree::make_dir] {
         let mut ours = tree(&memory);

@@ -32,10 +32,12 @@ impl FileSession {
         let lock_tokens = request.lock_tokens.iter().map(owned).collect();
         let mut unlock = Vec::new();
         if !request.keep_locks {
-            unlock.extend(request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
-                path: self.at(path),
-                token: token.clone(),
-            }));
+            unlock.extend(
+                request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
+                    path: self.at(path),
+                    token: token.clone(),
+                }),
+            );
         }
         let mut revprops = request.revprops.clone();
         revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);

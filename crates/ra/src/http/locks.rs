@@ -1,7 +1,7 @@
 //! Locks of paths: a request for each.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::propfind::{Name, Wanted};

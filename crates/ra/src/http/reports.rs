@@ -245,9 +245,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target).xml(body.write());
         self.client
             .children(&call, &[200], |child| match answer::segment(&child)? {
-                Some((path, start, end)) => {
-                    receiver(&Segment { start, end, path })
-                }
+                Some((path, start, end)) => receiver(&Segment { start, end, path }),
                 None => Ok(()),
             })
             .map(drop)

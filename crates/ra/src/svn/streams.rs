@@ -286,11 +286,7 @@ impl SvnSession {
             let more = next(&mut conn, "Location segment entry not a list", |mut tuple| {
                 let (start, end) = (tuple.rev()?, tuple.rev()?);
                 let mut path = tuple.tuple()?;
-                let path = if path.is_empty() {
-                    None
-                } else {
-                    Some(path.relpath()?.into_owned())
-                };
+                let path = if path.is_empty() { None } else { Some(path.relpath()?.into_owned()) };
                 if ceased.0.is_some() {
                     return Ok(());
                 }

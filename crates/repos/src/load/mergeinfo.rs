@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::{SvnResult, path};
 
@@ -22,7 +23,7 @@ impl Numbers<'_> {
     ///
     /// # Errors
     /// E200020 for what is no mergeinfo.
-    pub fn adjust(&self, value: &[u8], parent: Option<&str>) -> SvnResult<Vec<u8>> {
+    pub fn adjust(&self, value: &[u8], parent: Option<&FsPath>) -> SvnResult<Vec<u8>> {
         let mut mergeinfo = Mergeinfo::parse(value)?;
         let mut older = Mergeinfo::default();
         if let Some(oldest) = self.oldest.filter(|oldest| *oldest > 1) {

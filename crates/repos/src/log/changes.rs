@@ -1,8 +1,8 @@
 //! What a user may see of a revision's changed paths, and what old revisions do not record.
 
+use sapwood_core::FsPath;
 use sapwood_core::RelPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::FsPath;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem, Roots};
 
@@ -84,7 +84,9 @@ fn find_kind(
     let mut history = root.history(parent)?;
     history.previous(true)?;
     match history.previous(true)? {
-        Some((parent, before)) => Ok(roots.get(before)?.kind(&parent.join(RelPath::trusted(name)))?),
+        Some((parent, before)) => {
+            Ok(roots.get(before)?.kind(&parent.join(RelPath::trusted(name)))?)
+        }
         None => Ok(None),
     }
 }

@@ -6,10 +6,10 @@
 use std::collections::{HashSet, VecDeque};
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH};
 
 use super::entry_maker::EntryMaker;

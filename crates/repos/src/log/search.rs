@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use sapwood_core::paths::SharedFsPath;
 use sapwood_core::FsPath;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fs::History;
 
@@ -80,12 +80,8 @@ impl Search {
                 return Err(unreadable());
             }
             let opened = root.history(path).map_err(crate::Error::from).and_then(|history| {
-                let mut one = PathHistory {
-                    history,
-                    path: (*path).into(),
-                    revision: youngest,
-                    done: false,
-                };
+                let mut one =
+                    PathHistory { history, path: (*path).into(), revision: youngest, done: false };
                 one.advance(cross_copies, oldest, run.authorizer)?;
                 Ok(one)
             });

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{ErrorCode, Revnum, SvnError, path};
 use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};

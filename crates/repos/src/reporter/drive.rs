@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::entry::{Depths, Entry, Source};
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted};
@@ -102,8 +102,7 @@ impl Drive<'_> {
         target_path: &FsPath,
         requested: Depth,
     ) -> Result<()> {
-        let target_anchor =
-            if operand.is_empty() { target_path } else { target_path.parent() };
+        let target_anchor = if operand.is_empty() { target_path } else { target_path.parent() };
         if !self.authorizer.readable(target_anchor)? {
             return Err(SvnError::new(
                 ErrorCode::AUTHZ_ROOT_UNREADABLE,

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::config::Config;
 use sapwood_core::path::canonical_relpath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, ConfigSource};

@@ -1,9 +1,9 @@
 //! GET and HEAD: files, text deltas, and pages for directories.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::write_svndiff;

@@ -2,10 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
 use sapwood_core::Lock;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::{LockRequest, UnlockRequest, lock_paths, unlock_paths};

@@ -1,8 +1,8 @@
 //! MERGE: a transaction becomes a revision.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
 use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum, SvnError};
 use sapwood_fs::{ChangeKind, Root, UnlockTarget};
 use sapwood_repos::{Committed, UnlockRequest, unlock_paths};
@@ -89,10 +89,10 @@ fn release(session: &Session<'_>, tokens: Vec<(String, String)>) {
         user: session.access.user(),
         break_lock: false,
     };
-    let targets = tokens.into_iter().map(|(path, token)| UnlockTarget {
-        path: FsPathBuf::canonicalized(path),
-        token,
-    }).collect();
+    let targets = tokens
+        .into_iter()
+        .map(|(path, token)| UnlockTarget { path: FsPathBuf::canonicalized(path), token })
+        .collect();
     let done = unlock_paths(&request, targets);
     for error in done.each.into_iter().filter_map(|(_, result)| result.err()).chain(done.failure) {
         session.log_error(&error);

@@ -1,8 +1,8 @@
 //! What one request is about: the repository, the user, the resource; and what the user may do.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;

@@ -1,7 +1,7 @@
 //! What is said on one connection: greeting, authentication, then commands until the client goes.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use std::net::TcpStream;
 use std::sync::Arc;
 

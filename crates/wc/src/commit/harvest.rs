@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path, uri};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum};
 
 use super::{Changes, Item};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
@@ -185,12 +185,7 @@ impl Harvest {
             if item.changes.add
                 && let Some((from, revision)) = &item.copy_from
             {
-                self.absent_of_copy(
-                    &item,
-                    &item.root.join(from),
-                    *revision,
-                    check,
-                )?;
+                self.absent_of_copy(&item, &item.root.join(from), *revision, check)?;
             }
         }
         for (parent, child) in &self.danglers {
@@ -437,9 +432,7 @@ impl Walk<'_> {
             None => place,
         };
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
-            self.harvest
-                .tokens
-                .insert(root.join(&repos_relpath), lock.token.clone());
+            self.harvest.tokens.insert(root.join(&repos_relpath), lock.token.clone());
         }
         let revision = standing.revision.filter(|_| self.copy.is_none());
         self.harvest.add(Item {

@@ -1,8 +1,8 @@
 //! Statements of the commit that work on many rows at once.
 
 use rusqlite::params;
+use sapwood_core::Revnum;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{Revnum, path, uri};
 
 use crate::db::{Db, Paths, below, depth_of};
 use crate::error::{Error, Result};
@@ -45,9 +45,7 @@ impl Db {
             |row| Ok((row.get(0)?, row.relpath(1)?, row.get(2)?)),
         )?;
         rows.into_iter()
-            .map(|(id, at, token)| {
-                Ok((self.repository(id)?.root.join(&at), token))
-            })
+            .map(|(id, at, token)| Ok((self.repository(id)?.root.join(&at), token)))
             .collect()
     }
 

@@ -13,7 +13,7 @@ use std::fs;
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path, uri};
+use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
@@ -254,13 +254,7 @@ impl Crawler<'_> {
         let below = node.relpath.rest_below(self.how.target)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.set_path(
-                    below,
-                    told.revision,
-                    Depth::Exclude,
-                    false,
-                    None,
-                )?;
+                self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;
                 return Ok(());
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
@@ -299,26 +293,13 @@ impl Crawler<'_> {
             let token = token.as_deref();
             if switched {
                 let url = self.url(repos_path);
-                self.report.link_path(
-                    below,
-                    &url,
-                    revision,
-                    Depth::Infinity,
-                    false,
-                    token,
-                )?;
+                self.report.link_path(below, &url, revision, Depth::Infinity, false, token)?;
             } else if told.everything
                 || revision != told.revision
                 || token.is_some()
                 || told.depth == Depth::Empty
             {
-                self.report.set_path(
-                    below,
-                    revision,
-                    Depth::Infinity,
-                    false,
-                    token,
-                )?;
+                self.report.set_path(below, revision, Depth::Infinity, false, token)?;
             }
             return Ok(());
         }
@@ -330,14 +311,7 @@ impl Crawler<'_> {
         let start_empty = row.presence == Presence::Incomplete;
         if switched {
             let url = self.url(repos_path);
-            self.report.link_path(
-                below,
-                &url,
-                revision,
-                said,
-                start_empty,
-                None,
-            )?;
+            self.report.link_path(below, &url, revision, said, start_empty, None)?;
         } else if told.everything
             || revision != told.revision
             || start_empty

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use sapwood_core::FsPath;
 use sapwood_core::RelPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, canonical_relpath, join};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
@@ -241,7 +241,8 @@ impl PathMap {
         };
         if let (Some(destination), false) = (destination, target.is_empty()) {
             map.switched = destination.parent().to_owned();
-            map.links.insert(FsPathBuf::canonicalized(join(source, target)), destination.to_owned());
+            map.links
+                .insert(FsPathBuf::canonicalized(join(source, target)), destination.to_owned());
         }
         map
     }

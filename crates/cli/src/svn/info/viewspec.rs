@@ -1,7 +1,7 @@
 //! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
 

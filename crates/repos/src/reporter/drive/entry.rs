@@ -1,7 +1,7 @@
 //! One entry of the two trees: what became of it, and the editor calls that say so.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_delta::Handle;
 use sapwood_fs::{Node, Relation};

@@ -3,8 +3,8 @@
 use std::io::Read as _;
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::path::is_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_fs::Root;
@@ -122,7 +122,11 @@ fn write(session: &Session<'_>, path: &FsPath, text: &mut dyn std::io::Read) -> 
 }
 
 /// Lets what is made empty wait for what follows. False when it has to be made at once.
-pub(super) fn wait_for_more(session: &Session<'_>, path: &FsPath, kind: NodeKind) -> DavResult<bool> {
+pub(super) fn wait_for_more(
+    session: &Session<'_>,
+    path: &FsPath,
+    kind: NodeKind,
+) -> DavResult<bool> {
     if !settle::may_wait(session) {
         return Ok(false);
     }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::path::is_ancestor;
+use sapwood_core::paths::FsPathBuf;
 
 /// Most locks of a server.
 const MAX_HELD: usize = 10_000;

@@ -83,7 +83,12 @@ fn shown<'a>(held: &'a Held, root: &'a str) -> wire::Shown<'a> {
 }
 
 /// Whether the locks that others have allow one more.
-fn check_others(session: &Session<'_>, path: &FsPath, is_shared: bool, with_below: bool) -> DavResult {
+fn check_others(
+    session: &Session<'_>,
+    path: &FsPath,
+    is_shared: bool,
+    with_below: bool,
+) -> DavResult {
     let (repository, held) = (session.repository.path(), &session.shared.held);
     let mut others = held.on(repository, path);
     if with_below {

@@ -16,7 +16,11 @@ use super::{begin, conditions, refused, settle, youngest};
 const MAX_BODY: u64 = 64 << 20;
 
 /// Makes all changes in one revision, or none.
-pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
+pub(super) fn proppatch(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &FsPath,
+) -> DavResult {
     let limits = Limits { bytes: MAX_BODY, ..Limits::default() };
     let changes = proppatch::read_any(Document::open(&mut exchange.body, limits)?)?;
     let root = youngest(session)?;

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, PropList};
 use sapwood_repos::{Hooks, Repository};
 

@@ -48,7 +48,11 @@ pub(super) fn state(session: &Session<'_>, path: &FsPath) -> Option<State> {
 }
 
 /// What is at a path for the request: in the repository, or by what waits.
-pub(super) fn kind(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult<Option<NodeKind>> {
+pub(super) fn kind(
+    session: &Session<'_>,
+    root: &Root,
+    path: &FsPath,
+) -> DavResult<Option<NodeKind>> {
     let own = root.kind(path)?;
     Ok(match state(session, path) {
         None => own,
@@ -113,7 +117,11 @@ pub(super) fn together<'s>(
 }
 
 /// What waits, if a COPY or MOVE from `source` takes the place of what is deleted by it at `path`.
-pub(super) fn replaces<'s>(session: &Session<'s>, source: &FsPath, path: &FsPath) -> Option<Joined<'s>> {
+pub(super) fn replaces<'s>(
+    session: &Session<'s>,
+    source: &FsPath,
+    path: &FsPath,
+) -> Option<Joined<'s>> {
     let own = who(session);
     let is_gone = matches!(state(session, path), Some(State::Gone { .. }));
     let concerns = |save: &Save| *save.who() == own && save.concerns(source);

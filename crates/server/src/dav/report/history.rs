@@ -1,9 +1,9 @@
 //! Reports about history: log, locations, blame, dates.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
 use sapwood_repos::{
@@ -200,7 +200,12 @@ pub(super) fn location_segments(
         &session.access,
         &session.shared.cancel,
         &mut |segment| {
-            reply::segment(exchange.out(), segment.path.as_ref().map(|path| path.as_str()), segment.start, segment.end);
+            reply::segment(
+                exchange.out(),
+                segment.path.as_ref().map(|path| path.as_str()),
+                segment.start,
+                segment.end,
+            );
             exchange.relieve()
         },
     )?;

@@ -5,8 +5,8 @@ mod nodes;
 mod replay;
 mod update;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_wire_dav::report::Kind;
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_SVN, Resource};

@@ -1,9 +1,9 @@
 //! Reports about nodes: listings, locks, mergeinfo, inherited properties.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, DirentFields, Inherit, Revnum, SvnResult};
 use sapwood_repos::{
     ListEntry, ListReceiver, ListRequest, MergeinfoRequest, PathAuthorizer as _, Protocol,

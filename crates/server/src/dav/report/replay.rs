@@ -1,8 +1,8 @@
 //! The replay report: a revision as it was committed.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::ReplayRequest;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_delta::Version;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::report::replay::ReplayEditor;

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::Version;
 use sapwood_fs::Root;

@@ -1,8 +1,8 @@
 //! Commands about history: log, locations, blame.
 
-use sapwood_core::paths::FsPathBuf;
-use sapwood_core::FsPath;
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::TextDelta;

@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Lock;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::{

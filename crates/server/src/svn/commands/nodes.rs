@@ -1,9 +1,9 @@
 //! Commands about what is at a path: files, directories, properties, mergeinfo.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{
     Depth, DirentFields, ErrorCode, Inherit, PropList, Revnum, SvnError, SvnResult,
 };

@@ -1,8 +1,8 @@
 //! Commands that begin with a report of what the working copy has and end in an edit: update,
 //! switch, status, diff.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_svn::Tuple;
