@@ -100,16 +100,17 @@ mod tests {
         let text = sections(&directories, "/trunk", "/trunk/d22/f");
         let authz = Authz::parse(text.as_bytes(), None, &mut |_| ()).unwrap();
         let reader = authz.for_user("", None);
-        let readable = |path: &str| reader.allows(Some(path), Access::READ, false);
+        let readable =
+            |path: &str| reader.allows(Some(FsPath::new(path).unwrap()), Access::READ, false);
         assert!(readable("/trunk") && readable("/trunk/d22/f"));
         let hidden = directories.iter().filter(|dir| !readable(dir)).count();
         assert!((10..60).contains(&hidden), "{hidden}");
         let lead = authz.for_user("", Some("build"));
-        assert!(
-            directories
-                .iter()
-                .all(|dir| lead.allows(Some(dir), Access::READ, false) || !readable(dir))
-        );
+        assert!(directories.iter().all(|dir| lead.allows(
+            Some(FsPath::new(dir).unwrap()),
+            Access::READ,
+            false
+        ) || !readable(dir)));
         assert!(text.matches("\n[/").count() > 200, "{text}");
     }
 }

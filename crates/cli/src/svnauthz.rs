@@ -184,7 +184,9 @@ fn read(invocation: &mut Invocation<'_>) -> SvnResult<Authz> {
         let repository = crate::repo::open(&repository, &invocation.options)?;
         let root = repository.fs().txn_root(&name)?;
         let rules = read_in_transaction(&root, &FsPathBuf::canonicalize(&file))?;
-        let groups = groups.map(|groups| read_in_transaction(&root, &FsPathBuf::canonicalize(&groups))).transpose()?;
+        let groups = groups
+            .map(|groups| read_in_transaction(&root, &FsPathBuf::canonicalize(&groups)))
+            .transpose()?;
         return Authz::parse(&rules, groups.as_deref(), &mut warn)
             .map_err(|e| e.context(format!("Error parsing authz file: '{file}':")));
     }

@@ -548,7 +548,7 @@ mod tests {
         let segment = |start, end, path: Option<&str>| Segment {
             start: Revnum(start),
             end: Revnum(end),
-            path: path.map(str::to_owned),
+            path: path.map(RelPathBuf::canonicalize),
         };
         let line = [segment(1, 5, Some("a")), segment(6, 9, None), segment(10, 20, Some("b"))];
         assert_eq!(clipped(&line, 20, 1), line);

@@ -266,6 +266,7 @@ impl RevpropsSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn entries_in_both_directions() {
@@ -284,10 +285,12 @@ mod tests {
     fn refused_paths_in_both_directions() {
         let mut entries = EncodedEntries::new(false);
         for refused in [&["/a", "/b"][..], &[], &["/c"]] {
-            entries.push_refused(refused.iter().map(|path| Box::from(*path)));
+            entries.push_refused(refused.iter().map(|path| fspath(path).to_owned()));
             entries.push(|out| out.push(b'e'));
         }
-        let told = |youngest_first| entries.refused(youngest_first).collect::<Vec<_>>().join(" ");
+        let told = |youngest_first| {
+            entries.refused(youngest_first).map(FsPath::as_str).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!((told(false), told(true)), ("/a /b /c".to_owned(), "/c /a /b".to_owned()));
     }
 }

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
 use sapwood_delta::{TextDelta as _, Version};
@@ -218,11 +219,11 @@ fn history_is_that_of_svnlook() {
                 let (rev, arg) = (number.to_string(), repo.arg());
                 args.extend([rev.as_str(), &arg, &path]);
                 let said = reference.run("svnlook", args).expect_success("svnlook").stdout_text();
-                let theirs: Vec<(u64, String)> = said
+                let theirs: Vec<(u64, FsPathBuf)> = said
                     .lines()
                     .skip(2)
                     .map(|l| l.trim_start().split_once("   ").unwrap())
-                    .map(|(rev, path)| (rev.parse().unwrap(), path.to_owned()))
+                    .map(|(rev, path)| (rev.parse().unwrap(), fspath(path).to_owned()))
                     .collect();
                 let mut history = root.history(fspath(&path)).unwrap();
                 let mut ours = Vec::new();

@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn tokens_for_hooks() {
-        let pair = |path: &FsPath, token: &str| (path.to_owned(), token.to_owned());
+        let pair = |path: &str, token: &str| (path.to_owned(), token.to_owned());
         let lines = token_lines(&[pair("x", "t:1"), pair("A/a b%", "t:1"), pair("é", "t:2")]);
         let lines = String::from_utf8(lines).unwrap();
         assert_eq!(lines, "LOCK-TOKENS:\nA/a%20b%|t:1\né|t:2\n\n");

@@ -333,9 +333,9 @@ mod tests {
                 proptest::option::of(proptest::collection::vec(any::<u8>(), 0..50)), 3..4),
         ) {
             let change = ChangedPath {
-                path: &path,
+                path: FsPath::new(&path).unwrap(),
                 action: b'R',
-                copy_from: copy.as_ref().map(|(p, r)| (p.as_str(), Revnum(*r))),
+                copy_from: copy.as_ref().map(|(p, r)| (FsPath::new(p).unwrap(), Revnum(*r))),
                 kind: [None, Some(NodeKind::File), Some(NodeKind::Dir)][usize::try_from(kind).unwrap()],
                 text_mod: flags[0],
                 prop_mod: flags[1],

@@ -1,7 +1,7 @@
 //! `svnlook proplist`.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::SvnResult;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_sorted, shown};

@@ -179,7 +179,10 @@ mod tests {
 
     fn changes(list: &[(u64, &[(&str, bool)])]) -> Changes {
         let revisions = list.iter().map(|(revision, paths)| {
-            (*revision, paths.iter().map(|(path, moved)| ((*path).to_owned(), *moved)).collect())
+            (
+                *revision,
+                paths.iter().map(|(path, moved)| (FsPathBuf::canonicalize(path), *moved)).collect(),
+            )
         });
         let fspath = "/t/b".to_owned();
         Changes {

@@ -284,7 +284,7 @@ fn revisions_in_objects() {
         let path = format!("/f{}", number - 1);
         let log = if number == 2 { "new" } else { &path };
         assert_eq!(props.get(Revnum(number)).unwrap().get("svn:log"), Some(log.as_bytes()));
-        assert_eq!(fs.changed_paths(Revnum(number)).unwrap().iter().next().unwrap().path, path);
+        assert_eq!(*fs.changed_paths(Revnum(number)).unwrap().iter().next().unwrap().path, path);
         let root = fs.revision_root(Revnum(number)).unwrap();
         root.verify().unwrap();
         let mut text = Vec::new();

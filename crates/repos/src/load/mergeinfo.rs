@@ -95,6 +95,7 @@ impl Numbers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn numbers_and_folders() {
@@ -105,7 +106,7 @@ mod tests {
         };
         assert_eq!(adjust("/a:6-7", None), "/a:3-4");
         assert_eq!(adjust("/a:5-7", None), "/a:2-4");
-        assert_eq!(adjust("/a:6", Some("/p/q")), "/p/q/a:3");
+        assert_eq!(adjust("/a:6", Some(fspath("/p/q"))), "/p/q/a:3");
         // Revision 4 would be revision 1 here: a range may not begin at 0.
         assert_eq!(adjust("/a:4,6", None), "/a:3");
         assert!(numbers.adjust(b"nonsense", None).is_err());

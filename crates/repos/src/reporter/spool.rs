@@ -185,7 +185,7 @@ mod tests {
         let mut spool = Spool::new();
         let entry = |n: u64| PathInfo {
             path: format!("dir/{n}/{}", "x".repeat(200)),
-            link: n.is_multiple_of(3).then(|| format!("/elsewhere/{n}")),
+            link: n.is_multiple_of(3).then(|| FsPathBuf::canonicalize(&format!("/elsewhere/{n}"))),
             revision: (!n.is_multiple_of(5)).then_some(Revnum(n)),
             depth: [Depth::Infinity, Depth::Exclude, Depth::Empty, Depth::Files, Depth::Immediates]
                 [usize::try_from(n % 5).unwrap()],

@@ -386,12 +386,13 @@ const fn note(on: bool, text: &'static str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn lines() {
         let (one, two) = (Some(Revnum(1)), Some(Revnum(2)));
         let log = Operation::Log {
-            paths: &["/a b", "/c"],
+            paths: &[fspath("/a b"), fspath("/c")],
             start: two,
             end: None,
             limit: 7,
@@ -401,7 +402,7 @@ mod tests {
             revprops: Some(&["svn:log"]),
         };
         let diff = |versus| Operation::Diff {
-            path: "/a",
+            path: fspath("/a"),
             from: one,
             versus,
             revision: Revnum(3),
@@ -416,11 +417,11 @@ mod tests {
             ),
             (diff("/a"), "diff /a r1:3 depth=files ignore-ancestry"),
             (diff("/b"), "diff /a@1 /b@3 depth=files ignore-ancestry"),
-            (Operation::GetLocks { path: "/d", depth: Depth::Unknown }, "get-locks /d"),
+            (Operation::GetLocks { path: fspath("/d"), depth: Depth::Unknown }, "get-locks /d"),
             (
                 Operation::Open {
                     capabilities: &["depth".to_owned()],
-                    path: "/",
+                    path: fspath("/"),
                     ra_client: Some("SVN 1"),
                     client: None,
                 },

@@ -734,7 +734,7 @@ mod tests {
     #[test]
     fn links_lead_elsewhere() {
         let mut map = PathMap::new(FsPath::new("/a").unwrap(), "", None);
-        map.link("/a/d".to_owned(), "/b");
+        map.link(FsPathBuf::canonicalize("/a/d"), FsPath::new("/b").unwrap());
         let text = reply(true, map, |editor| {
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();

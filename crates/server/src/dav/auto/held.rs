@@ -150,39 +150,40 @@ impl HeldLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     fn held(path: &FsPath, token: &str, is_shared: bool, is_deep: bool) -> Held {
         let text = str::to_owned;
         let (user, ends) = (text("u"), end_after(None));
-        let (path, token) = (text(path), text(token));
+        let (path, token) = (path.to_owned(), text(token));
         Held { path, token, user, owner: None, is_xml: false, is_shared, is_deep, ends }
     }
 
     #[test]
     fn who_is_kept_out() {
         let (locks, repo) = (HeldLocks::default(), Path::new("/r"));
-        assert!(locks.put(repo, held("/d", "1", false, true)));
-        assert!(locks.put(repo, held("/s", "2", true, false)));
-        assert!(locks.put(repo, held("/s", "3", true, false)));
+        assert!(locks.put(repo, held(fspath("/d"), "1", false, true)));
+        assert!(locks.put(repo, held(fspath("/s"), "2", true, false)));
+        assert!(locks.put(repo, held(fspath("/s"), "3", true, false)));
         let way = |path: &FsPath, scope, tokens: &[&str]| {
             let tokens: Vec<String> = tokens.iter().map(|t| (*t).to_owned()).collect();
             locks.in_the_way(repo, path, scope, (Some("u"), &tokens))
         };
         let (alone, member, tree) = ((false, false), (true, false), (true, true));
-        assert_eq!(way("/d/x", alone, &[]).as_deref(), Some("/d"));
-        assert_eq!(way("/d/x", alone, &["1"]), None);
-        assert_eq!(way("/s", alone, &["3"]), None);
-        assert_eq!(way("/s", alone, &["1"]).as_deref(), Some("/s"));
-        assert_eq!(way("/s/new", alone, &[]), None);
-        assert_eq!(way("/s/new", member, &[]).as_deref(), Some("/s"));
-        assert_eq!(way("/", tree, &[]).as_deref(), Some("/d"));
-        assert_eq!(way("/", tree, &["1", "2", "3"]), None);
-        assert!(locks.in_the_way(repo, "/s", alone, (None, &["2".to_owned()])).is_some());
-        locks.gone(repo, "/d");
-        assert_eq!(way("/d/x", alone, &[]), None);
+        assert_eq!(way(fspath("/d/x"), alone, &[]).as_deref(), Some(fspath("/d")));
+        assert_eq!(way(fspath("/d/x"), alone, &["1"]), None);
+        assert_eq!(way(fspath("/s"), alone, &["3"]), None);
+        assert_eq!(way(fspath("/s"), alone, &["1"]).as_deref(), Some(fspath("/s")));
+        assert_eq!(way(fspath("/s/new"), alone, &[]), None);
+        assert_eq!(way(fspath("/s/new"), member, &[]).as_deref(), Some(fspath("/s")));
+        assert_eq!(way(fspath("/"), tree, &[]).as_deref(), Some(fspath("/d")));
+        assert_eq!(way(fspath("/"), tree, &["1", "2", "3"]), None);
+        assert!(locks.in_the_way(repo, fspath("/s"), alone, (None, &["2".to_owned()])).is_some());
+        locks.gone(repo, fspath("/d"));
+        assert_eq!(way(fspath("/d/x"), alone, &[]), None);
         locks.end(repo, "2");
-        assert_eq!(locks.on(repo, "/s").len(), 1);
-        let over = Held { ends: Instant::now(), ..held("/s", "3", true, false) };
-        assert!(locks.put(repo, over) && locks.on(repo, "/s").is_empty());
+        assert_eq!(locks.on(repo, fspath("/s")).len(), 1);
+        let over = Held { ends: Instant::now(), ..held(fspath("/s"), "3", true, false) };
+        assert!(locks.put(repo, over) && locks.on(repo, fspath("/s")).is_empty());
     }
 }

@@ -471,6 +471,7 @@ impl Drop for Joined<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     fn change(path: &FsPath, what: What) -> Change {
         Change { id: 0, path: path.to_owned(), what }
@@ -486,22 +487,31 @@ mod tests {
 
     #[test]
     fn how_a_path_is() {
-        let changes = [gone("/d"), file("/f"), gone("/g"), file("/g")];
-        assert_eq!(state(&changes, "/d"), Some(State::Gone { itself: true }));
-        assert_eq!(state(&changes, "/d/x"), Some(State::Gone { itself: false }));
-        assert_eq!(state(&changes, "/dx"), None);
+        let changes =
+            [gone(fspath("/d")), file(fspath("/f")), gone(fspath("/g")), file(fspath("/g"))];
+        assert_eq!(state(&changes, fspath("/d")), Some(State::Gone { itself: true }));
+        assert_eq!(state(&changes, fspath("/d/x")), Some(State::Gone { itself: false }));
+        assert_eq!(state(&changes, fspath("/dx")), None);
         let made = Some(State::Made(NodeKind::File, PropList::new()));
-        assert_eq!((state(&changes, "/f"), state(&changes, "/g")), (made.clone(), made));
-        assert_eq!(state(&changes, "/"), None);
+        assert_eq!(
+            (state(&changes, fspath("/f")), state(&changes, fspath("/g"))),
+            (made.clone(), made)
+        );
+        assert_eq!(state(&changes, fspath("/")), None);
     }
 
     #[test]
     fn what_is_taken_back() {
-        let mut changes = vec![gone("/d/a"), file("/d/b"), gone("/d/c/x"), gone("/e")];
-        assert!(!take_back(&mut changes, "/d"));
+        let mut changes = vec![
+            gone(fspath("/d/a")),
+            file(fspath("/d/b")),
+            gone(fspath("/d/c/x")),
+            gone(fspath("/e")),
+        ];
+        assert!(!take_back(&mut changes, fspath("/d")));
         assert_eq!(changes.len(), 1);
-        let mut changes = vec![gone("/f"), file("/f")];
-        assert!(take_back(&mut changes, "/f"));
-        assert_eq!(state(&changes, "/f"), Some(State::Gone { itself: true }));
+        let mut changes = vec![gone(fspath("/f")), file(fspath("/f"))];
+        assert!(take_back(&mut changes, fspath("/f")));
+        assert_eq!(state(&changes, fspath("/f")), Some(State::Gone { itself: true }));
     }
 }
