@@ -180,7 +180,7 @@ proptest! {
                     prop_mod: *prop_mod,
                     mergeinfo_mod: *mergeinfo_mod,
                     path: FsPath::new(path).unwrap(),
-                    copy_from: copied.map(|revision| (revision, FsPath::new(&from).unwrap())),
+                    copy_from: copied.map(|revision| (revision, FsPath::new(from).unwrap())),
                 }
             })
             .collect();

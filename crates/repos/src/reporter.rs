@@ -247,3 +247,39 @@ impl<'a> Reporter<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authorizer::Everything;
+    use sapwood_delta::IgnoreAll;
+    use sapwood_fs::{Caches, OpenOptions};
+    use sapwood_testkit::Shape;
+
+    #[test]
+    fn entries_need_not_be_canonical() {
+        let made = sapwood_testkit::Repository::scripted(&Shape::new("1.10"));
+        let caches = Caches::new(1 << 20);
+        let repository = Repository::open(&made.path(), &caches, &OpenOptions::default()).unwrap();
+        let youngest = repository.fs().youngest().unwrap();
+        for path in ["trunk//x", "trunk/", "//trunk", "branches//"] {
+            let walk = ReportWalk {
+                revision: youngest,
+                anchor: FsPath::ROOT,
+                target: "",
+                switch_to: None,
+                text_deltas: false,
+                depth: Depth::Infinity,
+                ignore_ancestry: false,
+                send_copyfrom_args: false,
+            };
+            let cancel = CancelToken::new();
+            let mut reporter = Reporter::new(&repository, &walk, &Everything, &cancel).unwrap();
+            let before = Some(Revnum(youngest.0.saturating_sub(1)));
+            reporter.set_path("", before, Depth::Infinity, false, None).unwrap();
+            reporter.set_path(path, before, Depth::Infinity, false, None).unwrap();
+            let done = reporter.finish(&mut IgnoreAll);
+            assert!(done.is_ok(), "{path}: {done:?}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ const OPTIONS: LockOptions<'_> =
     LockOptions { user: "ann", comment: None, is_dav_comment: false, expires: None, steal: false };
 
 fn target(path: &str) -> LockTarget {
-    LockTarget { path: fspath(&path.to_owned()).to_owned(), token: None, revision: None }
+    LockTarget { path: fspath(path).to_owned(), token: None, revision: None }
 }
 
 fn open(path: &Path, open: &OpenOptions, options: WriteOptions) -> Arc<Writer> {

@@ -214,8 +214,7 @@ fn lock(path: &Path, file: &str) {
         expires: None,
         steal: false,
     };
-    let target =
-        LockTarget { path: fspath(&file.to_owned()).to_owned(), token: None, revision: None };
+    let target = LockTarget { path: fspath(file).to_owned(), token: None, revision: None };
     let done = writer(path, Arc::new(LocalStorage)).unwrap().lock_paths(&[target], &options);
     assert!(done.failure.is_none() && done.each.iter().all(|(_, lock)| lock.is_ok()));
 }

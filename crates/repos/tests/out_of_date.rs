@@ -38,7 +38,7 @@ fn commit(
         repository,
         hooks: Hooks::new(repository, None),
         url: "svn://host/r",
-        base_path: fspath(&"/".to_owned()).to_owned(),
+        base_path: fspath("/").to_owned(),
         revprops: PropList::new(),
         user: Some("user"),
         lock_tokens: Vec::new(),

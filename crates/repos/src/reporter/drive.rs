@@ -52,9 +52,9 @@ pub(super) struct Drive<'a> {
     pub(super) editor: &'a mut dyn Editor,
 }
 
-/// The path of an entry that the client names.
-fn place_of(dir: &Node, name: &str) -> Result<FsPathBuf> {
-    Ok(FsPathBuf::new(path::join(dir.path(), name)).map_err(SvnError::from)?)
+/// The path of an entry that the client names, however it does.
+fn place_of(dir: &Node, name: &str) -> FsPathBuf {
+    FsPathBuf::canonicalized(path::join(dir.path(), name))
 }
 
 /// A directory that is open in the edit.
@@ -274,10 +274,10 @@ impl Drive<'_> {
         if !too_deep && !excluded {
             let below = level.depths.below();
             let wc = info.as_ref().map_or(below.wc, |info| info.depth);
-            let source_path = level.source.as_ref().map(|dir| place_of(dir, &name)).transpose()?;
+            let source_path = level.source.as_ref().map(|dir| place_of(dir, &name));
             let entry = Entry {
                 source: Source { revision: level.source_revision, path: source_path, node: source },
-                target_path: &place_of(&level.target, &name)?,
+                target_path: &place_of(&level.target, &name),
                 target,
                 parent: level.handle,
                 path: &path::join(&level.path, &name),

@@ -176,7 +176,7 @@ impl Printer {
 
     fn relative(&self, url: Option<&Url>) -> String {
         let below = url.and_then(|url| url.below(&self.root));
-        format!("^/{}", below.unwrap_or_else(RelPathBuf::default))
+        format!("^/{}", below.unwrap_or_default())
     }
 
     fn command(&self, line: &Line<'_>, first: bool) -> String {
