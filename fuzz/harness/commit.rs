@@ -1,7 +1,8 @@
 //! Commands of an edit, sent to a commit: each byte says what comes next. However wild the edit, a
 //! commit that is accepted leaves a whole repository, and one that is refused changes nothing.
 
-use sapwood_core::{Md5, PropList, Revnum, SvnResult};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{FsPath, Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, FullText, Handle, StoredDelta};
 use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
 use sapwood_repos::{Access, Hooks};
@@ -44,7 +45,7 @@ const VALUES: [&[u8]; 6] = [b"", b"v", b"/trunk:1-2", b"native", b"\xff\x00", b"
 struct All;
 
 impl CommitAuthorizer for All {
-    fn allows(&self, _: &str, _: Access, _: bool) -> bool {
+    fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
         true
     }
 }
@@ -158,7 +159,7 @@ pub fn run(data: &[u8]) {
         repository: &repository,
         hooks: Hooks::without_environment(&repository),
         url: URL,
-        base_path: if flags & 1 == 0 { "/" } else { "/trunk" }.to_owned(),
+        base_path: FsPathBuf::canonicalize(if flags & 1 == 0 { "/" } else { "/trunk" }),
         revprops,
         user: Some("fuzz"),
         lock_tokens: Vec::new(),

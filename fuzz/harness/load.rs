@@ -1,6 +1,7 @@
 //! Dump streams, loaded: whatever the stream, what was committed before it failed is whole, and can be
 //! dumped. The first two bytes choose the repository and the options.
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::CancelToken;
 use sapwood_repos::load::{LoadOptions, UuidAction, load};
 
@@ -15,7 +16,7 @@ pub fn run(data: &[u8]) {
     let before = repository.fs().youngest().expect("the youngest revision");
     let options = LoadOptions {
         uuid: if flags & 2 == 0 { UuidAction::Ignore } else { UuidAction::Force },
-        parent_dir: (flags & 5 == 5).then(|| "/trunk".to_owned()),
+        parent_dir: (flags & 5 == 5).then(|| FsPathBuf::canonicalize("/trunk")),
         bypass_validation: flags & 8 != 0,
         ignore_dates: flags & 16 != 0,
         normalize_props: flags & 32 != 0,

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::{NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Caches, OpenOptions, Root};
@@ -62,7 +63,7 @@ fn directories(root: &Root) -> SvnResult<Vec<String>> {
     let mut at = 0;
     while let Some(dir) = found.get(at).filter(|_| found.len() < MOST).cloned() {
         at = at.plus(1);
-        let node = root.node(&dir).map_err(SvnError::from)?;
+        let node = root.node(FsPath::new(&dir)?).map_err(SvnError::from)?;
         let entries = node.entries().map_err(SvnError::from)?;
         let below = entries.iter().filter(|entry| entry.kind == NodeKind::Dir);
         found.extend(below.map(|entry| path::join(&dir, entry.name)));
@@ -99,16 +100,17 @@ mod tests {
         let text = sections(&directories, "/trunk", "/trunk/d22/f");
         let authz = Authz::parse(text.as_bytes(), None, &mut |_| ()).unwrap();
         let reader = authz.for_user("", None);
-        let readable = |path: &str| reader.allows(Some(path), Access::READ, false);
+        let readable =
+            |path: &str| reader.allows(Some(FsPath::new(path).unwrap()), Access::READ, false);
         assert!(readable("/trunk") && readable("/trunk/d22/f"));
         let hidden = directories.iter().filter(|dir| !readable(dir)).count();
         assert!((10..60).contains(&hidden), "{hidden}");
         let lead = authz.for_user("", Some("build"));
-        assert!(
-            directories
-                .iter()
-                .all(|dir| lead.allows(Some(dir), Access::READ, false) || !readable(dir))
-        );
+        assert!(directories.iter().all(|dir| lead.allows(
+            Some(FsPath::new(dir).unwrap()),
+            Access::READ,
+            false
+        ) || !readable(dir)));
         assert!(text.matches("\n[/").count() > 200, "{text}");
     }
 }

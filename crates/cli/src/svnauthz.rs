@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::Root;
 use sapwood_repos::{Access, Authz, ConfigSource};
@@ -150,7 +152,7 @@ fn file_argument(arg: &str, in_transaction: bool) -> SvnResult<String> {
     })
 }
 
-fn read_in_transaction(root: &Root, file: &str) -> SvnResult<Vec<u8>> {
+fn read_in_transaction(root: &Root, file: &FsPath) -> SvnResult<Vec<u8>> {
     let node = root.find(file)?.filter(|node| node.kind() == NodeKind::File);
     let Some(node) = node else {
         let text = format!("Path '{file}' is not a file");
@@ -181,8 +183,10 @@ fn read(invocation: &mut Invocation<'_>) -> SvnResult<Authz> {
     if let Some(name) = transaction {
         let repository = crate::repo::open(&repository, &invocation.options)?;
         let root = repository.fs().txn_root(&name)?;
-        let rules = read_in_transaction(&root, &file)?;
-        let groups = groups.map(|groups| read_in_transaction(&root, &groups)).transpose()?;
+        let rules = read_in_transaction(&root, &FsPathBuf::canonicalize(&file))?;
+        let groups = groups
+            .map(|groups| read_in_transaction(&root, &FsPathBuf::canonicalize(&groups)))
+            .transpose()?;
         return Authz::parse(&rules, groups.as_deref(), &mut warn)
             .map_err(|e| e.context(format!("Error parsing authz file: '{file}':")));
     }
@@ -200,7 +204,7 @@ fn accessof(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let recursive = options.has(name::RECURSIVE);
     let user = options.value(name::USERNAME)?;
     let repository = options.value(name::REPOSITORY)?.unwrap_or_default();
-    let path = options.value(name::PATH)?.map(|p| path::canonical_fspath(&p).into_owned());
+    let path = options.value(name::PATH)?.map(|p| FsPathBuf::canonicalize(&p));
     let is = options.value(name::IS)?;
     if recursive && path.is_none() {
         return Err(usage_error("--recursive not valid without --path"));
@@ -220,7 +224,7 @@ fn accessof(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         "no"
     };
     let Some(is) = is else { return invocation.out.text(&format!("{access}\n")) };
-    let what = path.as_deref().unwrap_or("Repository");
+    let what = path.as_deref().map_or("Repository", FsPath::as_str);
     match (is.as_str(), access) {
         ("rw", "r" | "no") => Err(SvnError::new(
             ErrorCode::AUTHZ_UNWRITABLE,

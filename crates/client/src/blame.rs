@@ -188,7 +188,7 @@ impl FileRevReceiver for Collector<'_> {
             // The file was there before the range: its lines are from nowhere.
             (None, PropList::new())
         };
-        let change = Rc::new(Change { revision, props, path: rev.path.to_owned() });
+        let change = Rc::new(Change { revision, props, path: rev.path.as_str().to_owned() });
         self.last = Some(Rc::clone(&change));
         self.add(text, Some(change), rev.merged_revision);
         Ok(())

@@ -225,7 +225,7 @@ fn schedule_of(view: &View) -> Schedule {
 fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
     let Some(base) = view.base() else { return Ok(None) };
     Ok(wc.lock_of(base)?.map(|row| Lock {
-        path: base.repos_path.clone().unwrap_or_default().into_string(),
+        path: base.repos_path.clone().unwrap_or_default().to_fspath(),
         token: row.token,
         owner: row.owner.unwrap_or_default(),
         comment: row.comment,

@@ -40,9 +40,9 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// One changed path of a log.
 #[derive(Clone, Debug)]
 struct Change {
-    path: String,
+    path: FsPathBuf,
     action: u8,
-    copy_from: Option<(String, u64)>,
+    copy_from: Option<(FsPathBuf, u64)>,
     kind: Option<NodeKind>,
     text_mod: bool,
     prop_mod: bool,
@@ -216,7 +216,7 @@ fn told_again(
         let changes = entry.changes.iter().map(|change| LogChange {
             path: &change.path,
             action: change.action,
-            copy_from: change.copy_from.as_ref().map(|(from, at)| (from.as_str(), Revnum(*at))),
+            copy_from: change.copy_from.as_ref().map(|(from, at)| (from.as_path(), Revnum(*at))),
             kind: change.kind,
             text_mod: change.text_mod,
             prop_mod: change.prop_mod,
@@ -548,7 +548,7 @@ mod tests {
         let segment = |start, end, path: Option<&str>| Segment {
             start: Revnum(start),
             end: Revnum(end),
-            path: path.map(str::to_owned),
+            path: path.map(RelPathBuf::canonicalize),
         };
         let line = [segment(1, 5, Some("a")), segment(6, 9, None), segment(10, 20, Some("b"))];
         assert_eq!(clipped(&line, 20, 1), line);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -183,7 +183,7 @@ fn is_related(
     let root = session.root_url();
     let url = session.url();
     let history =
-        |path: &RelPath, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
+        |path: &RelPath, at: Revnum| -> SvnResult<Vec<(Option<RelPathBuf>, Revnum, Revnum)>> {
             session.reparent(&root.join(path))?;
             let mut segments = Vec::new();
             session.location_segments(

@@ -3,13 +3,14 @@
 //! and read them hand the same types on.
 
 use crate::date::Timestamp;
+use crate::paths::{FsPath, FsPathBuf, RelPathBuf};
 use crate::{NodeKind, PropList, Revnum};
 
 /// A lock on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// The locked fspath.
-    pub path: String,
+    /// The locked path.
+    pub path: FsPathBuf,
     /// `opaquelocktoken:` and a UUID.
     pub token: String,
     /// The user that holds it.
@@ -31,15 +32,15 @@ pub struct Segment {
     pub start: Revnum,
     /// Last revision.
     pub end: Revnum,
-    /// The path there as a relpath (no leading slash); `None` for a gap in the history.
-    pub path: Option<String>,
+    /// The path there; `None` for a gap in the history.
+    pub path: Option<RelPathBuf>,
 }
 
 /// One revision of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRev<'a> {
-    /// The file's fspath there.
-    pub path: &'a str,
+    /// The file's path there.
+    pub path: &'a FsPath,
     /// The revision.
     pub revision: Revnum,
     /// The revision properties that may be read.
@@ -96,12 +97,12 @@ pub enum RevpropSelection<'a> {
 /// One changed path of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedPath<'a> {
-    /// The fspath.
-    pub path: &'a str,
+    /// The path.
+    pub path: &'a FsPath,
     /// `A`, `D`, `R` or `M`.
     pub action: u8,
     /// Where it was copied from.
-    pub copy_from: Option<(&'a str, Revnum)>,
+    pub copy_from: Option<(&'a FsPath, Revnum)>,
     /// File or directory, `None` when it is not known.
     pub kind: Option<NodeKind>,
     /// Whether the text changed.

@@ -1,5 +1,6 @@
 //! Changed paths of a revision or transaction: two lines a change, ended by a blank line.
 
+use sapwood_core::FsPath;
 use sapwood_core::{Cut, Exact};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -46,10 +47,10 @@ pub struct ChangeRef<'a> {
     pub prop_mod: bool,
     /// Whether `svn:mergeinfo` changed, where recorded (format 7 and later).
     pub mergeinfo_mod: Option<bool>,
-    /// The fspath.
-    pub path: &'a str,
+    /// The path.
+    pub path: &'a FsPath,
     /// Where it was copied from.
-    pub copy_from: Option<(Revnum, &'a str)>,
+    pub copy_from: Option<(Revnum, &'a FsPath)>,
 }
 
 /// The raw changes in `bytes`, in stored order, without allocating. Ends at a blank line or at the
@@ -227,21 +228,22 @@ struct Folded<'a> {
 
 impl<'a> Folded<'a> {
     fn add(&mut self, new: ChangeRef<'a>) -> Result<()> {
-        match self.changes.get_mut(new.path) {
+        let path = new.path.as_str();
+        match self.changes.get_mut(path) {
             None => {
-                self.changes.insert(new.path, new);
+                self.changes.insert(path, new);
             }
             Some(old) => {
-                let merged = merge(old, &new, self.deletions.get(new.path))?;
+                let merged = merge(old, &new, self.deletions.get(path))?;
                 if merged.is_some_and(|m| m.kind == ChangeKind::Replace)
                     && matches!(new.kind, ChangeKind::Add | ChangeKind::Replace)
                 {
-                    self.deletions.insert(new.path, *old);
+                    self.deletions.insert(path, *old);
                 }
                 match merged {
                     Some(merged) => *old = merged,
                     None => {
-                        self.changes.remove(new.path);
+                        self.changes.remove(path);
                     }
                 }
             }
@@ -339,7 +341,7 @@ mod tests {
         let all = list.by_ref().collect::<Result<Vec<_>>>().unwrap();
         assert!(list.is_terminated());
         assert_eq!(list.consumed(), LIST.len());
-        assert_eq!(all[1].copy_from, Some((Revnum(4), "/trunk")));
+        assert_eq!(all[1].copy_from, Some((Revnum(4), FsPath::new("/trunk").unwrap())));
         assert_eq!(all[0].path, "/trunk/a b");
         let mut out = Vec::new();
         all.iter().for_each(|c| c.write(8, false, &mut out));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sapwood_core::Md5;
 use sapwood_core::date::Timestamp;
 use sapwood_core::hashdump::{self, END, Entry, Reader};
+use sapwood_core::paths::FsPathBuf;
 
 use crate::error::{Error, Result};
 use crate::text::{self, fspath};
@@ -12,8 +13,8 @@ use crate::text::{self, fspath};
 /// A lock as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLock {
-    /// The locked fspath.
-    pub path: String,
+    /// The locked path.
+    pub path: FsPathBuf,
     /// `opaquelocktoken:` and a UUID.
     pub token: String,
     /// The user that holds it.
@@ -103,7 +104,7 @@ impl DigestFile {
             }
             fields.push(("is_dav_comment", if lock.is_dav_comment { "1" } else { "0" }.into()));
             fields.push(("owner", lock.owner.clone()));
-            fields.push(("path", lock.path.clone()));
+            fields.push(("path", lock.path.clone().into_string()));
             fields.push(("token", lock.token.clone()));
         }
         for (name, value) in &fields {
@@ -127,7 +128,7 @@ mod tests {
     fn round_trip_and_damage() {
         let file = DigestFile {
             lock: Some(StoredLock {
-                path: "/trunk/a b".into(),
+                path: FsPathBuf::new("/trunk/a b".into()).unwrap(),
                 token: "opaquelocktoken:7cb4f3c2-0000-0000-0000-000000000000".into(),
                 owner: "jrandom".into(),
                 comment: Some("because\nof this".into()),

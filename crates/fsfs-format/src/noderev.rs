@@ -1,6 +1,7 @@
 //! Node-revisions: a block of `name: value` lines that a blank line ends.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::borrow::Cow;
 
 use sapwood_core::path::is_canonical_fspath;
@@ -110,12 +111,25 @@ impl NodeRev {
 
     /// The copy root: revision (`None`: in this transaction) and created path.
     #[must_use]
-    pub fn copy_root(&self) -> (Option<Revnum>, &str) {
+    pub fn copy_root(&self) -> (Option<Revnum>, &FsPath) {
         match &self.copy_root {
-            Some((revision, path)) => (*revision, path),
-            None => (self.id.revision(), &self.created_path),
+            Some((revision, path)) => (*revision, FsPath::trusted(path)),
+            None => (self.id.revision(), self.made_at()),
         }
     }
+
+    /// The path at which it was made, which was looked at when it was read.
+    #[must_use]
+    pub fn made_at(&self) -> &FsPath {
+        FsPath::trusted(&self.created_path)
+    }
+
+    /// Where it was copied from.
+    #[must_use]
+    pub fn copied_from(&self) -> Option<(Revnum, &FsPath)> {
+        self.copy_from.as_ref().map(|(revision, path)| (*revision, FsPath::trusted(path)))
+    }
+
     /// Appends the text form for a filesystem of `format`, with the blank line.
     pub fn write(&self, format: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(b"id: ");
@@ -288,15 +302,15 @@ mod tests {
     fn samples_round_trip() {
         let noderev = round_trip(FILE, 8);
         assert_eq!(&*noderev.created_path, "/trunk/a b.txt");
-        assert_eq!(noderev.copy_root(), (Some(Revnum(3)), "/trunk"));
+        assert_eq!(noderev.copy_root(), (Some(Revnum(3)), FsPath::new("/trunk").unwrap()));
         let root = round_trip("id: 0.0.r0/2\ntype: dir\ncount: 0\ncpath: /\n\n", 1);
-        assert_eq!(root.copy_root(), (Some(Revnum(0)), "/"));
+        assert_eq!(root.copy_root(), (Some(Revnum(0)), FsPath::ROOT));
         let txn = round_trip(
             "id: 0.0.t5-6\ntype: dir\npred: 0.0.r5/2\ncount: 6\ntext: -1\nprops: -1\n\
              cpath: /\ncopyroot: -1 /x\nis-fresh-txn-root: y\n\n",
             7,
         );
-        assert_eq!(txn.copy_root(), (None, "/x"));
+        assert_eq!(txn.copy_root(), (None, FsPath::new("/x").unwrap()));
         assert!(txn.is_fresh_txn_root);
     }
 

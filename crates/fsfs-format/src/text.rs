@@ -1,6 +1,6 @@
 //! Cutting lines and words out of bytes.
 
-use sapwood_core::path::is_canonical_fspath;
+use sapwood_core::FsPath;
 use sapwood_core::revnum::parse_u64;
 use sapwood_core::{Cut, Exact};
 
@@ -27,8 +27,8 @@ pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The bytes as a canonical fspath in UTF-8.
-pub(crate) fn fspath(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok().filter(|path| is_canonical_fspath(path))
+pub(crate) fn fspath(bytes: &[u8]) -> Option<&FsPath> {
+    FsPath::new(std::str::from_utf8(bytes).ok()?).ok()
 }
 
 /// A non-negative number that fits the reference's signed 64-bit integers.

@@ -8,6 +8,7 @@
 )]
 
 use proptest::prelude::*;
+use sapwood_core::FsPath;
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
 use sapwood_fsfs_format::changes::{ChangeKind, ChangeRef, Changes};
 use sapwood_fsfs_format::{
@@ -178,8 +179,8 @@ proptest! {
                     text_mod: *text_mod,
                     prop_mod: *prop_mod,
                     mergeinfo_mod: *mergeinfo_mod,
-                    path,
-                    copy_from: copied.map(|revision| (revision, from.as_str())),
+                    path: FsPath::new(path).unwrap(),
+                    copy_from: copied.map(|revision| (revision, FsPath::new(from).unwrap())),
                 }
             })
             .collect();

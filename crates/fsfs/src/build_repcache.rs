@@ -1,6 +1,7 @@
 //! Entering the texts of revisions into `rep-cache.db`, as their commits would have done.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, Sha1, hashdump};
@@ -52,7 +53,7 @@ impl Filesystem {
         for revision in (first.0..=last.0).map(Revnum) {
             progress(revision)?;
             let mut rows = Vec::new();
-            let root = self.revision_root(revision)?.node("/")?;
+            let root = self.revision_root(revision)?.node(FsPath::ROOT)?;
             self.rows_below(&root, revision, cancel, &mut rows)?;
             cache.add(&rows)?;
         }
@@ -130,7 +131,11 @@ impl Filesystem {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let n = contents.read(&mut buffer).map_err(|e| {
-                Error::io(e, "Can't read text of", std::path::Path::new(node.created_path()))
+                Error::io(
+                    e,
+                    "Can't read text of",
+                    std::path::Path::new(node.created_path().as_str()),
+                )
             })?;
             if n == 0 {
                 return Ok(hash.finish());

@@ -4,6 +4,7 @@
 //! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
 //! [`ChangedPath`] values that are cheap to copy.
 
+use sapwood_core::FsPath;
 use sapwood_core::{Cut, Exact};
 use std::cmp::Ordering;
 
@@ -48,7 +49,7 @@ impl ChangeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedPath<'a> {
     /// The path, an fspath.
-    pub path: &'a str,
+    pub path: &'a FsPath,
     /// What happened.
     pub kind: ChangeKind,
     /// File or directory; `None` when an old revision does not say (formats before 4).
@@ -60,7 +61,7 @@ pub struct ChangedPath<'a> {
     /// Whether `svn:mergeinfo` changed; `None` when the revision does not say (formats before 7).
     pub mergeinfo_mod: Option<bool>,
     /// Where it was copied from.
-    pub copy_from: Option<(Revnum, &'a str)>,
+    pub copy_from: Option<(Revnum, &'a FsPath)>,
     /// The node-revision after the change (before it, for a deletion).
     pub id: NodeRevId,
 }
@@ -162,7 +163,7 @@ impl ChangedPaths {
         // Each record has an id and is well formed: `build` made it so.
         records.chunks_exact(RECORD).zip(&self.ids).map(move |(record, id)| {
             Record::read(record).and_then(|r| view(r, text, *id)).unwrap_or(ChangedPath {
-                path: "/",
+                path: FsPath::ROOT,
                 kind: ChangeKind::Modify,
                 node_kind: None,
                 text_mod: false,
@@ -184,7 +185,7 @@ impl ChangedPaths {
 
     /// The entry of `path` itself.
     #[must_use]
-    pub fn find(&self, path: &str) -> Option<ChangedPath<'_>> {
+    pub fn find(&self, path: &FsPath) -> Option<ChangedPath<'_>> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -261,7 +262,7 @@ impl ChangedPaths {
 fn view(record: Record, text: &[u8], id: NodeRevId) -> Option<ChangedPath<'_>> {
     let slice = |from: u32, to: u32| {
         let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-        std::str::from_utf8(text.get(range)?).ok()
+        std::str::from_utf8(text.get(range)?).ok().map(FsPath::trusted)
     };
     let [low, high] = record.flags;
     let copy_from = match record.copy_rev {
@@ -297,8 +298,9 @@ fn view(record: Record, text: &[u8], id: NodeRevId) -> Option<ChangedPath<'_>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sapwood_testkit::fspath;
 
-    fn change(n: usize, path: &str) -> ChangedPath<'_> {
+    fn change(n: usize, path: &FsPath) -> ChangedPath<'_> {
         let bit = |k: u32| (n >> k) & 1 == 1;
         ChangedPath {
             path,
@@ -318,11 +320,11 @@ mod tests {
         fn keeps_the_last_of_each_path(
             list in prop::collection::vec((0usize..512, "(/[a-c é]{1,2}){1,3}"), 0..20)
         ) {
-            let built = ChangedPaths::build(list.iter().map(|(n, p)| change(*n, p))).unwrap();
+            let built = ChangedPaths::build(list.iter().map(|(n, p)| change(*n, fspath(p)))).unwrap();
             let mut want: Vec<ChangedPath<'_>> = Vec::new();
             for (n, path) in &list {
                 want.retain(|c| c.path != path);
-                want.push(change(*n, path));
+                want.push(change(*n, fspath(path)));
             }
             want.sort_by(|a, b| sapwood_core::path::compare(a.path, b.path));
             prop_assert!(built.iter().eq(want.iter().copied()));
@@ -330,7 +332,7 @@ mod tests {
                 prop_assert_eq!(built.get(at), Some(*c));
                 prop_assert_eq!(built.find(c.path), Some(*c));
             }
-            prop_assert_eq!(built.find("/nowhere"), None);
+            prop_assert_eq!(built.find(fspath("/nowhere")), None);
             prop_assert_eq!(built.get(want.len()), None);
         }
     }

@@ -5,6 +5,7 @@
 //! answer.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sapwood_core::Revnum;
@@ -30,7 +31,7 @@ impl Deletion {
 }
 
 impl Filesystem {
-    fn deletion_key(&self, path: &str, start: Revnum, end: Revnum) -> Key<Deletion> {
+    fn deletion_key(&self, path: &FsPath, start: Revnum, end: Revnum) -> Key<Deletion> {
         let mut hasher = DefaultHasher::new();
         path.hash(&mut hasher);
         DELETION.key(self.fs.id, start.0, end.0, hasher.finish())
@@ -39,13 +40,18 @@ impl Filesystem {
     /// What was found out about a path between two committed revisions: the revision of its first
     /// deletion, if there was one.
     #[must_use]
-    pub fn kept_deletion(&self, path: &str, start: Revnum, end: Revnum) -> Option<Option<Revnum>> {
+    pub fn kept_deletion(
+        &self,
+        path: &FsPath,
+        start: Revnum,
+        end: Revnum,
+    ) -> Option<Option<Revnum>> {
         let found = self.fs.caches.get(self.deletion_key(path, start, end))?;
         (*found.path == *path).then_some(found.revision)
     }
 
     /// Keeps such a finding.
-    pub fn keep_deletion(&self, path: &str, start: Revnum, end: Revnum, found: Option<Revnum>) {
+    pub fn keep_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
         let deletion = Deletion { path: path.into(), revision: found };
         self.fs.caches.put(self.deletion_key(path, start, end), deletion);
     }

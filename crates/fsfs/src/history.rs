@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, Revnum, path};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::SharedFsPath;
+use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 
 use crate::error::{Error, Result};
@@ -19,19 +22,19 @@ pub struct History {
 /// One place of a history, and what is known about the way on.
 #[derive(Clone, Debug)]
 struct Step {
-    path: Arc<str>,
+    path: SharedFsPath,
     revision: Revnum,
     /// Whether the place was told to the caller.
     told: bool,
     /// When the place is the target of a copy: where the copy came from.
-    source: Option<(Arc<str>, Revnum)>,
+    source: Option<(SharedFsPath, Revnum)>,
     /// When no copy touches the way down to this revision: the node-revision at this place, and
     /// that revision.
     linear: Option<(NodeRevId, Revnum)>,
 }
 
 impl Step {
-    fn new(path: &str, revision: Revnum, told: bool) -> Self {
+    fn new(path: &FsPath, revision: Revnum, told: bool) -> Self {
         Self { path: path.into(), revision, told, source: None, linear: None }
     }
 }
@@ -39,7 +42,7 @@ impl Step {
 #[allow(clippy::missing_errors_doc)]
 impl Root {
     /// The history of `path`, starting here. Only for revisions.
-    pub fn history(&self, path: &str) -> Result<History> {
+    pub fn history(&self, path: &FsPath) -> Result<History> {
         let Some(revision) = self.revision() else {
             return Err(Error::new(ErrorCode::FS_NOT_REVISION_ROOT, ""));
         };
@@ -51,19 +54,19 @@ impl Root {
 
     /// The youngest copy at or above `path` in its history: revision and path of the copy's
     /// target (`svn_fs_closest_copy`).
-    pub fn closest_copy(&self, path: &str) -> Result<Option<(Revnum, String)>> {
+    pub fn closest_copy(&self, path: &FsPath) -> Result<Option<(Revnum, FsPathBuf)>> {
         closest_copy(self, path)
     }
 
     /// The revision in which the line of history of the node at `path` began. E160023 for a node
     /// that was made in this transaction.
-    pub fn node_origin_rev(&self, path: &str) -> Result<Revnum> {
+    pub fn node_origin_rev(&self, path: &FsPath) -> Result<Revnum> {
         node_origin_rev(self, path)
     }
 }
 
 impl History {
-    fn new(fs: &Filesystem, path: &str, revision: Revnum) -> Self {
+    fn new(fs: &Filesystem, path: &FsPath, revision: Revnum) -> Self {
         Self { fs: fs.clone(), at: Some(Step::new(path, revision, false)) }
     }
 
@@ -72,25 +75,25 @@ impl History {
     ///
     /// # Errors
     /// Corruption and system errors.
-    pub fn previous(&mut self, cross_copies: bool) -> Result<Option<(String, Revnum)>> {
-        Ok(self.step(cross_copies)?.map(|(path, revision)| (path.as_ref().to_owned(), revision)))
+    pub fn previous(&mut self, cross_copies: bool) -> Result<Option<(FsPathBuf, Revnum)>> {
+        Ok(self.step(cross_copies)?.map(|(path, revision)| (path.as_path().to_owned(), revision)))
     }
 
     /// As [`History::previous`], the path shared instead of copied.
     ///
     /// # Errors
     /// Corruption and system errors.
-    pub fn step(&mut self, cross_copies: bool) -> Result<Option<(Arc<str>, Revnum)>> {
+    pub fn step(&mut self, cross_copies: bool) -> Result<Option<(SharedFsPath, Revnum)>> {
         while let Some(step) = self.at.take() {
             // The root changes in every revision and is never copied.
-            let next = if &*step.path == "/" {
+            let next = if step.path.is_root() {
                 let revision = if step.told { step.revision.prev() } else { Some(step.revision) };
-                revision.map(|revision| Step::new("/", revision, true))
+                revision.map(|revision| Step::new(FsPath::ROOT, revision, true))
             } else {
                 self.older(step, cross_copies)?
             };
             let Some(next) = next else { break };
-            let found = next.told.then(|| (Arc::clone(&next.path), next.revision));
+            let found = next.told.then(|| (next.path.clone(), next.revision));
             self.at = Some(next);
             if found.is_some() {
                 return Ok(found);
@@ -116,7 +119,7 @@ impl History {
             let Some(id) = here.predecessor else { return Ok(None) };
             if let Some(revision) = id.revision().filter(|r| *r > next_copy) {
                 // No copy in between: the predecessor's path is the same, and need not be read.
-                let path = here.created_path.as_ref().into();
+                let path = here.made_at().into();
                 let linear = Some((id, next_copy));
                 return Ok(Some(Step { path, revision, told: true, source: None, linear }));
             }
@@ -136,7 +139,7 @@ impl History {
         let mut predecessor = None;
         if Some(revision) == node.id.revision() {
             if !told {
-                return Ok(Some(Step::new(&node.created_path, revision, true)));
+                return Ok(Some(Step::new(node.made_at(), revision, true)));
             }
             let Some(id) = node.predecessor else { return Ok(None) };
             predecessor = Some(id);
@@ -149,7 +152,7 @@ impl History {
         {
             return Ok(Some(copied));
         }
-        let mut step = Step::new(&node.created_path, commit, true);
+        let mut step = Step::new(node.made_at(), commit, true);
         step.linear = predecessor.map(|id| (id, copy_rev));
         Ok(Some(step))
     }
@@ -157,24 +160,24 @@ impl History {
     /// The step to the target of the copy that made `at_path` at or above it.
     fn copy_step(
         &self,
-        at_path: &Arc<str>,
+        at_path: &SharedFsPath,
         copy_rev: Revnum,
-        copy_path: &str,
+        copy_path: &FsPath,
         revision: Revnum,
         told: bool,
     ) -> Result<Option<Step>> {
         let target = self.fs.revision_root(copy_rev)?.node(copy_path)?;
-        let Some(below) = path::skip_ancestor(target.created_path(), at_path) else {
+        let Some(below) = at_path.below(target.created_path()) else {
             return Ok(None);
         };
         let Some((source_rev, source)) = target.copied_from() else { return Ok(None) };
         // The target may be the place that was told last: then only go on from it.
         let again = copy_rev == revision && told;
         Ok(Some(Step {
-            path: Arc::clone(at_path),
+            path: at_path.clone(),
             revision: copy_rev,
             told: !again,
-            source: Some((path::join(source, below).into(), source_rev)),
+            source: Some((source.join(below).into(), source_rev)),
             linear: None,
         }))
     }
@@ -187,8 +190,8 @@ fn committed(revision: Option<Revnum>) -> Result<Revnum> {
 
 /// The youngest copy root of a node and its parents, the deepest of equally young ones. `chain` is
 /// from the root down.
-fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, String)> {
-    let mut best: Option<(Revnum, &str)> = None;
+fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, FsPathBuf)> {
+    let mut best: Option<(Revnum, &FsPath)> = None;
     for rev in chain {
         let (revision, path) = rev.copy_root();
         let revision = committed(revision)?;
@@ -202,7 +205,7 @@ fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, String)> {
 }
 
 /// See [`Root::closest_copy`].
-fn closest_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
+fn closest_copy(root: &Root, at_path: &FsPath) -> Result<Option<(Revnum, FsPathBuf)>> {
     let chain = root.walk_all(at_path)?;
     let Some(node) = chain.last() else { return Ok(None) };
     let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
@@ -223,15 +226,15 @@ fn closest_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> 
 }
 
 /// Where the node at `at_path` was before the closest copy.
-fn before_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
+fn before_copy(root: &Root, at_path: &FsPath) -> Result<Option<(Revnum, FsPathBuf)>> {
     let Some((copy_rev, copy_path)) = closest_copy(root, at_path)? else { return Ok(None) };
     let target = root.fs.revision_root(copy_rev)?.node(&copy_path)?;
-    let found = target.copied_from().zip(path::skip_ancestor(&copy_path, at_path));
-    Ok(found.map(|((revision, source), below)| (revision, path::join(source, below))))
+    let found = target.copied_from().zip(at_path.below(&copy_path));
+    Ok(found.map(|((revision, source), below)| (revision, source.join(below))))
 }
 
 /// See [`Root::node_origin_rev`].
-fn node_origin_rev(root: &Root, at_path: &str) -> Result<Revnum> {
+fn node_origin_rev(root: &Root, at_path: &FsPath) -> Result<Revnum> {
     let node = root.node(at_path)?;
     let id = node.rev.id.node;
     let Some(made) = id.revision() else {

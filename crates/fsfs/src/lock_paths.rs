@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Lock, Md5, NodeKind, Revnum, path as paths};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::layout::names;
@@ -31,8 +33,8 @@ const SYNCED_AT_ONCE: usize = 64;
 /// A path that shall be locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockTarget {
-    /// Its canonical fspath.
-    pub path: String,
+    /// Its path.
+    pub path: FsPathBuf,
     /// The token to use, when it is not to be a new one.
     pub token: Option<String>,
     /// The revision of the file that the user has: a newer one in the repository is an error.
@@ -57,8 +59,8 @@ pub struct LockOptions<'a> {
 /// A path that shall be unlocked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnlockTarget {
-    /// Its canonical fspath.
-    pub path: String,
+    /// Its path.
+    pub path: FsPathBuf,
     /// The token of its lock; of no concern when the lock is broken.
     pub token: String,
 }
@@ -68,7 +70,7 @@ pub struct UnlockTarget {
 pub struct LockOutcome<T> {
     /// One result a path. Paths that were given twice have one; those that were not looked at
     /// because of a failure have none.
-    pub each: Vec<(String, Result<T>)>,
+    pub each: Vec<(FsPathBuf, Result<T>)>,
     /// What went wrong with all of them.
     pub failure: Option<Error>,
 }
@@ -84,11 +86,11 @@ impl<T> LockOutcome<T> {
 struct Index<'a>(BTreeMap<&'a str, Vec<Md5>>);
 
 impl<'a> Index<'a> {
-    fn add(&mut self, path: &'a str) {
+    fn add(&mut self, path: &'a FsPath) {
         let digest = lockfile::digest_of(path);
         let mut folder = path;
         while folder != "/" {
-            folder = paths::dirname(folder);
+            folder = folder.parent();
             self.0.entry(folder).or_default().push(digest);
         }
     }
@@ -323,7 +325,7 @@ impl Writer {
             gone.insert(path);
         }
         for (target, done) in targets.iter().zip(done) {
-            if done.is_none() && gone.contains(&*target.path) {
+            if done.is_none() && gone.contains(target.path.as_str()) {
                 *done = Some(Ok(()));
             }
         }
@@ -361,7 +363,7 @@ impl Writer {
         None
     }
 
-    fn no_such_lock(&self, path: &str) -> Error {
+    fn no_such_lock(&self, path: &FsPath) -> Error {
         let message = format!("No lock on path '{path}' in filesystem '{}'", self.fs.fs.uuid);
         Error::new(ErrorCode::FS_NO_SUCH_LOCK, message)
     }
@@ -480,7 +482,7 @@ impl Writer {
     }
 }
 
-fn not_done(what: &str, path: &str) -> Error {
+fn not_done(what: &str, path: &FsPath) -> Error {
     Error::new(ErrorCode::FS_LOCK_OPERATION_FAILED, format!("Failed to {what} '{path}'"))
 }
 

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sapwood_core::FsPath;
 use sapwood_core::path::skip_ancestor;
 use sapwood_core::{Depth, Lock, Md5, SvnError};
 use sapwood_fsfs_format::Layout;
@@ -43,7 +44,7 @@ pub(crate) fn now() -> i64 {
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// The lock on `path`, if there is one that has not expired.
-    pub fn lock(&self, path: &str) -> Result<Option<Lock>> {
+    pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
         let lock = self.digest_file(lockfile::digest_of(path))?.lock.map(from_stored);
         let now = now();
         Ok(lock.filter(|lock| !is_expired(lock, now)))
@@ -51,7 +52,7 @@ impl Filesystem {
 
     /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
     /// have expired are left out.
-    pub fn locks(&self, path: &str, depth: Depth) -> Result<Vec<Lock>> {
+    pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
         let now = now();
         let wanted = |lock: &Lock| {
             let below = skip_ancestor(path, &lock.path);

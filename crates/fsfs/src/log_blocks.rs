@@ -6,6 +6,8 @@
 //! [form](FormKey) says for whom the others are. What is kept is named by the generation of the
 //! shard's revision properties (see [`crate::revprops`]): each change gives it another name.
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Cut, Exact};
 use std::sync::Arc;
 
@@ -42,7 +44,7 @@ pub struct EncodedEntries {
     ends: Vec<usize>,
     for_all: bool,
     /// Paths, each with the number of the entry that it is left out of.
-    refused: Vec<(usize, Box<str>)>,
+    refused: Vec<(usize, FsPathBuf)>,
 }
 
 /// Encoded log entries: first revision, form, generation of the shard.
@@ -77,18 +79,18 @@ impl EncodedEntries {
     }
 
     /// Notes which paths were refused when the next entry was made.
-    pub fn push_refused(&mut self, refused: impl IntoIterator<Item = Box<str>>) {
+    pub fn push_refused(&mut self, refused: impl IntoIterator<Item = FsPathBuf>) {
         let entry = self.ends.len();
         self.refused.extend(refused.into_iter().map(|path| (entry, path)));
     }
 
     /// The paths that were noted as refused, entry by entry in the wanted direction.
-    pub fn refused(&self, youngest_first: bool) -> impl Iterator<Item = &str> {
+    pub fn refused(&self, youngest_first: bool) -> impl Iterator<Item = &FsPath> {
         let together = youngest_first == self.youngest_first;
         let count = if self.refused.is_empty() { 0 } else { self.ends.len() };
         (0..count).flat_map(move |at| {
             let entry = if together { at } else { count.saturating_sub(at).saturating_sub(1) };
-            self.refused.iter().filter(move |(of, _)| *of == entry).map(|(_, path)| &**path)
+            self.refused.iter().filter(move |(of, _)| *of == entry).map(|(_, path)| path.as_path())
         })
     }
 
@@ -264,6 +266,7 @@ impl RevpropsSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn entries_in_both_directions() {
@@ -282,10 +285,12 @@ mod tests {
     fn refused_paths_in_both_directions() {
         let mut entries = EncodedEntries::new(false);
         for refused in [&["/a", "/b"][..], &[], &["/c"]] {
-            entries.push_refused(refused.iter().map(|path| Box::from(*path)));
+            entries.push_refused(refused.iter().map(|path| fspath(path).to_owned()));
             entries.push(|out| out.push(b'e'));
         }
-        let told = |youngest_first| entries.refused(youngest_first).collect::<Vec<_>>().join(" ");
+        let told = |youngest_first| {
+            entries.refused(youngest_first).map(FsPath::as_str).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!((told(false), told(true)), ("/a /b /c".to_owned(), "/c /a /b".to_owned()));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1};
 pub use sapwood_fsfs_format::NodeRevId;
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, RepLocation, Representation};
@@ -25,7 +27,7 @@ pub enum Relation {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) fs: Filesystem,
-    pub(crate) path: Arc<str>,
+    pub(crate) path: SharedFsPath,
     pub(crate) rev: Arc<NodeRev>,
 }
 
@@ -38,8 +40,8 @@ impl Filesystem {
     ///
     /// # Errors
     /// Corruption and system errors.
-    pub fn node_at(&self, path: &Arc<str>, id: &NodeRevId) -> Result<Node> {
-        Ok(Node { fs: self.clone(), path: Arc::clone(path), rev: self.fs.node(id)? })
+    pub fn node_at(&self, path: &SharedFsPath, id: &NodeRevId) -> Result<Node> {
+        Ok(Node { fs: self.clone(), path: path.clone(), rev: self.fs.node(id)? })
     }
 }
 
@@ -53,13 +55,13 @@ impl Node {
 
     /// The fspath by which the node was reached.
     #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
+    pub fn path(&self) -> &FsPath {
+        self.path.as_path()
     }
     /// The same, shared.
     #[must_use]
-    pub fn shared_path(&self) -> Arc<str> {
-        Arc::clone(&self.path)
+    pub fn shared_path(&self) -> SharedFsPath {
+        self.path.clone()
     }
     /// File or directory.
     #[must_use]
@@ -90,8 +92,8 @@ impl Node {
     }
     /// The path at which this node-revision was made.
     #[must_use]
-    pub fn created_path(&self) -> &str {
-        &self.rev.created_path
+    pub fn created_path(&self) -> &FsPath {
+        self.rev.made_at()
     }
     /// The properties.
     pub fn props(&self) -> Result<Arc<PropList>> {
@@ -119,7 +121,7 @@ impl Node {
         let entries = self.entries()?;
         let Some(entry) = entries.find(name) else { return Ok(None) };
         let rev = self.fs.fs.node(&entry.id)?;
-        let path = sapwood_core::path::join(&self.path, name).into();
+        let path = self.path.child(name).into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
     /// The child that an entry of this directory stands for: [`Node::child`] without a look into
@@ -129,7 +131,7 @@ impl Node {
     }
     /// The child called `name`, which is `rev`.
     pub(crate) fn child_with(&self, name: &str, rev: Arc<NodeRev>) -> Self {
-        let path = sapwood_core::path::join(&self.path, name).into();
+        let path = self.path.child(name).into();
         Self { fs: self.fs.clone(), path, rev }
     }
     /// The length of a file's contents in bytes.
@@ -223,14 +225,14 @@ impl Node {
     }
     /// Where this very node-revision was copied from.
     #[must_use]
-    pub fn copied_from(&self) -> Option<(Revnum, &str)> {
-        self.rev.copy_from.as_ref().map(|(revision, path)| (*revision, &**path))
+    pub fn copied_from(&self) -> Option<(Revnum, &FsPath)> {
+        self.rev.copied_from()
     }
     /// The node-revision before this one (without path knowledge: its path is its created path).
     pub fn predecessor(&self) -> Result<Option<Self>> {
         let Some(id) = &self.rev.predecessor else { return Ok(None) };
         let rev = self.fs.fs.node(id)?;
-        let path = Arc::from(&*rev.created_path);
+        let path = rev.made_at().into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
     /// How many predecessors there are.

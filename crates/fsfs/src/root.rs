@@ -1,6 +1,7 @@
 //! One tree: a revision, or a transaction.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -126,12 +127,12 @@ impl Root {
         }
     }
 
-    pub(crate) fn not_found(&self, path: &str) -> Error {
+    pub(crate) fn not_found(&self, path: &FsPath) -> Error {
         let place = match &self.place {
             Place::Revision(revision) => format!("revision {revision}"),
             Place::Txn(_, name, _) => format!("transaction '{name}'"),
         };
-        Error::NotFound { place, path: path.to_owned() }
+        Error::NotFound { place, path: path.as_str().to_owned() }
     }
 
     fn not_directory(&self, path: &str) -> Error {
@@ -146,7 +147,7 @@ impl Root {
     /// at the end, or how far it went.
     fn walk(
         &self,
-        path: &str,
+        path: &FsPath,
         mut visit: impl FnMut(&Arc<NodeRev>),
     ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
         // A transaction may change at any time. Another thread's way is left alone.
@@ -157,7 +158,7 @@ impl Root {
         }
         let mut here = Arc::clone(&self.dir);
         let mut done = 0usize;
-        for name in sapwood_core::path::components(path) {
+        for name in path.names() {
             if here.kind != NodeKind::Dir {
                 return Ok(Err(Miss::NotDirectory(done)));
             }
@@ -170,10 +171,10 @@ impl Root {
         Ok(Ok(here))
     }
 
-    fn to_error(&self, path: &str, miss: Miss) -> Error {
+    fn to_error(&self, path: &FsPath, miss: Miss) -> Error {
         match miss {
             Miss::NotFound => self.not_found(path),
-            Miss::NotDirectory(len) => self.not_directory(path.get(..len).unwrap_or(path)),
+            Miss::NotDirectory(len) => self.not_directory(path.get(..len).unwrap_or(path.as_str())),
         }
     }
 
@@ -189,7 +190,7 @@ impl Root {
     }
 
     /// The node at `path`; E160013 when there is none, E160016 when a parent is a file.
-    pub fn node(&self, path: &str) -> Result<Node> {
+    pub fn node(&self, path: &FsPath) -> Result<Node> {
         match self.walk(path, |_| {})? {
             Ok(rev) => Ok(Node { fs: self.fs.clone(), path: path.into(), rev }),
             Err(miss) => Err(self.to_error(path, miss)),
@@ -197,18 +198,18 @@ impl Root {
     }
 
     /// The node at `path`, `None` when there is none (also below a file).
-    pub fn find(&self, path: &str) -> Result<Option<Node>> {
+    pub fn find(&self, path: &FsPath) -> Result<Option<Node>> {
         let found = self.walk(path, |_| {})?.ok();
         Ok(found.map(|rev| Node { fs: self.fs.clone(), path: path.into(), rev }))
     }
 
     /// What `path` leads to.
-    pub fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
+    pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
         Ok(self.walk(path, |_| {})?.ok().map(|rev| rev.kind))
     }
 
     /// All node-revisions from the root directory down to `path`.
-    pub(crate) fn walk_all(&self, path: &str) -> Result<Vec<Arc<NodeRev>>> {
+    pub(crate) fn walk_all(&self, path: &FsPath) -> Result<Vec<Arc<NodeRev>>> {
         let mut all = vec![Arc::clone(&self.dir)];
         match self.walk(path, |rev| all.push(Arc::clone(rev)))? {
             Ok(_) => Ok(all),
@@ -218,12 +219,12 @@ impl Root {
 
     /// The node at `path` or above it that is the nearest with explicit mergeinfo, of `path` itself
     /// or only of its parents; `None` when there is none, E160013 when there is no `path`.
-    pub fn nearest_mergeinfo(&self, path: &str, parents_only: bool) -> Result<Option<Node>> {
+    pub fn nearest_mergeinfo(&self, path: &FsPath, parents_only: bool) -> Result<Option<Node>> {
         let chain = self.walk_all(path)?;
         let mut place = path;
         for (above, rev) in chain.iter().rev().enumerate() {
             if above > 0 {
-                place = sapwood_core::path::dirname(place);
+                place = place.parent();
             }
             if rev.has_mergeinfo && !(parents_only && above == 0) {
                 let (fs, path) = (self.fs.clone(), place.into());
@@ -237,19 +238,19 @@ impl Root {
     /// properties. E160013 when there is no parent.
     pub fn parents(
         &self,
-        path: &str,
-        each: &mut dyn FnMut(&str, ReadProps<'_>) -> Result<()>,
+        path: &FsPath,
+        each: &mut dyn FnMut(&FsPath, ReadProps<'_>) -> Result<()>,
     ) -> Result<()> {
-        if path == "/" {
+        if path.is_root() {
             return Ok(());
         }
-        let mut place = sapwood_core::path::dirname(path);
+        let mut place = path.parent();
         for rev in self.walk_all(place)?.iter().rev() {
             each(place, &|| match rev.props {
                 Some(_) => self.fs.fs.props(rev),
                 None => Ok(Arc::default()),
             })?;
-            place = sapwood_core::path::dirname(place);
+            place = place.parent();
         }
         Ok(())
     }
@@ -266,9 +267,9 @@ impl Root {
     /// reading only subtrees that have any.
     pub fn mergeinfo_below(
         &self,
-        path: &str,
+        path: &FsPath,
         cancel: &CancelToken,
-        found: &mut dyn FnMut(&str, &[u8]) -> Result<()>,
+        found: &mut dyn FnMut(&FsPath, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let node = self.node(path)?;
         // Nodes still to be looked at, the next one last, with their depth.
@@ -284,7 +285,7 @@ impl Root {
                         node.rev.id
                     ))
                 })?;
-                found(&node.path, value)?;
+                found(node.path(), value)?;
             }
             let own = i64::from(node.rev.has_mergeinfo);
             if node.rev.kind != NodeKind::Dir || node.rev.mergeinfo_count <= own {
@@ -295,7 +296,7 @@ impl Root {
             for entry in entries.iter().rev() {
                 let rev = self.fs.fs.node(&entry.id)?;
                 if rev.mergeinfo_count > 0 || rev.has_mergeinfo {
-                    let path = sapwood_core::path::join(&node.path, entry.name).into();
+                    let path = node.path.child(entry.name).into();
                     let child = Node { fs: self.fs.clone(), path, rev };
                     todo.push((child, depth.plus(1)));
                 }
@@ -311,7 +312,7 @@ impl Trail {
         &mut self,
         fs: &Fs,
         root: &Arc<NodeRev>,
-        path: &str,
+        path: &FsPath,
         visit: &mut dyn FnMut(&Arc<NodeRev>),
     ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
         let path = path.trim_end_matches('/');

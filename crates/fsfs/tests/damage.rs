@@ -16,7 +16,7 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::{CancelToken, Md5, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
 use sapwood_fsfs_format::Footer;
-use sapwood_testkit::{Packing, Repository, Shape};
+use sapwood_testkit::{Packing, Repository, Shape, fspath};
 
 /// Reads a tree as far as it can be read; counts what was right.
 fn read_node(node: &Node, depth: usize, right: &mut usize) {
@@ -56,10 +56,10 @@ fn read_everything(db: &Path) -> usize {
             right += list.iter().filter(|change| change.path.starts_with('/')).count();
         });
         let Ok(root) = fs.revision_root(Revnum(number)) else { continue };
-        let Ok(node) = root.node("/") else { continue };
+        let Ok(node) = root.node(fspath("/")) else { continue };
         read_node(&node, 0, &mut right);
         if number == youngest.0 {
-            let _ = root.mergeinfo_below("/", &CancelToken::new(), &mut |_, _| Ok(()));
+            let _ = root.mergeinfo_below(fspath("/"), &CancelToken::new(), &mut |_, _| Ok(()));
             for change in fs.changed_paths(Revnum(number)).iter().flat_map(|list| list.iter()) {
                 let _ = root.closest_copy(change.path);
                 let _ = root.node_origin_rev(change.path);
@@ -96,7 +96,7 @@ fn answer(db: &Path) -> Result<Md5, String> {
             all.update(format!("{change:?}").as_bytes());
         }
         let root = fs.revision_root(Revnum(number)).map_err(told)?;
-        let mut open = vec![(root.node("/").map_err(told)?, 0)];
+        let mut open = vec![(root.node(fspath("/")).map_err(told)?, 0)];
         while let Some((node, depth)) = open.pop() {
             all.update(
                 format!("{}{:?}{:?}", node.path(), node.id(), node.copied_from()).as_bytes(),

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 fn open(repository: &Path) -> Filesystem {
@@ -138,13 +139,13 @@ fn a_rep_cache_that_is_wrong() {
 fn some_files(fs: &Filesystem) -> Vec<String> {
     let root = fs.revision_root(fs.youngest().unwrap()).unwrap();
     let mut files = Vec::new();
-    let mut todo = vec![root.node("/").unwrap()];
+    let mut todo = vec![root.node(fspath("/")).unwrap()];
     while let Some(node) = todo.pop() {
         for entry in node.entries().unwrap().iter() {
             let child = node.child(entry.name).unwrap().unwrap();
             match entry.kind {
                 NodeKind::Dir => todo.push(child),
-                NodeKind::File => files.push(child.path().to_owned()),
+                NodeKind::File => files.push(child.path().as_str().to_owned()),
             }
         }
     }
@@ -158,7 +159,7 @@ fn locks_are_those_of_the_reference() {
     let repository = Repository::scripted(&Shape::new("1.8"));
     let reference = Programs::reference();
     let fs = open(&repository.path());
-    assert_eq!(fs.locks("/", Depth::Infinity).unwrap(), []);
+    assert_eq!(fs.locks(fspath("/"), Depth::Infinity).unwrap(), []);
     let files = some_files(&fs);
     for path in &files {
         let comment = repository.parent().join("comment");
@@ -167,7 +168,7 @@ fn locks_are_those_of_the_reference() {
         run.args(["lock", &repository.arg(), path, "j. random"]).arg(&comment);
         Output::of(&mut run).expect_success("lock");
     }
-    let mut locks = fs.locks("/", Depth::Infinity).unwrap();
+    let mut locks = fs.locks(fspath("/"), Depth::Infinity).unwrap();
     locks.sort_by(|a, b| a.path.cmp(&b.path));
     assert_eq!(locks.iter().map(|l| l.path.clone()).collect::<Vec<_>>(), files);
     let listed = reference.run("svnadmin", ["lslocks", &repository.arg()]).stdout_text();
@@ -177,11 +178,11 @@ fn locks_are_those_of_the_reference() {
         assert!(listed.contains(&lock.token));
         assert_eq!(fs.lock(&lock.path).unwrap().as_ref(), Some(lock));
         let parent = sapwood_core::path::dirname(&lock.path);
-        assert!(fs.locks(parent, Depth::Files).unwrap().contains(lock));
-        assert!(!fs.locks(parent, Depth::Empty).unwrap().contains(lock));
+        assert!(fs.locks(fspath(parent), Depth::Files).unwrap().contains(lock));
+        assert!(!fs.locks(fspath(parent), Depth::Empty).unwrap().contains(lock));
         assert_eq!(fs.locks(&lock.path, Depth::Empty).unwrap(), std::slice::from_ref(lock));
     }
-    assert_eq!(fs.lock("/").unwrap(), None);
+    assert_eq!(fs.lock(fspath("/")).unwrap(), None);
 }
 
 const KEEP: &str = "#!/bin/sh
@@ -229,11 +230,11 @@ fn transactions_of_the_reference() {
         let root = fs.txn_root(&name).unwrap();
         root.verify().unwrap();
         assert_eq!(root.base_revision(), fs.youngest().unwrap());
-        assert!(root.find("/trunk").unwrap().is_none());
-        let node = root.node("/new dir").unwrap();
+        assert!(root.find(fspath("/trunk")).unwrap().is_none());
+        let node = root.node(fspath("/new dir")).unwrap();
         assert_eq!(node.props().unwrap().get_str("p"), Some("v"));
         let mut text = String::new();
-        let mut contents = root.node("/new dir/f").unwrap().contents().unwrap();
+        let mut contents = root.node(fspath("/new dir/f")).unwrap().contents().unwrap();
         std::io::Read::read_to_string(&mut contents, &mut text).unwrap();
         assert_eq!(text, "text\nof the new file\n", "{label}");
         let changes = root.changed_paths().unwrap();

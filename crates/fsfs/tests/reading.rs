@@ -12,10 +12,12 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
 use sapwood_delta::{TextDelta as _, Version};
 use sapwood_fsfs::{Caches, ChangeKind, Filesystem, Node, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::tree::{Content, Node as Model};
 use sapwood_testkit::{Programs, Repository, Shape};
 
@@ -113,7 +115,7 @@ fn check_shape(shape: &Shape, repo: &Repository, cache: usize) {
     for number in (0..=youngest).rev().chain(0..=youngest) {
         let revision = repo.history.revision(number);
         let root = fs.revision_root(Revnum(number as u64)).unwrap();
-        compare(&format!("{what} r{number}"), &root.node("/").unwrap(), &revision.root);
+        compare(&format!("{what} r{number}"), &root.node(fspath("/")).unwrap(), &revision.root);
         let props: BTreeMap<String, Vec<u8>> = revprops
             .get(Revnum(number as u64))
             .unwrap()
@@ -142,7 +144,7 @@ fn random_history_reads_back() {
         let fs = open(&repo, 1);
         let head = repo.history.youngest();
         let root = fs.revision_root(Revnum(head as u64)).unwrap();
-        compare("no cache", &root.node("/").unwrap(), &repo.history.revision(head).root);
+        compare("no cache", &root.node(fspath("/")).unwrap(), &repo.history.revision(head).root);
     }
 }
 
@@ -193,7 +195,7 @@ fn changed_paths_are_those_of_svnlook() {
             for line in &theirs {
                 let path = line[2..].trim_end_matches('/');
                 assert!(
-                    changes.find(&format!("/{path}")).is_some(),
+                    changes.find(fspath(&format!("/{path}"))).is_some(),
                     "{} r{number}: {line} not in {ours:?}",
                     shape.name()
                 );
@@ -217,13 +219,13 @@ fn history_is_that_of_svnlook() {
                 let (rev, arg) = (number.to_string(), repo.arg());
                 args.extend([rev.as_str(), &arg, &path]);
                 let said = reference.run("svnlook", args).expect_success("svnlook").stdout_text();
-                let theirs: Vec<(u64, String)> = said
+                let theirs: Vec<(u64, FsPathBuf)> = said
                     .lines()
                     .skip(2)
                     .map(|l| l.trim_start().split_once("   ").unwrap())
-                    .map(|(rev, path)| (rev.parse().unwrap(), path.to_owned()))
+                    .map(|(rev, path)| (rev.parse().unwrap(), fspath(path).to_owned()))
                     .collect();
-                let mut history = root.history(&path).unwrap();
+                let mut history = root.history(fspath(&path)).unwrap();
                 let mut ours = Vec::new();
                 while let Some((path, rev)) = history.previous(true).unwrap() {
                     ours.push((rev.0, path));

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use sapwood_core::{Revnum, SvnError};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Programs, Repository, Shape};
 
 fn replace(path: &Path, text: &str) {
@@ -70,7 +71,7 @@ fn what_is_not_there() {
     let youngest = fs.youngest().unwrap();
     let root = fs.revision_root(youngest).unwrap();
     let file = format!("/{}", repo.history.revision(repo.history.youngest()).root.files()[0]);
-    let said = |path: &str| SvnError::from(root.node(path).unwrap_err()).to_string();
+    let said = |path: &str| SvnError::from(root.node(fspath(path)).unwrap_err()).to_string();
     assert_eq!(
         said("/no such"),
         format!("E160013: File not found: revision {youngest}, path '/no such'")
@@ -85,8 +86,8 @@ fn what_is_not_there() {
                  E160016: '{file}' is not a directory in filesystem '{uuid}'"
             )
         );
-        assert!(root.find(&path).unwrap().is_none());
-        assert_eq!(root.kind(&path).unwrap(), None);
+        assert!(root.find(fspath(&path)).unwrap().is_none());
+        assert_eq!(root.kind(fspath(&path)).unwrap(), None);
     }
     let error = SvnError::from(fs.revision_root(Revnum(99)).unwrap_err());
     assert_eq!(error.to_string(), "E160006: No such revision 99");

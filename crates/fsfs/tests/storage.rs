@@ -24,6 +24,7 @@ use sapwood_fsfs::{
     Caches, ChangedPaths, Filesystem, LocalStorage, Node, OpenOptions, SpanEncoder, Storage,
 };
 use sapwood_store::{HeldLock, NewFile, Stamp, StoredFile, WriteStorage};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Packing, Programs, Repository, Shape};
 
 /// The local file system with counters and faults.
@@ -209,7 +210,7 @@ fn read_everything(fs: &Filesystem) -> sapwood_fsfs::Result<sapwood_core::Md5> {
     let mut revprops = fs.revprops_snapshot();
     for number in 0..=fs.youngest()?.0 {
         let revision = Revnum(number);
-        read_node(&fs.revision_root(revision)?.node("/")?, &mut sum)?;
+        read_node(&fs.revision_root(revision)?.node(fspath("/"))?, &mut sum)?;
         for change in fs.changed_paths(revision)?.iter() {
             sum.extend(change.path.as_bytes());
         }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use sapwood_core::NodeKind;
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 /// Stops a commit in its pre-commit hook, and keeps a copy of the repository as it was then.
@@ -65,7 +66,7 @@ fn trees_of_transactions() {
         assert_eq!(root.base_revision(), fs.youngest().unwrap());
         assert_eq!(root.txn_name(), Some(name));
         let mut ours = String::new();
-        tree(&root.node("/").unwrap(), 0, &mut ours);
+        tree(&root.node(fspath("/")).unwrap(), 0, &mut ours);
         let theirs = reference
             .run("svnlook", ["tree", "--show-ids", "-t", name, arg])
             .expect_success("tree")
@@ -77,22 +78,22 @@ fn trees_of_transactions() {
         assert_eq!(a, b, "{}", shape.name());
         for file in ["/txn-dir/new file", "/txn-dir/copy/another"] {
             let mut text = String::new();
-            let node = root.node(file).unwrap();
+            let node = root.node(fspath(file)).unwrap();
             node.contents().unwrap().read_to_string(&mut text).unwrap();
             assert_eq!(text, "a new text\n".repeat(20_000));
             assert_eq!(node.length().unwrap(), 220_000);
         }
-        let props = root.node("/txn-dir").unwrap().props().unwrap();
+        let props = root.node(fspath("/txn-dir")).unwrap().props().unwrap();
         assert_eq!(props.get("size"), Some(&b"big"[..]));
-        assert!(root.node("/txn-dir").unwrap().has_props().unwrap());
+        assert!(root.node(fspath("/txn-dir")).unwrap().has_props().unwrap());
         let changes = root.changed_paths().unwrap();
-        let paths: Vec<&str> = changes.iter().map(|c| c.path).collect();
+        let paths: Vec<&str> = changes.iter().map(|c| c.path.as_str()).collect();
         let want =
             ["/trunk", "/txn-dir", "/txn-dir/copy", "/txn-dir/copy/another", "/txn-dir/new file"];
         assert_eq!(paths, want, "{}", shape.name());
-        let copy = changes.find("/txn-dir/copy").unwrap();
-        assert_eq!(copy.copy_from, Some((fs.youngest().unwrap(), "/trunk")));
+        let copy = changes.find(fspath("/txn-dir/copy")).unwrap();
+        assert_eq!(copy.copy_from, Some((fs.youngest().unwrap(), fspath("/trunk"))));
         assert!(fs.txn_root("99-99").is_err());
-        assert!(root.history("/trunk").is_err());
+        assert!(root.history(fspath("/trunk")).is_err());
     }
 }

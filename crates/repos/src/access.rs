@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::props::names;
 use sapwood_core::{PropList, Revnum};
 
@@ -35,7 +36,7 @@ pub fn revision_access(
     let (mut found_readable, mut found_unreadable) = (false, false);
     let changes = repository.fs().changed_paths(revision)?;
     for change in changes.iter() {
-        let mut see = |path: &str| -> Result<()> {
+        let mut see = |path: &FsPath| -> Result<()> {
             if authorizer.readable(path)? {
                 found_readable = true;
             } else {

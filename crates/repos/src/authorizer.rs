@@ -1,6 +1,7 @@
 //! Who may read what.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sapwood_core::SvnResult;
@@ -47,7 +48,7 @@ pub trait PathAuthorizer {
     ///
     /// # Errors
     /// Whatever looking up the rules meets.
-    fn readable(&self, path: &str) -> SvnResult<bool>;
+    fn readable(&self, path: &FsPath) -> SvnResult<bool>;
 
     /// Whether every path may be read, so that there is no need to ask. Must be cheap.
     fn everything_readable(&self) -> bool {
@@ -59,7 +60,7 @@ pub trait PathAuthorizer {
     ///
     /// # Errors
     /// Whatever looking up the rules meets.
-    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
         let _ = path;
         Ok(if self.everything_readable() { SubtreeAccess::Readable } else { SubtreeAccess::Mixed })
     }
@@ -78,7 +79,7 @@ pub trait PathAuthorizer {
 
     /// `path` was refused when a reply was made that is sent now. ([`PathAuthorizer::readable`]
     /// knows by itself what it refuses.)
-    fn refused(&self, path: &str) {
+    fn refused(&self, path: &FsPath) {
         let _ = path;
     }
 }
@@ -88,7 +89,7 @@ pub trait PathAuthorizer {
 pub struct Everything;
 
 impl PathAuthorizer for Everything {
-    fn readable(&self, _path: &str) -> SvnResult<bool> {
+    fn readable(&self, _path: &FsPath) -> SvnResult<bool> {
         Ok(true)
     }
 

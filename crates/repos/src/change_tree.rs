@@ -4,6 +4,8 @@
 //! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
 //! order in which the replay told of them.
 
+use sapwood_core::RelPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fs::{Root, Roots};
@@ -60,7 +62,7 @@ impl ChangeTree {
         let mut builder = Builder { roots: Roots::new(root.fs()), base, tree: Self::default() };
         let request =
             sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
-        replay(root, "", request, &Everything, cancel, &mut builder)?;
+        replay(root, RelPath::ROOT, request, &Everything, cancel, &mut builder)?;
         Ok(builder.tree)
     }
 
@@ -118,7 +120,7 @@ impl Builder {
     }
 
     /// Where a child of a node was before: below the nearest copy, or else in the base.
-    fn source_of_child(&self, parent: Handle, name: &str) -> (String, Revnum) {
+    fn source_of_child(&self, parent: Handle, name: &str) -> (FsPathBuf, Revnum) {
         let mut names = vec![name.to_owned()];
         let mut at = usize::try_from(parent.0).ok();
         while let Some(node) = at.and_then(|at| self.tree.nodes.get(at)) {
@@ -126,8 +128,8 @@ impl Builder {
                 node.copy_from.as_ref().filter(|_| node.action == ChangeAction::Added)
             {
                 names.reverse();
-                let source = path::canonical_fspath(source);
-                return (path::join(&source, &names.join("/")), *revision);
+                let place = path::join(source, &names.join("/"));
+                return (FsPathBuf::canonicalize(&place), *revision);
             }
             if !node.name.is_empty() {
                 names.push(node.name.clone());
@@ -135,7 +137,7 @@ impl Builder {
             at = node.parent;
         }
         names.reverse();
-        (path::join("/", &names.join("/")), self.base)
+        (FsPathBuf::canonicalize(&names.join("/")), self.base)
     }
 }
 

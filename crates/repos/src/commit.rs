@@ -2,6 +2,7 @@
 //! relative to where the client is.
 
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use std::collections::HashMap;
 
 use sapwood_core::{
@@ -25,7 +26,7 @@ pub struct CommitSetup<'a> {
     /// The repository's URL, decoded: sources of copies must be below it.
     pub url: &'a str,
     /// The fspath that the edit's paths are relative to.
-    pub base_path: String,
+    pub base_path: FsPathBuf,
     /// What the revision's properties shall be, without the author.
     pub revprops: PropList,
     /// The user that commits; becomes the author.
@@ -41,7 +42,7 @@ pub struct CommitSetup<'a> {
 /// A directory or file that is being edited.
 #[derive(Clone, Debug)]
 struct Open {
-    path: String,
+    path: FsPathBuf,
     base: Option<Revnum>,
     was_copied: bool,
     checked_write: bool,
@@ -84,12 +85,12 @@ impl<'a> CommitEditor<'a> {
         self.editor.as_mut().ok_or_else(no_edit)
     }
 
-    fn full_path(&self, relpath: &str) -> String {
-        paths::canonical_fspath(&paths::join(&self.setup.base_path, relpath)).into_owned()
+    fn full_path(&self, relpath: &str) -> FsPathBuf {
+        FsPathBuf::canonicalized(paths::join(&self.setup.base_path, relpath))
     }
 
     /// Checks that what `handle` stands for may be written, once: its path.
-    fn writable(&mut self, handle: Handle, kind: NodeKind) -> SvnResult<String> {
+    fn writable(&mut self, handle: Handle, kind: NodeKind) -> SvnResult<FsPathBuf> {
         let open = self.find(handle)?.clone();
         if !open.checked_write {
             let authorizer = self.setup.authorizer;
@@ -115,7 +116,7 @@ impl<'a> CommitEditor<'a> {
         match copy_from {
             Some((url, revision)) => {
                 let source = self.source_path(url)?;
-                let source = (source.as_str(), revision);
+                let source = (source.as_path(), revision);
                 self.editor()?.copy(&path, source, kind, was_copied, authorizer)?;
             }
             None => self.editor()?.add(&path, kind, authorizer)?,
@@ -125,11 +126,11 @@ impl<'a> CommitEditor<'a> {
     }
 
     /// The fspath of a copy's source.
-    fn source_path(&self, url: &str) -> SvnResult<String> {
+    fn source_path(&self, url: &str) -> SvnResult<FsPathBuf> {
         let url = uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
         match url.strip_prefix(self.setup.url) {
             Some(path) if path.is_empty() || path.starts_with('/') => {
-                Ok(paths::canonical_fspath(path).into_owned())
+                Ok(FsPathBuf::canonicalize(path))
             }
             _ => Err(SvnError::new(
                 ErrorCode::FS_GENERAL,

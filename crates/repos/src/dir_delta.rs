@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
@@ -16,13 +18,13 @@ pub struct DirDelta<'a> {
     /// The tree to start from.
     pub source: &'a Root,
     /// The fspath of the directory there.
-    pub source_parent: &'a str,
+    pub source_parent: &'a FsPath,
     /// One name below it, or empty for the directory itself.
     pub source_entry: &'a str,
     /// The tree to arrive at.
     pub target: &'a Root,
     /// The fspath there.
-    pub target_path: &'a str,
+    pub target_path: &'a FsPath,
     /// Whether to send text deltas (else empty stand-ins).
     pub text_deltas: bool,
     /// How deep.
@@ -49,11 +51,11 @@ pub fn dir_delta(
         let message = "Delta depth 'exclude' not supported";
         return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, message).into());
     }
-    let source_parent = path::canonical_fspath(request.source_parent);
-    let target_path = path::canonical_fspath(request.target_path);
+    let (source_parent, target_path) = (request.source_parent, request.target_path);
     let entry = request.source_entry;
-    let source = request.source.find(&path::join(&source_parent, entry))?;
-    let target = request.target.find(&target_path)?;
+    let source =
+        request.source.find(&FsPathBuf::canonicalized(path::join(source_parent, entry)))?;
+    let target = request.target.find(target_path)?;
     if source.is_none() && target.is_none() {
         return Ok(editor.close_edit()?);
     }
@@ -80,14 +82,14 @@ pub fn dir_delta(
     {
         return Ok(drive.editor.close_edit()?);
     }
-    let root_path = if entry.is_empty() { &*target_path } else { path::dirname(&target_path) };
+    let root_path = if entry.is_empty() { target_path } else { target_path.parent() };
     if !authorizer.readable(root_path)? {
         let message = "Unable to open root of edit";
         return Err(SvnError::new(ErrorCode::AUTHZ_ROOT_UNREADABLE, message).into());
     }
     let revision = match request.source.revision() {
         Some(revision) => Some(revision),
-        None => request.source.find(&source_parent)?.and_then(|node| node.created_rev()),
+        None => request.source.find(source_parent)?.and_then(|node| node.created_rev()),
     };
     let root = drive.editor.open_root(revision)?;
     let opened = match (source, target) {

@@ -1,5 +1,6 @@
 //! What is told about one node in listings.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::{Dirent, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_fs::{DateAuthor, Node, RevpropsSnapshot, Root};
@@ -95,7 +96,7 @@ pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result
 ///
 /// # Errors
 /// Corruption and system errors.
-pub fn stat(root: &Root, path: &str) -> Result<Option<StoredDirent>> {
+pub fn stat(root: &Root, path: &FsPath) -> Result<Option<StoredDirent>> {
     match root.find(path)? {
         Some(node) => Ok(Some(stat_node(&mut root.fs().revprops_snapshot(), &node)?)),
         None => Ok(None),

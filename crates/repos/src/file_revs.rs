@@ -1,9 +1,11 @@
 //! The revisions of one file with the deltas between them (blame).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{
     CancelToken, ErrorCode, FileRev, Inherit, NodeKind, PropList, Revnum, SvnError, SvnResult,
     hashorder, path,
@@ -18,7 +20,7 @@ use crate::mergeinfo::for_path;
 use crate::repository::Repository;
 
 /// Which file of a repository, which revisions.
-pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, str>;
+pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, FsPath>;
 
 /// Takes the revisions of a file, one after the other.
 pub trait FileRevReceiver {
@@ -101,7 +103,7 @@ pub fn file_revs(
 /// A place in the history of a file.
 #[derive(Clone, Debug)]
 struct PathRevision {
-    path: Arc<str>,
+    path: SharedFsPath,
     revision: Revnum,
     /// The node-revision, where the history knows it without a walk through the tree.
     id: Option<NodeRevId>,
@@ -112,15 +114,15 @@ struct PathRevision {
 
 /// Places that were found before.
 #[derive(Debug, Default)]
-struct Seen(HashMap<Revnum, Vec<Arc<str>>>);
+struct Seen(HashMap<Revnum, Vec<SharedFsPath>>);
 
 impl Seen {
-    fn contains(&self, path: &str, revision: Revnum) -> bool {
+    fn contains(&self, path: &FsPath, revision: Revnum) -> bool {
         self.0.get(&revision).is_some_and(|paths| paths.iter().any(|p| **p == *path))
     }
 
-    fn insert(&mut self, path: &Arc<str>, revision: Revnum) {
-        self.0.entry(revision).or_default().push(Arc::clone(path));
+    fn insert(&mut self, path: &SharedFsPath, revision: Revnum) {
+        self.0.entry(revision).or_default().push(path.clone());
     }
 }
 
@@ -136,7 +138,7 @@ impl Finder<'_> {
     /// it may be read and `visit` wants more.
     fn walk(
         &self,
-        path: &str,
+        path: &FsPath,
         start: Revnum,
         end: Revnum,
         visit: &mut dyn FnMut(PathRevision) -> Result<bool>,
@@ -148,7 +150,7 @@ impl Finder<'_> {
         }
         let mut history = root.history(path)?;
         // The path that was found to be readable last: most steps stay there.
-        let mut readable: Option<Arc<str>> = None;
+        let mut readable: Option<SharedFsPath> = None;
         while let Some((path, revision)) = history.step(true)? {
             if self.cancel.is_cancelled() {
                 return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
@@ -157,7 +159,7 @@ impl Finder<'_> {
                 if !self.authorizer.everything_readable() && !self.authorizer.readable(&path)? {
                     break;
                 }
-                readable = Some(Arc::clone(&path));
+                readable = Some(path.clone());
             }
             let id = history.id();
             let place = PathRevision { path, revision, id, merged: false, mergeinfo: None };
@@ -172,7 +174,7 @@ impl Finder<'_> {
     /// seen before. With `seen`, also finds out what was merged there.
     fn find(
         &self,
-        path: &str,
+        path: &FsPath,
         start: Revnum,
         end: Revnum,
         merged: bool,
@@ -194,7 +196,7 @@ impl Finder<'_> {
     }
 
     /// What was merged into the file at `path` in `revision`, or taken back.
-    fn merged_here(&self, path: &str, revision: Revnum) -> Result<Option<Mergeinfo>> {
+    fn merged_here(&self, path: &FsPath, revision: Revnum) -> Result<Option<Mergeinfo>> {
         let changed = self.fs.changed_paths(revision)?;
         let maybe = changed.iter().any(|c| {
             c.prop_mod && c.mergeinfo_mod != Some(false) && path::is_ancestor(c.path, path)
@@ -255,14 +257,15 @@ impl Finder<'_> {
                 else {
                     continue;
                 };
+                let source = FsPathBuf::canonicalize(source);
                 for range in &ranges.0 {
                     let (first, last) = (Revnum(range.start), Revnum(range.end));
                     if last < start
-                        || self.fs.revision_root(last)?.kind(source)? != Some(NodeKind::File)
+                        || self.fs.revision_root(last)?.kind(&source)? != Some(NodeKind::File)
                     {
                         continue;
                     }
-                    self.find(source, first, last, true, Some(&mut *seen), out)?;
+                    self.find(&source, first, last, true, Some(&mut *seen), out)?;
                 }
             }
         }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use sapwood_core::FsPath;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_fs::txn::Txn;
@@ -158,7 +159,7 @@ impl Hooks {
     /// E165001 when the hook fails or cannot be run.
     pub fn pre_lock(
         &self,
-        path: &str,
+        path: &FsPath,
         user: &str,
         comment: Option<&str>,
         steal: bool,
@@ -174,7 +175,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_lock(&self, paths: &[&str], user: &str) -> SvnResult<()> {
+    pub fn post_lock(&self, paths: &[&FsPath], user: &str) -> SvnResult<()> {
         self.run("post-lock", &[user], Some(lines_of(paths).as_bytes()))
     }
 
@@ -184,7 +185,7 @@ impl Hooks {
     /// E165001 when the hook fails or cannot be run.
     pub fn pre_unlock(
         &self,
-        path: &str,
+        path: &FsPath,
         user: Option<&str>,
         token: &str,
         break_lock: bool,
@@ -197,7 +198,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_unlock(&self, paths: &[&str], user: Option<&str>) -> SvnResult<()> {
+    pub fn post_unlock(&self, paths: &[&FsPath], user: Option<&str>) -> SvnResult<()> {
         let input = lines_of(paths);
         self.run("post-unlock", &[user.unwrap_or("")], Some(input.as_bytes()))
     }
@@ -358,8 +359,8 @@ const fn flag(on: bool) -> &'static str {
 }
 
 /// Paths, one a line.
-fn lines_of(paths: &[&str]) -> String {
-    paths.iter().flat_map(|path| [*path, "\n"]).collect()
+fn lines_of(paths: &[&FsPath]) -> String {
+    paths.iter().flat_map(|path| [path.as_str(), "\n"]).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{CancelToken, PropList, path};
 use sapwood_fs::Root;
 
@@ -15,7 +16,7 @@ use crate::error::Result;
 /// E200015 when cancelled; corruption and system errors.
 pub fn inherited_props(
     root: &Root,
-    path: &str,
+    path: &FsPath,
     name: Option<&str>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sapwood_core::FsPath;
 use sapwood_core::fold::fold;
 use sapwood_core::{
     CancelToken, Depth, DirentFields, ErrorCode, FormKey, NodeKind, SvnError, SvnResult, glob, path,
@@ -17,13 +18,13 @@ use crate::error::Result;
 use crate::forms::{self, Form, Protocol, Viewer};
 
 /// What to list of a repository. The root of the revision comes beside it, from the caller, who may have it open.
-pub type ListRequest<'a> = sapwood_core::ListRequest<'a, str>;
+pub type ListRequest<'a> = sapwood_core::ListRequest<'a, FsPath>;
 
 /// One listed node.
 #[derive(Clone, Copy, Debug)]
 pub struct ListEntry<'a> {
     /// Its fspath.
-    pub path: &'a str,
+    pub path: &'a FsPath,
     /// File or directory.
     pub kind: NodeKind,
     /// The rest, unless nothing but the kind was asked for.
@@ -235,13 +236,14 @@ const LIMIT: usize = 64 << 10;
 const WORTHWHILE: usize = 256;
 
 /// Writes the path of an entry of `dir`.
-fn write_path(path: &mut String, dir: &str, name: &str) {
+fn write_path<'p>(path: &'p mut String, dir: &FsPath, name: &str) -> &'p FsPath {
     path.clear();
     path.push_str(dir);
     if !dir.ends_with('/') {
         path.push('/');
     }
     path.push_str(name);
+    FsPath::trusted(path)
 }
 
 struct Walk<'a> {
@@ -322,15 +324,15 @@ impl Walk<'_> {
                 continue;
             }
             if !level.readable {
-                write_path(&mut path, level.dir.path(), entry.name);
-                if !self.authorizer.readable(&path)? {
+                let place = write_path(&mut path, level.dir.path(), entry.name);
+                if !self.authorizer.readable(place)? {
                     continue;
                 }
             }
             if request.fields.kind_only() && !descend {
                 // The directory says the kind: the node itself need not be read.
-                write_path(&mut path, level.dir.path(), entry.name);
-                self.pass_on(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
+                let place = write_path(&mut path, level.dir.path(), entry.name);
+                self.pass_on(&ListEntry { path: place, kind: entry.kind, dirent: None })?;
             } else {
                 let node = level.dir.child_of(&entry)?;
                 if is_match {

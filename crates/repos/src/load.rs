@@ -14,6 +14,8 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::revnum::parse_u64;
 use sapwood_core::{
@@ -54,7 +56,7 @@ pub struct LoadOptions {
     /// What to do with the stream's UUID.
     pub uuid: UuidAction,
     /// Load below this directory (an fspath), which must exist.
-    pub parent_dir: Option<String>,
+    pub parent_dir: Option<FsPathBuf>,
     /// Take property values that are not valid.
     pub bypass_validation: bool,
     /// Give new revisions the present time instead of the stream's dates.
@@ -152,7 +154,7 @@ pub fn load(
 }
 
 /// A path of the stream as an fspath, for a load below `parent_dir`.
-fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
+fn place(parent_dir: Option<&FsPath>, relpath: &[u8]) -> SvnResult<FsPathBuf> {
     let relpath = utf8(relpath)?;
     let joined = match parent_dir {
         Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
@@ -160,9 +162,9 @@ fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
     };
     if joined.split('/').any(|name| name == ".") {
         let names: Vec<&str> = joined.split('/').filter(|name| *name != ".").collect();
-        return Ok(path::canonical_fspath(&format!("/{}", names.join("/"))).into_owned());
+        return Ok(FsPathBuf::canonicalize(&names.join("/")));
     }
-    Ok(path::canonical_fspath(&joined).into_owned())
+    Ok(FsPathBuf::canonicalize(&joined))
 }
 
 struct Loader<'a, 'b> {
@@ -196,8 +198,7 @@ struct OpenRevision {
 }
 
 struct OpenNode {
-    /// An fspath.
-    path: String,
+    path: FsPathBuf,
     base: Option<Md5>,
     result: Option<Md5>,
 }
@@ -232,7 +233,7 @@ impl Loader<'_, '_> {
     }
 
     /// A path of the stream as an fspath here.
-    fn place(&self, relpath: &[u8]) -> SvnResult<String> {
+    fn place(&self, relpath: &[u8]) -> SvnResult<FsPathBuf> {
         place(self.options.parent_dir.as_deref(), relpath)
     }
 
@@ -278,7 +279,7 @@ impl Loader<'_, '_> {
     }
 
     /// Adds the node at `to`, as a copy if the headers say so.
-    fn add(&mut self, headers: &Headers, to: &str, kind: Option<NodeKind>) -> SvnResult<()> {
+    fn add(&mut self, headers: &Headers, to: &FsPath, kind: Option<NodeKind>) -> SvnResult<()> {
         let source = match headers.get(header::COPYFROM_PATH) {
             Some(source) => Some(self.place(source)?),
             None => None,

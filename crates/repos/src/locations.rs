@@ -1,6 +1,8 @@
 //! Where a node was in other revisions.
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{CancelToken, ErrorCode, Revnum, Segment, SvnError, SvnResult};
 use sapwood_fs::{Filesystem, Relation, Roots};
 
 use crate::authorizer::PathAuthorizer;
@@ -14,12 +16,12 @@ use crate::repository::Repository;
 /// E200015 when cancelled; E160013 when nothing is there in `peg`; E220001 when it may not be read.
 pub fn locations(
     repository: &Repository,
-    path: &str,
+    path: &FsPath,
     peg: Revnum,
     revisions: &[Revnum],
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
-) -> Result<Vec<(Revnum, String)>> {
+) -> Result<Vec<(Revnum, FsPathBuf)>> {
     let fs = repository.fs();
     check_readable(authorizer, path)?;
     let mut wanted = revisions.to_vec();
@@ -92,7 +94,7 @@ fn next_if(
 ///
 /// # Errors
 /// E220001 when it may not.
-pub fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()> {
+pub fn check_readable(authorizer: &dyn PathAuthorizer, path: &FsPath) -> Result<()> {
     if authorizer.readable(path)? {
         return Ok(());
     }
@@ -103,7 +105,7 @@ pub fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()>
 /// Whether the history of `path` in `future` leads to the same path in `peg`.
 fn is_ancestor_at(
     fs: &Filesystem,
-    path: &str,
+    path: &FsPath,
     peg: Revnum,
     future: Revnum,
     cancel: &CancelToken,
@@ -124,7 +126,7 @@ pub(crate) struct PreviousLocation {
     /// The revision of the copy.
     pub(crate) appeared: Revnum,
     /// The path before it.
-    pub(crate) path: String,
+    pub(crate) path: FsPathBuf,
     /// The revision that was copied.
     pub(crate) revision: Revnum,
 }
@@ -134,18 +136,18 @@ pub(crate) struct PreviousLocation {
 pub(crate) fn prev_location(
     roots: &mut Roots,
     revision: Revnum,
-    path: &str,
+    path: &FsPath,
 ) -> Result<Option<PreviousLocation>> {
     let root = roots.get(revision)?;
     let Some((appeared, copy_path)) = root.closest_copy(path)? else { return Ok(None) };
     let copy = roots.get(appeared)?.node(&copy_path)?;
     let Some((source_rev, source)) = copy.copied_from() else { return Ok(None) };
     // Which node of a path was copied is on disk.
-    let below = path::skip_ancestor(&copy_path, path).ok_or_else(|| {
+    let below = path.below(&copy_path).ok_or_else(|| {
         let message = format!("'{path}@{revision}' is not below its copy root '{copy_path}'");
         SvnError::new(ErrorCode::FS_CORRUPT, message)
     })?;
-    let path = path::join(source, below);
+    let path = source.join(below);
     Ok(Some(PreviousLocation { appeared, path, revision: source_rev }))
 }
 
@@ -153,7 +155,7 @@ pub(crate) fn prev_location(
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentsRequest<'a> {
     /// The fspath.
-    pub path: &'a str,
+    pub path: &'a FsPath,
     /// Where the node is at that path; `None`: youngest.
     pub peg: Option<Revnum>,
     /// The youngest revision to tell; `None`: the peg.
@@ -185,9 +187,9 @@ pub fn location_segments(
         }
     }
     check_readable(authorizer, path)?;
-    let mut send = |first: Revnum, last: Revnum, path: Option<&str>| -> Result<()> {
+    let mut send = |first: Revnum, last: Revnum, path: Option<&FsPath>| -> Result<()> {
         if first <= start && last >= end {
-            let path = path.map(|p| path::to_relpath(p).to_owned());
+            let path = path.map(|p| p.to_relpath().to_owned());
             receiver(&Segment { start: first.max(end), end: last.min(start), path })?;
         }
         Ok(())
@@ -224,7 +226,7 @@ pub fn location_segments(
 /// E160006 for bad revisions.
 pub fn deleted_rev(
     repository: &Repository,
-    path: &str,
+    path: &FsPath,
     start: Revnum,
     end: Revnum,
     cancel: &CancelToken,
@@ -235,7 +237,7 @@ pub fn deleted_rev(
 /// [`deleted_rev`] for a caller with several paths.
 pub(crate) fn deleted_rev_in(
     roots: &mut Roots,
-    path: &str,
+    path: &FsPath,
     start: Revnum,
     end: Revnum,
     cancel: &CancelToken,
@@ -251,7 +253,7 @@ pub(crate) fn deleted_rev_in(
 
 fn find_deletion(
     roots: &mut Roots,
-    path: &str,
+    path: &FsPath,
     start: Revnum,
     mut end: Revnum,
     cancel: &CancelToken,

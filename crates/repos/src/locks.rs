@@ -1,6 +1,8 @@
 //! Locking and unlocking paths, with the hooks that are asked before and told after.
 
+use sapwood_core::FsPath;
 use sapwood_core::Lock;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
@@ -44,7 +46,7 @@ pub struct UnlockRequest<'a> {
 #[derive(Debug)]
 pub struct LockResults<T> {
     /// One result a path, in no particular order.
-    pub each: Vec<(String, SvnResult<T>)>,
+    pub each: Vec<(FsPathBuf, SvnResult<T>)>,
     /// What went wrong besides; some paths may have succeeded all the same.
     pub failure: Option<SvnError>,
 }
@@ -55,10 +57,10 @@ impl<T> LockResults<T> {
     }
 
     /// Takes in what the filesystem did, and tells those that succeeded to `tell`.
-    fn finish(&mut self, done: LockOutcome<T>, tell: impl FnOnce(&[&str]) -> Option<SvnError>) {
+    fn finish(&mut self, done: LockOutcome<T>, tell: impl FnOnce(&[&FsPath]) -> Option<SvnError>) {
         self.failure = done.failure.map(SvnError::from);
-        let changed: Vec<&str> =
-            done.each.iter().filter(|(_, r)| r.is_ok()).map(|(path, _)| &**path).collect();
+        let changed: Vec<&FsPath> =
+            done.each.iter().filter(|(_, r)| r.is_ok()).map(|(path, _)| path.as_path()).collect();
         let told = if changed.is_empty() { None } else { tell(&changed) };
         self.failure = match (self.failure.take(), told) {
             (Some(failure), Some(told)) => Some(failure.with_cause(told)),

@@ -15,6 +15,8 @@ mod search;
 mod spans;
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
@@ -32,7 +34,7 @@ use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
 
 /// What to log of a repository.
-pub type LogRequest<'a> = sapwood_core::LogRequest<'a, str>;
+pub type LogRequest<'a> = sapwood_core::LogRequest<'a, FsPath>;
 
 /// One revision of a log, borrowed from the caches: a [`LogEntry`] of which no list is made, since servers write it
 /// piece by piece.
@@ -236,7 +238,7 @@ pub fn log_to(
     };
     let whole = match request.paths {
         [] => true,
-        [path] => path.is_empty() || *path == "/",
+        [path] => path.is_root(),
         _ => false,
     };
     if whole && !request.include_merged_revisions {
@@ -263,7 +265,7 @@ struct Run<'a> {
     /// Reused for every revision.
     marks: Vec<Mark>,
     /// The paths that were refused, while entries are made that are to be kept with them.
-    refused: Option<Vec<Box<str>>>,
+    refused: Option<Vec<FsPathBuf>>,
     /// For whom replies are made: what may be kept of them.
     viewer: Viewer,
     /// Changed paths of merged revisions that turned out to be told elsewhere. The reference hands
@@ -284,7 +286,7 @@ struct Origin {
 impl Run<'_> {
     /// Every revision of a range.
     fn everything(&mut self, oldest: Revnum, youngest: Revnum, descending: bool) -> Result<()> {
-        if !self.authorizer.readable("/")? {
+        if !self.authorizer.readable(FsPath::ROOT)? {
             return Err(unreadable());
         }
         let mut count = youngest.0.minus(oldest.0).plus(1);

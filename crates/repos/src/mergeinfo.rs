@@ -2,6 +2,7 @@
 
 pub(crate) mod changes;
 
+use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{CancelToken, ErrorCode, Inherit, SvnError, SvnResult, path};
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::repository::Repository;
 
 /// Whose mergeinfo is wanted, in a repository.
-pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, str>;
+pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, FsPath>;
 
 /// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
 /// mergeinfo, or that may not be read, are not told.
@@ -24,7 +25,7 @@ pub fn mergeinfo_catalog(
     request: &MergeinfoRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
-    receiver: &mut dyn FnMut(&str, &Mergeinfo) -> SvnResult<()>,
+    receiver: &mut dyn FnMut(&FsPath, &Mergeinfo) -> SvnResult<()>,
 ) -> Result<()> {
     let fs = repository.fs();
     let MergeinfoRequest { paths, revision, inherit, include_descendants } = *request;
@@ -62,7 +63,7 @@ pub fn mergeinfo_catalog(
 /// is what `path` gets of it: inheritable ranges only, sources one path further down.
 pub(crate) fn for_path(
     root: &Root,
-    path: &str,
+    path: &FsPath,
     inherit: Inherit,
     adjust: bool,
 ) -> Result<Option<Mergeinfo>> {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, DirentFields, NodeKind, path};
+use sapwood_core::{CancelToken, DirentFields, NodeKind};
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
 use sapwood_fs::{Children, DirEntry, Node, RevpropsSnapshot, Root};
 
@@ -114,7 +114,7 @@ impl<'a> Entries<'a> {
             }
             cancel.check().map_err(failed)?;
             if access != SubtreeAccess::Readable {
-                let path = path::join(self.dir.path(), entry.name);
+                let path = self.dir.path().child(entry.name);
                 if !authorizer.readable(&path).map_err(failed)? {
                     continue;
                 }

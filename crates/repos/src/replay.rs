@@ -1,6 +1,10 @@
 //! A revision as a series of editor calls, as it was committed.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
+use sapwood_core::RelPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::RelPathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{
@@ -21,7 +25,7 @@ use crate::node_delta::{NoDelta, Open, send_node_props, send_prop_changes};
 /// errors.
 pub fn replay(
     root: &Root,
-    base_path: &str,
+    base_path: &RelPath,
     request: ReplayRequest,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
@@ -30,12 +34,12 @@ pub fn replay(
     if root.revision() == Some(Revnum::ZERO) {
         return Ok(editor.set_target_revision(Revnum::ZERO)?);
     }
-    let base = path::to_relpath(base_path);
+    let base = base_path;
     let changes = root.changed_paths()?;
     let mut live = vec![false; changes.len()];
     for (change, live) in changes.iter().zip(&mut live) {
-        let relpath = path::to_relpath(change.path);
-        *live = (path::is_ancestor(base, relpath) || path::is_ancestor(relpath, base))
+        let relpath = change.path.to_relpath();
+        *live = (relpath.is_at_or_below(base) || base.is_at_or_below(relpath))
             && authorizer.readable(change.path)?;
     }
     let mut roots = Roots::new(root.fs());
@@ -69,7 +73,7 @@ pub fn replay(
         cancel.check()?;
         // Paths that an added subtree dealt with meanwhile are stepped to all the same.
         if live.get(at) == Some(&true) {
-            drive.step(at, path::to_relpath(change.path))?;
+            drive.step(at, change.path.to_relpath())?;
         }
     }
     while let Some(dir) = drive.open.pop() {
@@ -81,8 +85,8 @@ pub fn replay(
 /// A directory that was added with history and is open. `source` is `None` for one that was added
 /// without history below it.
 struct ActiveCopy {
-    path: String,
-    source: Option<(Revnum, String)>,
+    path: RelPathBuf,
+    source: Option<(Revnum, FsPathBuf)>,
 }
 
 struct Drive<'a> {
@@ -91,7 +95,7 @@ struct Drive<'a> {
     compare: Option<Root>,
     /// Trees that were copied from.
     roots: Roots,
-    base: &'a str,
+    base: &'a RelPath,
     low_water_mark: Revnum,
     authorizer: &'a dyn PathAuthorizer,
     cancel: &'a CancelToken,
@@ -103,7 +107,7 @@ struct Drive<'a> {
     /// The directories that are open, root first.
     open: Vec<Handle>,
     /// The path of the innermost open directory.
-    last: Option<String>,
+    last: Option<RelPathBuf>,
 }
 
 /// What a node's text and properties are told relative to.
@@ -111,28 +115,28 @@ enum Base {
     Nothing,
     /// The same path in the tree before.
     Before,
-    At(Revnum, String),
+    At(Revnum, FsPathBuf),
 }
 
 impl Drive<'_> {
     /// Goes to `relpath`, closing and opening directories on the way, and tells its change.
-    fn step(&mut self, at: usize, relpath: &str) -> Result<()> {
+    fn step(&mut self, at: usize, relpath: &RelPath) -> Result<()> {
         if self.last.is_none() && !relpath.is_empty() {
             let root = self.editor.open_root(None)?;
             self.open.push(root);
         }
         let last = self.last.take().unwrap_or_default();
-        let common = path::common_ancestor(&last, relpath);
-        let below = path::rest_below(common, &last)?;
-        for _ in path::components(below) {
+        let common = last.common_ancestor(relpath);
+        let below = last.rest_below(common)?;
+        for _ in below.names() {
             if let Some(dir) = self.open.pop() {
                 self.editor.close_directory(dir)?;
             }
         }
-        let parent = path::dirname(relpath);
+        let parent = relpath.parent();
         let mut here = common.to_owned();
-        for name in path::components(path::rest_below(common, parent)?) {
-            here = path::join(&here, name);
+        for name in parent.rest_below(common)?.names() {
+            here = here.child(name);
             let Some(dir) = self.open.last().copied() else { break };
             let opened = self.editor.open_directory(&here, dir, None)?;
             self.open.push(opened);
@@ -149,8 +153,8 @@ impl Drive<'_> {
     }
 
     /// Tells one change. A directory stays open and is given back.
-    fn tell(&mut self, at: usize, relpath: &str) -> Result<Option<Handle>> {
-        while self.copies.pop_if(|copy| !path::is_ancestor(&copy.path, relpath)).is_some() {}
+    fn tell(&mut self, at: usize, relpath: &RelPath) -> Result<Option<Handle>> {
+        while self.copies.pop_if(|copy| !relpath.is_at_or_below(&copy.path)).is_some() {}
         let changes = Arc::clone(&self.changes);
         let Some(change) = changes.get(at).filter(|_| self.live.get(at) == Some(&true)) else {
             return Ok(None);
@@ -213,7 +217,7 @@ impl Drive<'_> {
     fn add(
         &mut self,
         change: &ChangedPath<'_>,
-        relpath: &str,
+        relpath: &RelPath,
         parent: Option<Handle>,
         kind: NodeKind,
     ) -> Result<(Open, Base, bool)> {
@@ -224,7 +228,7 @@ impl Drive<'_> {
         let copy = match change.copy_from {
             Some((revision, source))
                 if revision >= self.low_water_mark
-                    && path::is_ancestor(self.base, path::to_relpath(source))
+                    && source.to_relpath().is_at_or_below(self.base)
                     && self.authorizer.readable(source)? =>
             {
                 Some((source, revision))
@@ -232,14 +236,15 @@ impl Drive<'_> {
             _ => None,
         };
         let downgraded = change.copy_from.is_some() && copy.is_none();
+        let from = copy.map(|(source, revision)| (source.as_str(), revision));
         let open = match kind {
-            NodeKind::File => Open::File(self.editor.add_file(relpath, parent, copy)?),
+            NodeKind::File => Open::File(self.editor.add_file(relpath, parent, from)?),
             NodeKind::Dir => Open::Dir(match change.copy_from {
                 Some((revision, source)) if downgraded => {
                     let source = self.roots.get(revision)?.node(source)?;
                     self.add_tree(relpath, parent, source)?
                 }
-                _ => self.editor.add_directory(relpath, parent, copy)?,
+                _ => self.editor.add_directory(relpath, parent, from)?,
             }),
         };
         if kind == NodeKind::Dir && (copy.is_some() || !self.copies.is_empty()) {
@@ -258,7 +263,7 @@ impl Drive<'_> {
     /// Opens a node that was there before.
     fn modify(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         parent: Option<Handle>,
         kind: NodeKind,
     ) -> Result<(Open, Base, bool)> {
@@ -277,8 +282,8 @@ impl Drive<'_> {
         };
         let base = match self.copies.last() {
             Some(ActiveCopy { path: copied, source: Some((revision, source)) }) => {
-                let below = path::rest_below(copied, relpath)?;
-                Base::At(*revision, path::join(source, below))
+                let below = relpath.rest_below(copied)?;
+                Base::At(*revision, source.join(below))
             }
             // Changed after it was added without history below a copy.
             Some(ActiveCopy { source: None, .. }) => Base::Nothing,
@@ -288,7 +293,7 @@ impl Drive<'_> {
     }
 
     /// The node that `base` stands for, when deltas are wanted.
-    fn base_node(&mut self, base: Base, path: &str) -> Result<Option<Node>> {
+    fn base_node(&mut self, base: Base, path: &FsPath) -> Result<Option<Node>> {
         let Some(compare) = &self.compare else { return Ok(None) };
         Ok(match base {
             Base::Nothing => None,
@@ -322,13 +327,13 @@ impl Drive<'_> {
     }
 
     /// Whether a path that is deleted could be read before.
-    fn was_readable(&self, relpath: &str) -> Result<bool> {
+    fn was_readable(&self, relpath: &RelPath) -> Result<bool> {
         let place = match self.copies.last() {
             Some(ActiveCopy { path: copied, source: Some((_, source)) }) => {
-                let below = path::rest_below(copied, relpath)?;
-                path::join(source, below)
+                let below = relpath.rest_below(copied)?;
+                source.join(below)
             }
-            _ => path::join("/", relpath),
+            _ => relpath.to_fspath(),
         };
         Ok(self.authorizer.readable(&place)?)
     }
@@ -336,7 +341,7 @@ impl Drive<'_> {
     /// Adds a directory and everything in it without history, because where it was copied from
     /// is not known to the receiver. Names come from the source, so that copies nested in it can
     /// still be told as such; contents from the target. The directory itself stays open.
-    fn add_tree(&mut self, relpath: &str, parent: Handle, source: Node) -> Result<Handle> {
+    fn add_tree(&mut self, relpath: &RelPath, parent: Handle, source: Node) -> Result<Handle> {
         let top = self.tree_level(relpath.to_owned(), parent, source)?;
         let handle = top.handle;
         let mut stack = vec![top];
@@ -350,8 +355,8 @@ impl Drive<'_> {
             };
             level.at += 1;
             self.cancel.check()?;
-            let child_path = path::join(&level.path, entry.name);
-            let fspath = path::join("/", &child_path);
+            let child_path = level.path.child(entry.name);
+            let fspath = child_path.to_fspath();
             let (change, copied) = match self.take_change(&fspath) {
                 Some((ChangeKind::Delete, _)) => continue,
                 Some((kind, copied)) => (Some(kind), copied),
@@ -390,9 +395,9 @@ impl Drive<'_> {
         Ok(handle)
     }
 
-    fn tree_level(&mut self, path: String, parent: Handle, source: Node) -> Result<TreeLevel> {
+    fn tree_level(&mut self, path: RelPathBuf, parent: Handle, source: Node) -> Result<TreeLevel> {
         let handle = self.editor.add_directory(&path, parent, None)?;
-        let node = self.root.node(&path::join("/", &path))?;
+        let node = self.root.node(&path.to_fspath())?;
         send_node_props(self.editor, Open::Dir(handle), None, &node)?;
         let entries = source.entries()?;
         let order = hashorder::order(entries.iter().map(|entry| entry.name));
@@ -401,7 +406,10 @@ impl Drive<'_> {
 
     /// Takes the change of `fspath`, so that it is not told again: what happened, and, for a
     /// replacement, from where it was copied.
-    fn take_change(&mut self, fspath: &str) -> Option<(ChangeKind, Option<(Revnum, String)>)> {
+    fn take_change(
+        &mut self,
+        fspath: &FsPath,
+    ) -> Option<(ChangeKind, Option<(Revnum, FsPathBuf)>)> {
         let at = position(&self.changes, fspath)?;
         let live = self.live.get_mut(at).filter(|live| **live)?;
         *live = false;
@@ -412,7 +420,7 @@ impl Drive<'_> {
 }
 
 /// The place of the change of `fspath` itself.
-fn position(changes: &ChangedPaths, fspath: &str) -> Option<usize> {
+fn position(changes: &ChangedPaths, fspath: &FsPath) -> Option<usize> {
     let (mut low, mut high) = (0, changes.len());
     while low < high {
         let middle = low.midpoint(high);
@@ -428,7 +436,7 @@ fn position(changes: &ChangedPaths, fspath: &str) -> Option<usize> {
 /// A directory of a tree that is being added whole.
 struct TreeLevel {
     handle: Handle,
-    path: String,
+    path: RelPathBuf,
     source: Node,
     entries: Arc<Directory>,
     order: Vec<u32>,

@@ -10,6 +10,8 @@ mod drive;
 mod files;
 mod spool;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
 use sapwood_fs::Roots;
@@ -28,11 +30,11 @@ pub struct ReportWalk<'a> {
     /// The revision to bring the working copy to.
     pub revision: Revnum,
     /// The fspath of the directory that the report's paths are relative to (the anchor).
-    pub anchor: &'a str,
+    pub anchor: &'a FsPath,
     /// One name below it that is meant, or empty for the anchor itself.
     pub target: &'a str,
     /// The fspath to switch to or to compare with, `None` to stay.
-    pub switch_to: Option<&'a str>,
+    pub switch_to: Option<&'a FsPath>,
     /// Whether to send text deltas (else empty stand-ins).
     pub text_deltas: bool,
     /// The requested depth; [`Depth::Unknown`] to keep what the working copy has.
@@ -47,9 +49,9 @@ pub struct ReportWalk<'a> {
 pub struct Reporter<'a> {
     repository: Repository,
     revision: Revnum,
-    anchor: String,
+    anchor: FsPathBuf,
     target: String,
-    target_path: String,
+    target_path: FsPathBuf,
     is_switch: bool,
     text_deltas: bool,
     depth: Depth,
@@ -92,10 +94,10 @@ impl<'a> Reporter<'a> {
         if walk.depth == Depth::Exclude {
             return Err(bad_args("Request depth 'exclude' not supported"));
         }
-        let anchor = path::canonical_fspath(walk.anchor).into_owned();
+        let anchor = walk.anchor.to_owned();
         let target_path = match walk.switch_to {
-            Some(switch) => path::canonical_fspath(switch).into_owned(),
-            None => path::join(&anchor, walk.target),
+            Some(switch) => switch.to_owned(),
+            None => FsPathBuf::canonicalized(path::join(&anchor, walk.target)),
         };
         Ok(Self {
             repository: repository.clone(),
@@ -137,7 +139,7 @@ impl<'a> Reporter<'a> {
     pub fn link_path(
         &mut self,
         path: &str,
-        link: &str,
+        link: &FsPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -160,7 +162,7 @@ impl<'a> Reporter<'a> {
     fn add(
         &mut self,
         path: &str,
-        link: Option<&str>,
+        link: Option<&FsPath>,
         revision: Option<Revnum>,
         depth: Depth,
         start_empty: bool,
@@ -172,7 +174,7 @@ impl<'a> Reporter<'a> {
         self.spool.write(&PathInfo {
             // Relative to the anchor, as the edit's paths are.
             path: path::join(&self.target, path),
-            link: link.map(str::to_owned),
+            link: link.map(FsPath::to_owned),
             revision,
             depth,
             start_empty,
@@ -242,6 +244,42 @@ impl<'a> Reporter<'a> {
                 Ok(()) => Err(e),
                 Err(also) => Err(SvnError::from(e).with_cause(also).into()),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authorizer::Everything;
+    use sapwood_delta::IgnoreAll;
+    use sapwood_fs::{Caches, OpenOptions};
+    use sapwood_testkit::Shape;
+
+    #[test]
+    fn entries_need_not_be_canonical() {
+        let made = sapwood_testkit::Repository::scripted(&Shape::new("1.10"));
+        let caches = Caches::new(1 << 20);
+        let repository = Repository::open(&made.path(), &caches, &OpenOptions::default()).unwrap();
+        let youngest = repository.fs().youngest().unwrap();
+        for path in ["trunk//x", "trunk/", "//trunk", "branches//"] {
+            let walk = ReportWalk {
+                revision: youngest,
+                anchor: FsPath::ROOT,
+                target: "",
+                switch_to: None,
+                text_deltas: false,
+                depth: Depth::Infinity,
+                ignore_ancestry: false,
+                send_copyfrom_args: false,
+            };
+            let cancel = CancelToken::new();
+            let mut reporter = Reporter::new(&repository, &walk, &Everything, &cancel).unwrap();
+            let before = Some(Revnum(youngest.0.saturating_sub(1)));
+            reporter.set_path("", before, Depth::Infinity, false, None).unwrap();
+            reporter.set_path(path, before, Depth::Infinity, false, None).unwrap();
+            let done = reporter.finish(&mut IgnoreAll);
+            assert!(done.is_ok(), "{path}: {done:?}");
         }
     }
 }

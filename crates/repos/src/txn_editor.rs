@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
@@ -32,7 +33,7 @@ const NUMBERS_AT_ONCE: u64 = 64;
 pub trait CommitAuthorizer {
     /// Whether they have the rights `required` at the fspath `path`, and with `recursive` at
     /// everything below.
-    fn allows(&self, path: &str, required: Access, recursive: bool) -> bool;
+    fn allows(&self, path: &FsPath, required: Access, recursive: bool) -> bool;
 }
 
 /// A transaction that is wanted.
@@ -199,7 +200,7 @@ impl TxnEditor {
     }
 
     /// What is at a path.
-    pub fn kind(&self, path: &str) -> SvnResult<Option<NodeKind>> {
+    pub fn kind(&self, path: &FsPath) -> SvnResult<Option<NodeKind>> {
         Ok(self.txn.kind(path)?)
     }
 
@@ -207,7 +208,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160013 when nothing is there.
-    pub fn node_props(&self, path: &str) -> SvnResult<PropList> {
+    pub fn node_props(&self, path: &FsPath) -> SvnResult<PropList> {
         Ok(self.txn.node_props(path)?)
     }
 
@@ -215,7 +216,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160013 when nothing is there.
-    pub fn node_revision(&self, path: &str) -> SvnResult<Option<Revnum>> {
+    pub fn node_revision(&self, path: &FsPath) -> SvnResult<Option<Revnum>> {
         Ok(self.txn.node_revision(path)?)
     }
 
@@ -223,7 +224,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160013 when nothing is there, E160017 when it is no file.
-    pub fn file_md5(&self, path: &str) -> SvnResult<Md5> {
+    pub fn file_md5(&self, path: &FsPath) -> SvnResult<Md5> {
         Ok(self.txn.file_md5(path)?)
     }
 
@@ -232,7 +233,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160034, E160039 or E160037 when a lock is in the way.
-    pub fn check_locks(&self, path: &str, below: bool) -> SvnResult<()> {
+    pub fn check_locks(&self, path: &FsPath, below: bool) -> SvnResult<()> {
         if self.may_have_locks { Ok(self.txn.check_locks_at(path, below)?) } else { Ok(()) }
     }
 
@@ -240,7 +241,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160028 when it is not, E160006 for a revision that is younger than the transaction's base.
-    pub fn check_base(&self, path: &str, kind: NodeKind, base: Revnum) -> SvnResult<()> {
+    pub fn check_base(&self, path: &FsPath, kind: NodeKind, base: Revnum) -> SvnResult<()> {
         // What the transaction itself changed has no revision.
         let created = self.txn.node_revision(path)?;
         if created.is_some_and(|created| base < created) {
@@ -257,7 +258,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160028 when it was not, E160006 for a revision that is younger than the transaction's base.
-    pub fn check_changed_dir(&mut self, path: &str, base: Revnum) -> SvnResult<()> {
+    pub fn check_changed_dir(&mut self, path: &FsPath, base: Revnum) -> SvnResult<()> {
         let began = self.txn.base_revision();
         if base == began || self.txn.node_revision(path)?.is_some() {
             return Ok(());
@@ -281,7 +282,7 @@ impl TxnEditor {
     /// E220004 or E220001 when they have not.
     pub fn check_access(
         authorizer: &dyn CommitAuthorizer,
-        path: &str,
+        path: &FsPath,
         required: Access,
         recursive: bool,
     ) -> SvnResult<()> {
@@ -302,13 +303,13 @@ impl TxnEditor {
     /// Rights, locks, names with control characters, and E160020 for what is there already.
     pub fn add(
         &mut self,
-        path: &str,
+        path: &FsPath,
         kind: NodeKind,
         authorizer: &dyn CommitAuthorizer,
     ) -> SvnResult<()> {
         check_valid(path)?;
         Self::check_access(authorizer, path, Access::WRITE, false)?;
-        Self::check_access(authorizer, sapwood_core::path::dirname(path), Access::WRITE, false)?;
+        Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         let is_dir = kind == NodeKind::Dir;
         self.check_locks(path, is_dir)?;
         if is_dir {
@@ -326,8 +327,8 @@ impl TxnEditor {
     /// As [`TxnEditor::add`]; E160028; E160013 when there is no source.
     pub fn copy(
         &mut self,
-        path: &str,
-        source: (&str, Revnum),
+        path: &FsPath,
+        source: (&FsPath, Revnum),
         kind: NodeKind,
         may_replace: bool,
         authorizer: &dyn CommitAuthorizer,
@@ -335,7 +336,7 @@ impl TxnEditor {
         check_valid(path)?;
         let is_dir = kind == NodeKind::Dir;
         Self::check_access(authorizer, path, Access::WRITE, is_dir)?;
-        Self::check_access(authorizer, sapwood_core::path::dirname(path), Access::WRITE, false)?;
+        Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         if let (Some(kind), false) = (self.txn.kind(path)?, may_replace) {
             return Err(out_of_date(path, Some(kind)));
         }
@@ -352,14 +353,14 @@ impl TxnEditor {
     /// Rights and locks; E160028 when it is not there or changed since.
     pub fn delete(
         &mut self,
-        path: &str,
+        path: &FsPath,
         revision: Option<Revnum>,
         authorizer: &dyn CommitAuthorizer,
     ) -> SvnResult<()> {
         let kind = self.txn.kind(path)?;
         let is_dir = kind == Some(NodeKind::Dir);
         Self::check_access(authorizer, path, Access::WRITE, is_dir)?;
-        Self::check_access(authorizer, sapwood_core::path::dirname(path), Access::WRITE, false)?;
+        Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         let Some(kind) = kind else { return Err(out_of_date(path, None)) };
         if let Some(revision) = revision {
             self.check_base(path, kind, revision)?;
@@ -374,7 +375,7 @@ impl TxnEditor {
     /// Rights; E160028 when a directory changed since. (Of a file that is asked when it is opened.)
     pub fn check_writable(
         &self,
-        path: &str,
+        path: &FsPath,
         kind: NodeKind,
         base: Option<Revnum>,
         authorizer: &dyn CommitAuthorizer,
@@ -390,7 +391,12 @@ impl TxnEditor {
     ///
     /// # Errors
     /// Locks, and what is wrong with the value.
-    pub fn change_prop(&mut self, path: &str, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+    pub fn change_prop(
+        &mut self,
+        path: &FsPath,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
         if let Some(value) = value {
             prop_rules::check_node(path, name, value)?;
         }
@@ -405,7 +411,7 @@ impl TxnEditor {
     /// Locks, and E200014 for other checksums.
     pub fn apply_delta(
         &mut self,
-        path: &str,
+        path: &FsPath,
         base: Option<Md5>,
         delta: &mut dyn TextDelta,
         result: Option<Md5>,
@@ -420,7 +426,7 @@ impl TxnEditor {
     /// Locks, and E200014 when its MD5 is not `expected`.
     pub fn set_text(
         &mut self,
-        path: &str,
+        path: &FsPath,
         text: &mut dyn std::io::Read,
         expected: Option<Md5>,
     ) -> SvnResult<()> {
@@ -475,7 +481,7 @@ impl TxnEditor {
 }
 
 /// The error for a node that is not what the client has.
-pub(crate) fn out_of_date(path: &str, kind: Option<NodeKind>) -> SvnError {
+pub(crate) fn out_of_date(path: &FsPath, kind: Option<NodeKind>) -> SvnError {
     let message = match kind {
         Some(NodeKind::Dir) => format!("Directory '{path}' is out of date"),
         Some(NodeKind::File) => format!("File '{path}' is out of date"),

@@ -7,6 +7,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use sapwood_core::RelPath;
 use sapwood_core::{CancelToken, Revnum, SvnError, SvnResult};
 use sapwood_store::ordered::{self, Ended, Outlet};
 
@@ -183,7 +184,7 @@ fn verify_revision(
     let mut dumper =
         NodeDumper::new(root.clone(), revision, settings, cancel, &mut sink, &mut forward);
     let request = sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: false };
-    replay(&root, "", request, &Everything, cancel, &mut dumper)?;
+    replay(&root, RelPath::ROOT, request, &Everything, cancel, &mut dumper)?;
     fs.revprops(revision)?;
     Ok(())
 }

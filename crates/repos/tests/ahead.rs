@@ -15,6 +15,7 @@ use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::load::{LoadOptions, load};
+use sapwood_testkit::fspath;
 
 fn open(path: &Path) -> Filesystem {
     Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
@@ -29,11 +30,11 @@ fn text(n: u32) -> Vec<u8> {
 
 fn commit(writer: &Arc<Writer>, text: &[u8], delta: Option<DeltaAhead>) -> Revnum {
     let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
-    if txn.kind("/f").unwrap().is_none() {
-        txn.make_file("/f").unwrap();
+    if txn.kind(fspath("/f")).unwrap().is_none() {
+        txn.make_file(fspath("/f")).unwrap();
     }
     let known = KnownText { md5: Md5::of(text), sha1: Sha1::of(text), delta };
-    txn.set_known_text("/f", &mut &*text, Some(&known), None).unwrap();
+    txn.set_known_text(fspath("/f"), &mut &*text, Some(&known), None).unwrap();
     txn.commit().unwrap()
 }
 
@@ -46,7 +47,7 @@ fn history(late: usize) -> Vec<Vec<u8>> {
     let writer = Writer::new(&open(&path), options).unwrap();
     let mut guesses = std::collections::VecDeque::new();
     for n in 0..20u32 {
-        guesses.push_back((n, writer.delta_ahead((n > 0).then_some("/f"), &text(n))));
+        guesses.push_back((n, writer.delta_ahead((n > 0).then_some(fspath("/f")), &text(n))));
         if guesses.len() > late {
             let (n, guess) = guesses.pop_front().unwrap();
             commit(&writer, &text(n), guess);
@@ -59,7 +60,7 @@ fn history(late: usize) -> Vec<Vec<u8>> {
     let fs = open(&path);
     (1..=20u32)
         .map(|n| {
-            let node = fs.revision_root(Revnum(n.into())).unwrap().node("/f").unwrap();
+            let node = fs.revision_root(Revnum(n.into())).unwrap().node(fspath("/f")).unwrap();
             let mut found = Vec::new();
             node.contents().unwrap().read_to_end(&mut found).unwrap();
             assert_eq!(found, text(n - 1));

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use sapwood_core::FsPath;
 use sapwood_core::{CancelToken, Depth, DirentFields, Revnum, SvnResult};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authz::{Authz, UserAuthz};
@@ -14,6 +15,7 @@ use sapwood_repos::{
     ListEntry, ListReceiver, ListRequest, LogEncoder, LogReceiver, LogRequest, LogRevision,
     PathAuthorizer, Protocol, Repository, RevpropSelection, RulesId, SubtreeAccess, list, log_to,
 };
+use sapwood_testkit::fspath;
 use sapwood_testkit::{Repository as Fixture, Rng, Shape};
 
 thread_local! {
@@ -29,10 +31,10 @@ struct Noting<'a> {
 }
 
 impl PathAuthorizer for Noting<'_> {
-    fn readable(&self, path: &str) -> SvnResult<bool> {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
         let readable = self.rules.readable(path)?;
         if self.notes && !readable {
-            self.refused.borrow_mut().push(path.to_owned());
+            self.refused.borrow_mut().push(path.to_string());
         }
         Ok(readable)
     }
@@ -41,7 +43,7 @@ impl PathAuthorizer for Noting<'_> {
         self.rules.everything_readable()
     }
 
-    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
         self.rules.subtree(path)
     }
 
@@ -53,8 +55,8 @@ impl PathAuthorizer for Noting<'_> {
         self.notes
     }
 
-    fn refused(&self, path: &str) {
-        self.refused.borrow_mut().push(path.to_owned());
+    fn refused(&self, path: &FsPath) {
+        self.refused.borrow_mut().push(path.to_string());
     }
 }
 
@@ -158,7 +160,7 @@ fn ask(
     let result = match request {
         Request::Log { path, start, end, limit, changed_paths, names } => {
             let request = LogRequest {
-                paths: &[path],
+                paths: &[fspath(path)],
                 start: Some(Revnum(*start)),
                 end: Some(Revnum(*end)),
                 limit: *limit,
@@ -172,7 +174,7 @@ fn ask(
         Request::List { path, revision, patterns } => {
             let root = repository.fs().revision_root(Revnum(*revision)).unwrap();
             let request = ListRequest {
-                path,
+                path: fspath(path),
                 patterns: patterns.then_some(&["*a*", "*1"]),
                 depth: Depth::Infinity,
                 revision: None,
@@ -265,7 +267,7 @@ impl Asker {
 /// Fails when a reply names a path that may not be read.
 fn shows_nothing_hidden(reply: &str, rules: &UserAuthz, context: &str) {
     for path in reply.split('|').filter(|part| part.starts_with('/')) {
-        assert!(rules.readable(path).unwrap(), "{path} is shown: {context}");
+        assert!(rules.readable(fspath(path)).unwrap(), "{path} is shown: {context}");
     }
 }
 

@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use sapwood_repos::authz::{Access, Authz};
+use sapwood_testkit::fspath;
 
 struct Random(u64);
 
@@ -120,7 +121,7 @@ fn same_answers_as_the_reference() {
             match &ours {
                 Ok(authz) => {
                     let rules = authz.for_user(repos, Some(user).filter(|u| !u.is_empty()));
-                    let at = Some(query).filter(|q| !q.is_empty());
+                    let at = Some(query).filter(|q| !q.is_empty()).map(fspath);
                     let word = if rules.allows(at, Access::WRITE, recursive) {
                         "rw\n"
                     } else if rules.allows(at, Access::READ, recursive) {
@@ -208,14 +209,14 @@ fn answers_for_subtrees_hold_for_their_paths() {
         for user in [None, Some("ann"), Some("zoe")] {
             let rules = authz.for_user(random.pick(&["", "r", "s"]), user);
             let top = random.pick(&tops);
-            let whole = rules.subtree(top).unwrap();
+            let whole = rules.subtree(fspath(top)).unwrap();
             readable +=
                 usize::from(whole == SubtreeAccess::Readable && !rules.everything_readable());
             unreadable += usize::from(whole == SubtreeAccess::Unreadable);
             for below in ["", "/a", "/b", "/a/b", "/b/a", "/ab/b/a"] {
                 let path = format!("{}{below}", top.trim_end_matches('/'));
                 let path = if path.is_empty() { "/" } else { &path };
-                let read = rules.readable(path).unwrap();
+                let read = rules.readable(fspath(path)).unwrap();
                 let fits = match whole {
                     SubtreeAccess::Readable => read,
                     SubtreeAccess::Unreadable => !read,

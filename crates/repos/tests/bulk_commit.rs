@@ -15,6 +15,7 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Bulk, WriteOptions, Writer};
 use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 /// Commits `count` revisions, each a change of the one before; what is there then and whether all
 /// went well.
@@ -28,20 +29,20 @@ fn commit_many(writer: &Arc<Writer>, count: u64, settle_after: u64) -> (Revnum, 
             let mut txn = bulk.begin()?;
             let base = txn.base_revision();
             let file = format!("/d{base}");
-            txn.make_dir(&file)?;
+            txn.make_dir(fspath(&file))?;
             let path = "/common";
-            let had = txn.kind(path)?.is_some();
+            let had = txn.kind(fspath(path))?.is_some();
             if !had {
-                txn.make_file(path)?;
+                txn.make_file(fspath(path))?;
             }
             let lines: String =
                 (0..100).map(|n| format!("line {n} {}\n", n * base.0 % 7)).collect();
-            txn.set_text(path, &mut lines.as_bytes(), None)?;
-            txn.change_prop("/", "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
+            txn.set_text(fspath(path), &mut lines.as_bytes(), None)?;
+            txn.change_prop(fspath("/"), "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
             if had {
                 // Of a revision that may not be there yet.
                 let root = writer.fs().revision_root(base)?;
-                txn.copy(&root, "/common", &format!("/d{base}/copy"), true)?;
+                txn.copy(&root, fspath("/common"), fspath(&format!("/d{base}/copy")), true)?;
             }
             let made = bulk.commit(txn)?;
             assert_eq!(made, base.next());
@@ -169,7 +170,7 @@ fn beside_others() {
             let mut made = Vec::new();
             for number in 0..200 {
                 let mut txn = bulk.begin().unwrap();
-                txn.make_file(&format!("/bulk{number}")).unwrap();
+                txn.make_file(fspath(&format!("/bulk{number}"))).unwrap();
                 made.push(bulk.commit(txn).unwrap());
                 if number % 50 == 0 {
                     bulk.settle().unwrap();
@@ -183,7 +184,7 @@ fn beside_others() {
             for number in 0..10 {
                 let writer = writer(&path, Arc::new(LocalStorage)).unwrap();
                 let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
-                txn.make_file(&format!("/single{number}")).unwrap();
+                txn.make_file(fspath(&format!("/single{number}"))).unwrap();
                 *txn.props_mut() = PropList::new();
                 made.push(txn.commit().unwrap());
             }

@@ -11,6 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sapwood_core::RelPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{
     CancelToken, Depth, DirentFields, ErrorCode, NodeKind, Revnum, SvnError, SvnResult,
 };
@@ -28,6 +30,7 @@ use sapwood_repos::{
     SegmentsRequest,
 };
 use sapwood_testkit::Shape;
+use sapwood_testkit::fspath;
 
 struct IgnoreRevs;
 
@@ -38,8 +41,8 @@ impl FileRevReceiver for IgnoreRevs {
 }
 
 /// The path of some file.
-fn a_file(root: &Root) -> String {
-    let mut dirs = vec![root.node("/").unwrap()];
+fn a_file(root: &Root) -> FsPathBuf {
+    let mut dirs = vec![root.node(fspath("/")).unwrap()];
     while let Some(dir) = dirs.pop() {
         for entry in dir.entries().unwrap().iter() {
             let node = dir.child(entry.name).unwrap().unwrap();
@@ -67,7 +70,8 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     let cancel = CancelToken::new();
     cancel.cancel();
     let all = &Everything;
-    for paths in [&["/"][..], &["/trunk"], &["/trunk", "/branches"]] {
+    for paths in [&[fspath("/")][..], &[fspath("/trunk")], &[fspath("/trunk"), fspath("/branches")]]
+    {
         for include_merged_revisions in [false, true] {
             for (start, end) in [(None, Some(Revnum(1))), (Some(Revnum(1)), None)] {
                 let request = LogRequest {
@@ -89,7 +93,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     for patterns in [None, Some(&["no such name"][..])] {
         let depth = Depth::Infinity;
         let request = ListRequest {
-            path: "/",
+            path: fspath("/"),
             revision: None,
             patterns,
             depth,
@@ -102,7 +106,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     }
     let file = a_file(&root);
     let request = FileRevsRequest {
-        path: &file,
+        path: fspath(&file),
         start: Some(Revnum(1)),
         end: None,
         include_merged_revisions: false,
@@ -112,14 +116,15 @@ fn every_long_walk_ends_when_it_is_cancelled() {
         sapwood_repos::file_revs(&repository, &request, all, &cancel, &mut IgnoreRevs),
     );
     let revisions = [Revnum(1), youngest];
-    let found = sapwood_repos::locations(&repository, &file, youngest, &revisions, all, &cancel);
+    let found =
+        sapwood_repos::locations(&repository, fspath(&file), youngest, &revisions, all, &cancel);
     ends("locations", found.map(|_| ()));
-    let request = SegmentsRequest { path: &file, peg: None, start: None, end: None };
+    let request = SegmentsRequest { path: fspath(&file), peg: None, start: None, end: None };
     let found =
         sapwood_repos::location_segments(&repository, &request, all, &cancel, &mut |_| Ok(()));
     ends("location segments", found);
     let request = MergeinfoRequest {
-        paths: &["/"],
+        paths: &[fspath("/")],
         revision: None,
         inherit: Inherit::Inherited,
         include_descendants: true,
@@ -129,10 +134,10 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     ends("mergeinfo", found);
     let request = sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
     let editor = &mut IgnoreAll;
-    ends("replay", sapwood_repos::replay(&root, "", request, all, &cancel, editor));
+    ends("replay", sapwood_repos::replay(&root, RelPath::ROOT, request, all, &cancel, editor));
     let request = ReportWalk {
         revision: youngest,
-        anchor: "/",
+        anchor: fspath("/"),
         target: "",
         switch_to: None,
         text_deltas: true,
@@ -147,10 +152,10 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     ends("tree of changes", tree.map(|_| ()));
     let request = DirDelta {
         source: &fs.revision_root(Revnum(0)).unwrap(),
-        source_parent: "/",
+        source_parent: fspath("/"),
         source_entry: "",
         target: &root,
-        target_path: "/",
+        target_path: fspath("/"),
         text_deltas: true,
         depth: Depth::Infinity,
         entry_props: true,
@@ -158,7 +163,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
         cancel: &cancel,
     };
     ends("difference", dir_delta(&request, all, &mut IgnoreAll));
-    let kinds = root.node("/").unwrap().entry_of_wrong_kind(&cancel);
+    let kinds = root.node(fspath("/")).unwrap().entry_of_wrong_kind(&cancel);
     ends("kinds of entries", kinds.map(|_| ()).map_err(Into::into));
 }
 

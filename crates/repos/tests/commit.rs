@@ -13,6 +13,7 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 /// A file's text, or `None` for a directory, and properties.
 type ModelNode = (Option<Vec<u8>>, BTreeMap<String, Vec<u8>>);
@@ -74,13 +75,13 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
     let exists = model.nodes.contains_key(&path);
     match random.below(12) {
         0 | 1 if !exists => {
-            txn.make_dir(&path).unwrap();
+            txn.make_dir(fspath(&path)).unwrap();
             model.nodes.insert(path, (None, BTreeMap::new()));
         }
         2..=4 if !exists => {
             let text = text(random);
-            txn.make_file(&path).unwrap();
-            txn.set_text(&path, &mut text.as_slice(), None).unwrap();
+            txn.make_file(fspath(&path)).unwrap();
+            txn.set_text(fspath(&path), &mut text.as_slice(), None).unwrap();
             model.nodes.insert(path, (Some(text), BTreeMap::new()));
         }
         5..=7 => {
@@ -88,7 +89,7 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
             let mut text = model.nodes[file].0.clone().unwrap();
             text.extend_from_slice(format!("more {}\n", random.below(1000)).as_bytes());
             let md5 = sapwood_core::Md5::of(&text);
-            txn.set_text(file, &mut text.as_slice(), Some(md5)).unwrap();
+            txn.set_text(fspath(file), &mut text.as_slice(), Some(md5)).unwrap();
             model.nodes.get_mut(file).unwrap().0 = Some(text);
         }
         8 => {
@@ -96,7 +97,7 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
             let node = random.pick(&all).unwrap();
             let name = ["svn:mergeinfo", "p", "q"][random.below(3)];
             let value = (random.below(4) > 0).then(|| format!("/x:{}", 1 + random.below(9)));
-            txn.change_prop(node, name, value.as_deref().map(str::as_bytes)).unwrap();
+            txn.change_prop(fspath(node), name, value.as_deref().map(str::as_bytes)).unwrap();
             let props = &mut model.nodes.get_mut(node).unwrap().1;
             match value {
                 Some(value) => drop(props.insert(name.into(), value.into_bytes())),
@@ -106,7 +107,7 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
         9 => {
             let all: Vec<_> = model.nodes.keys().filter(|p| *p != "/").cloned().collect();
             let Some(node) = random.pick(&all) else { return };
-            txn.delete(node).unwrap();
+            txn.delete(fspath(node)).unwrap();
             model.remove(node);
         }
         10 | 11 if model.nodes.len() < 300 => {
@@ -117,7 +118,7 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
             let number = u64::try_from(revision).unwrap();
             let root = fs.revision_root(Revnum(number)).unwrap();
             let before = format!("{source}/");
-            txn.copy(&root, source, &path, true).unwrap();
+            txn.copy(&root, fspath(source), fspath(&path), true).unwrap();
             model.remove(&path);
             for (p, node) in &old[revision].nodes {
                 if p == source {
@@ -135,7 +136,7 @@ fn change(random: &mut Random, fs: &Filesystem, txn: &mut Txn, model: &mut Model
 fn read(fs: &Filesystem, revision: Revnum) -> Model {
     let root = fs.revision_root(revision).unwrap();
     let mut model = Model::default();
-    let mut todo = vec![root.node("/").unwrap()];
+    let mut todo = vec![root.node(fspath("/")).unwrap()];
     while let Some(node) = todo.pop() {
         let props = node.props().unwrap();
         let props = props.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
@@ -149,7 +150,7 @@ fn read(fs: &Filesystem, revision: Revnum) -> Model {
             }
             None
         };
-        model.nodes.insert(node.path().to_owned(), (text, props));
+        model.nodes.insert(node.path().to_string(), (text, props));
     }
     model
 }
@@ -244,10 +245,10 @@ fn pair(
     create(&path, &RepositoryOptions::default()).unwrap();
     let (fs, writer) = writer(&path, true);
     let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_dir("/a").unwrap();
-    txn.make_dir("/a/b").unwrap();
-    txn.make_file("/a/f").unwrap();
-    txn.make_file("/a/b/g").unwrap();
+    txn.make_dir(fspath("/a")).unwrap();
+    txn.make_dir(fspath("/a/b")).unwrap();
+    txn.make_file(fspath("/a/f")).unwrap();
+    txn.make_file(fspath("/a/b/g")).unwrap();
     assert_eq!(txn.commit().unwrap(), Revnum(1));
     let mut one = writer.begin(Revnum(1)).unwrap();
     let mut two = writer.begin(Revnum(1)).unwrap();
@@ -263,14 +264,14 @@ fn pair(
 fn changes_of_different_things_are_merged() {
     let (_dir, fs, done) = pair(
         |txn| {
-            txn.set_text("/a/f", &mut &b"one"[..], None).unwrap();
-            txn.make_dir("/a/b/new").unwrap();
-            txn.change_prop("/a/b/new", "svn:mergeinfo", Some(b"/x:1")).unwrap();
+            txn.set_text(fspath("/a/f"), &mut &b"one"[..], None).unwrap();
+            txn.make_dir(fspath("/a/b/new")).unwrap();
+            txn.change_prop(fspath("/a/b/new"), "svn:mergeinfo", Some(b"/x:1")).unwrap();
         },
         |txn| {
-            txn.set_text("/a/b/g", &mut &b"two"[..], None).unwrap();
-            txn.delete("/a/b/g").unwrap();
-            txn.make_file("/z").unwrap();
+            txn.set_text(fspath("/a/b/g"), &mut &b"two"[..], None).unwrap();
+            txn.delete(fspath("/a/b/g")).unwrap();
+            txn.make_file(fspath("/z")).unwrap();
         },
     );
     assert_eq!(done.unwrap(), Revnum(3));
@@ -278,7 +279,10 @@ fn changes_of_different_things_are_merged() {
     let paths: Vec<_> = model.nodes.keys().map(String::as_str).collect();
     assert_eq!(paths, ["/", "/a", "/a/b", "/a/b/new", "/a/f", "/z"]);
     assert_eq!(model.nodes["/a/f"].0.as_deref(), Some(&b"one"[..]));
-    assert_eq!(fs.revision_root(Revnum(3)).unwrap().node("/a").unwrap().mergeinfo_count(), 1);
+    assert_eq!(
+        fs.revision_root(Revnum(3)).unwrap().node(fspath("/a")).unwrap().mergeinfo_count(),
+        1
+    );
 }
 
 #[test]
@@ -295,10 +299,10 @@ fn changes_of_the_same_thing_conflict() {
         let act = |what: &str, txn: &mut Txn| {
             let (what, path) = what.split_once(' ').unwrap();
             match what {
-                "edit" => txn.set_text(path, &mut what.as_bytes(), None).unwrap(),
-                "delete" => txn.delete(path).unwrap(),
-                "add" => txn.make_file(path).unwrap(),
-                _ => txn.change_prop(path, "p", Some(b"v")).unwrap(),
+                "edit" => txn.set_text(fspath(path), &mut what.as_bytes(), None).unwrap(),
+                "delete" => txn.delete(fspath(path)).unwrap(),
+                "add" => txn.make_file(fspath(path)).unwrap(),
+                _ => txn.change_prop(fspath(path), "p", Some(b"v")).unwrap(),
             }
         };
         let (_dir, fs, done) = pair(|txn| act(first, txn), |txn| act(second, txn));
@@ -321,7 +325,7 @@ fn many_threads_and_many_processes_lose_nothing() {
                 for n in 0..10 {
                     let base = writer.fs().youngest().unwrap();
                     let mut txn = writer.begin(base).unwrap();
-                    txn.make_file(&format!("/t{thread}-{n}")).unwrap();
+                    txn.make_file(fspath(&format!("/t{thread}-{n}"))).unwrap();
                     txn.commit().unwrap();
                 }
             })
@@ -351,9 +355,9 @@ fn a_text_that_is_wrong_is_refused_and_leaves_no_trace() {
     create(&path, &RepositoryOptions::default()).unwrap();
     let (fs, writer) = writer(&path, false);
     let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_file("/f").unwrap();
+    txn.make_file(fspath("/f")).unwrap();
     let wrong = sapwood_core::Md5::of(b"else");
-    let error = txn.set_text("/f", &mut &b"this"[..], Some(wrong)).unwrap_err();
+    let error = txn.set_text(fspath("/f"), &mut &b"this"[..], Some(wrong)).unwrap_err();
     let error = sapwood_core::SvnError::from(error);
     assert!(error.message().starts_with("Checksum mismatch for '/f':\n   expected:  "));
     drop(txn);
@@ -372,14 +376,15 @@ fn a_text_can_be_changed_twice_by_deltas() {
         .map(|n| (0..30_000).flat_map(|line| format!("{} {n}\n", line * 7).into_bytes()).collect())
         .collect();
     let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_file("/f").unwrap();
-    txn.set_text("/f", &mut texts[0].as_slice(), None).unwrap();
+    txn.make_file(fspath("/f")).unwrap();
+    txn.set_text(fspath("/f"), &mut texts[0].as_slice(), None).unwrap();
     txn.commit().unwrap();
     let mut txn = writer.begin(Revnum(1)).unwrap();
     for pair in texts.windows(2) {
         let mut delta = sapwood_delta::ComputedDelta::new(pair[0].as_slice(), pair[1].as_slice());
         let md5 = sapwood_core::Md5::of;
-        txn.apply_delta("/f", Some(md5(&pair[0])), &mut delta, Some(md5(&pair[1]))).unwrap();
+        txn.apply_delta(fspath("/f"), Some(md5(&pair[0])), &mut delta, Some(md5(&pair[1])))
+            .unwrap();
     }
     txn.commit().unwrap();
     assert!(read(&fs, Revnum(2)).nodes["/f"].0.as_ref() == Some(&texts[3]));
@@ -393,14 +398,14 @@ fn locks_are_respected() {
     create(&path, &RepositoryOptions::default()).unwrap();
     let (fs, writer) = writer(&path, false);
     let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_dir("/d").unwrap();
-    txn.make_file("/d/f").unwrap();
-    txn.make_file("/d/g").unwrap();
+    txn.make_dir(fspath("/d")).unwrap();
+    txn.make_file(fspath("/d/f")).unwrap();
+    txn.make_file(fspath("/d/g")).unwrap();
     txn.commit().unwrap();
     let url = format!("file://{}/d/f", path.display());
     let done = Command::new("svn").args(["lock", "-q", "--username", "harry", &url]).output();
     assert!(done.unwrap().status.success());
-    let token = fs.lock("/d/f").unwrap().unwrap().token;
+    let token = fs.lock(fspath("/d/f")).unwrap().unwrap().token;
 
     let attempt = |change: &dyn Fn(&mut Txn), access: Option<(&str, &str)>| {
         let mut txn = writer.begin(Revnum(1)).unwrap();
@@ -410,9 +415,9 @@ fn locks_are_respected() {
         }
         txn.commit().map_err(|e| sapwood_core::SvnError::from(e).to_string())
     };
-    let edit = |txn: &mut Txn| txn.set_text("/d/f", &mut &b"x"[..], None).unwrap();
-    let delete = |txn: &mut Txn| txn.delete("/d").unwrap();
-    let beside = |txn: &mut Txn| txn.set_text("/d/g", &mut &b"x"[..], None).unwrap();
+    let edit = |txn: &mut Txn| txn.set_text(fspath("/d/f"), &mut &b"x"[..], None).unwrap();
+    let delete = |txn: &mut Txn| txn.delete(fspath("/d")).unwrap();
+    let beside = |txn: &mut Txn| txn.set_text(fspath("/d/g"), &mut &b"x"[..], None).unwrap();
     let no_user = "E160034: Cannot verify lock on path '/d/f'; no username available";
     assert_eq!(attempt(&edit, None).unwrap_err(), no_user);
     assert_eq!(attempt(&delete, None).unwrap_err(), no_user);
@@ -442,7 +447,7 @@ fn read_back_before_it_is_there() {
         let (fs, writer) = writer(&path, false);
         let commit = |base: u64| {
             let mut txn = writer.begin(Revnum(base)).unwrap();
-            txn.make_dir(&format!("/d{base}")).unwrap();
+            txn.make_dir(fspath(&format!("/d{base}"))).unwrap();
             txn.commit()
         };
         commit(0).unwrap();
@@ -479,7 +484,7 @@ fn packed_after_each_commit() {
     let (_, writer) = writer(&path, false);
     for base in 0..6 {
         let mut txn = writer.begin(Revnum(base)).unwrap();
-        txn.make_dir(&format!("/d{base}")).unwrap();
+        txn.make_dir(fspath(&format!("/d{base}"))).unwrap();
         txn.commit().unwrap();
         assert!(writer.take_error_after_commit().is_none());
         let packed = std::fs::read_to_string(path.join("db/min-unpacked-rev")).unwrap();

@@ -11,6 +11,7 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use sapwood_core::FsPath;
 use sapwood_core::{CancelToken, Depth, DirentFields, NodeKind, Revnum};
 use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
@@ -21,6 +22,7 @@ use sapwood_repos::list::{ListEntry, ListRequest, list};
 use sapwood_repos::load::{LoadOptions, load};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 use sapwood_repos::{Inherit, MergeinfoRequest, Repository, inherited_props, mergeinfo_catalog};
+use sapwood_testkit::fspath;
 
 /// The directory at a depth.
 fn at(depth: usize) -> String {
@@ -118,7 +120,7 @@ fn dump_all(repository: &Repository, _: usize) {
 
 fn mergeinfo(repository: &Repository, depth: usize) {
     let (deep, file) = (at(depth), at(depth) + "/f");
-    for (paths, expected) in [(["/"], 1), ([deep.as_str()], 1), ([file.as_str()], 1)] {
+    for (paths, expected) in [([fspath("/")], 1), ([fspath(&deep)], 1), ([fspath(&file)], 1)] {
         for inherit in [Inherit::Inherited, Inherit::NearestAncestor] {
             let request = MergeinfoRequest {
                 paths: &paths,
@@ -127,13 +129,13 @@ fn mergeinfo(repository: &Repository, depth: usize) {
                 include_descendants: true,
             };
             let mut count = 0;
-            let mut found = |_: &str, _: &sapwood_core::mergeinfo::Mergeinfo| {
+            let mut found = |_: &FsPath, _: &sapwood_core::mergeinfo::Mergeinfo| {
                 count += 1;
                 Ok(())
             };
             let cancel = CancelToken::new();
             mergeinfo_catalog(repository, &request, &Everything, &cancel, &mut found).unwrap();
-            let own = inherit == Inherit::Inherited || paths[0] != deep;
+            let own = inherit == Inherit::Inherited || *paths[0] != deep;
             assert_eq!(count, if own { expected } else { 0 }, "{inherit:?}");
         }
     }
@@ -142,9 +144,10 @@ fn mergeinfo(repository: &Repository, depth: usize) {
 fn inherited(repository: &Repository, depth: usize) {
     let root = repository.fs().revision_root(repository.fs().youngest().unwrap()).unwrap();
     let path = at(depth) + "/f";
-    let found = inherited_props(&root, &path, None, &Everything, &CancelToken::new()).unwrap();
+    let found =
+        inherited_props(&root, fspath(&path), None, &Everything, &CancelToken::new()).unwrap();
     assert_eq!(found.len(), 1);
-    assert_eq!(root.kind(&path).unwrap(), Some(NodeKind::File));
+    assert_eq!(root.kind(fspath(&path)).unwrap(), Some(NodeKind::File));
 }
 
 fn tree_of_changes(repository: &Repository, _: usize) {
@@ -156,7 +159,7 @@ fn tree_of_changes(repository: &Repository, _: usize) {
 fn listing(repository: &Repository, depth: usize) {
     let root = repository.fs().revision_root(repository.fs().youngest().unwrap()).unwrap();
     let request = ListRequest {
-        path: "/",
+        path: fspath("/"),
         revision: None,
         patterns: None,
         depth: Depth::Infinity,

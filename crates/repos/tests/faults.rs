@@ -14,14 +14,15 @@ use sapwood_core::Revnum;
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 /// Commits a text so large that it goes to the disk before the commit.
 fn commit_large(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Revnum> {
     let writer = writer(path, storage)?;
     let mut txn = writer.begin(writer.fs().youngest()?)?;
     let block: Vec<u8> = (0u8..=255).flat_map(|n| [n, n.wrapping_mul(31), 7, n ^ 85]).collect();
-    txn.make_file("/large")?;
-    txn.set_text("/large", &mut block.repeat(5000).as_slice(), None)?;
+    txn.make_file(fspath("/large"))?;
+    txn.set_text(fspath("/large"), &mut block.repeat(5000).as_slice(), None)?;
     txn.commit()
 }
 

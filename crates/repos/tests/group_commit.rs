@@ -17,6 +17,7 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer};
 use sapwood_fs::{Filesystem, LocalStorage, WriteStorage as _};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 const THREADS: usize = 6;
 
@@ -24,8 +25,8 @@ const THREADS: usize = 6;
 fn begin(fs: &Filesystem, file: &str, also: bool) -> sapwood_fs::Result<Txn> {
     let mut txn = Writer::new(fs, WriteOptions::default())?.begin(fs.youngest()?)?;
     for path in std::iter::once(file).chain(also.then_some("/same")) {
-        txn.make_file(path)?;
-        txn.set_text(path, &mut format!("{file} ").repeat(50).as_bytes(), None)?;
+        txn.make_file(fspath(path))?;
+        txn.set_text(fspath(path), &mut format!("{file} ").repeat(50).as_bytes(), None)?;
     }
     Ok(txn)
 }
@@ -42,7 +43,7 @@ fn commit_together(path: &Path, txns: Vec<Txn>) -> Vec<sapwood_fs::Result<Revnum
 }
 
 fn files(fs: &Filesystem, revision: Revnum) -> Vec<String> {
-    let root = fs.revision_root(revision).unwrap().node("/").unwrap();
+    let root = fs.revision_root(revision).unwrap().node(fspath("/")).unwrap();
     let entries = root.entries().unwrap();
     for entry in entries.iter() {
         let node = root.child(entry.name).unwrap().unwrap();

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::{Everything, LogRequest, Repository, RevpropSelection, log};
+use sapwood_testkit::fspath;
 use sapwood_testkit::programs::Programs;
 use sapwood_testkit::repository::{Repository as Fixture, Shape};
 use sapwood_testkit::server::Server;
@@ -161,7 +162,7 @@ fn compare(fixture: &Fixture, server: &Server, repository: &Repository, path: &s
         let stderr = output.stderr_text();
         let (start, end) = if has('r') { (0, peg) } else { (peg, 0) };
         let request = LogRequest {
-            paths: &[path],
+            paths: &[fspath(path)],
             start: Some(Revnum(start)),
             end: Some(Revnum(end)),
             limit: if has('l') { 3 } else { 0 },

@@ -24,6 +24,7 @@ use sapwood_fs::fsfs::P2lEntry;
 use sapwood_fs::{LocalStorage, LockOptions, LockTarget};
 use sapwood_fs::{Storage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 /// A repository with six revisions in shards of two.
 fn make(dir: &Path, format: u32, logical: bool) -> PathBuf {
@@ -213,7 +214,7 @@ fn lock(path: &Path, file: &str) {
         expires: None,
         steal: false,
     };
-    let target = LockTarget { path: file.to_owned(), token: None, revision: None };
+    let target = LockTarget { path: fspath(file).to_owned(), token: None, revision: None };
     let done = writer(path, Arc::new(LocalStorage)).unwrap().lock_paths(&[target], &options);
     assert!(done.failure.is_none() && done.each.iter().all(|(_, lock)| lock.is_ok()));
 }
@@ -292,7 +293,7 @@ fn hotcopy() {
             let now = read_all(path);
             assert!(now == new || (!done && now == old), "{now:?}");
             whole(path);
-            let locks = open(path).locks("/", Depth::Infinity).unwrap().len();
+            let locks = open(path).locks(fspath("/"), Depth::Infinity).unwrap().len();
             assert!(locks == 2 || (!done && locks == 1), "{locks}");
             let props = open(path).revprops(Revnum(1)).unwrap();
             assert!(!done || props.get("p").is_some());

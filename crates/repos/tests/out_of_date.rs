@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
 use sapwood_fs::{Caches, OpenOptions};
@@ -9,11 +10,12 @@ use sapwood_repos::authz::Access;
 use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::{Hooks, Repository};
+use sapwood_testkit::fspath;
 
 struct Everything;
 
 impl CommitAuthorizer for Everything {
-    fn allows(&self, _path: &str, _required: Access, _recursive: bool) -> bool {
+    fn allows(&self, _path: &FsPath, _required: Access, _recursive: bool) -> bool {
         true
     }
 }
@@ -36,7 +38,7 @@ fn commit(
         repository,
         hooks: Hooks::new(repository, None),
         url: "svn://host/r",
-        base_path: "/".to_owned(),
+        base_path: fspath("/").to_owned(),
         revprops: PropList::new(),
         user: Some("user"),
         lock_tokens: Vec::new(),

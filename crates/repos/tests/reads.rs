@@ -11,6 +11,8 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use sapwood_core::FsPath;
+use sapwood_core::RelPath;
 use sapwood_core::{CancelToken, Depth, DirentFields, NodeKind, ReplayRequest, Revnum};
 use sapwood_delta::IgnoreAll;
 use sapwood_fs::{Caches, OpenOptions, Reads};
@@ -25,6 +27,7 @@ use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 use sapwood_repos::{
     LogRequest, LogRevision, ReportWalk, Reporter, Repository, RevpropSelection, log,
 };
+use sapwood_testkit::fspath;
 
 /// So many entries take more memory than half of a cache of 1 MiB.
 const ENTRIES: usize = 6000;
@@ -126,7 +129,8 @@ fn replay_all(repository: &Repository, low_water_mark: Revnum) {
     for n in 0..=3 {
         let root = repository.fs().revision_root(Revnum(n)).unwrap();
         let request = ReplayRequest { low_water_mark, send_deltas: true };
-        replay(&root, "", request, &Everything, &CancelToken::new(), &mut IgnoreAll).unwrap();
+        replay(&root, RelPath::ROOT, request, &Everything, &CancelToken::new(), &mut IgnoreAll)
+            .unwrap();
     }
 }
 
@@ -136,16 +140,16 @@ fn by_path(repository: &Repository) {
         (fs.revision_root(Revnum(1)).unwrap(), fs.revision_root(Revnum(3)).unwrap());
     for n in 0..ENTRIES {
         // Two trees and three directories by turns.
-        assert_eq!(first.kind(&format!("/d/file-{n:06}")).unwrap(), Some(NodeKind::File));
-        last.node(&format!("/d/file-{n:06}")).unwrap();
-        last.kind(&format!("/e/file-{n:06}")).unwrap();
+        assert_eq!(first.kind(fspath(&format!("/d/file-{n:06}"))).unwrap(), Some(NodeKind::File));
+        last.node(fspath(&format!("/d/file-{n:06}"))).unwrap();
+        last.kind(fspath(&format!("/e/file-{n:06}"))).unwrap();
     }
 }
 
 fn histories(repository: &Repository) {
     let root = repository.fs().revision_root(Revnum(3)).unwrap();
     for n in (0..ENTRIES).step_by(4) {
-        let mut history = root.history(&format!("/e/file-{n:06}")).unwrap();
+        let mut history = root.history(fspath(&format!("/e/file-{n:06}"))).unwrap();
         while history.previous(true).unwrap().is_some() {}
     }
 }
@@ -162,10 +166,10 @@ fn differences(repository: &Repository) {
     for (source, target) in [(0, 3), (1, 2), (2, 1), (3, 0)] {
         let request = sapwood_repos::dir_delta::DirDelta {
             source: &fs.revision_root(Revnum(source)).unwrap(),
-            source_parent: "/",
+            source_parent: fspath("/"),
             source_entry: "",
             target: &fs.revision_root(Revnum(target)).unwrap(),
-            target_path: "/",
+            target_path: fspath("/"),
             text_deltas: true,
             depth: Depth::Infinity,
             entry_props: true,
@@ -184,8 +188,13 @@ fn listings(repository: &Repository) {
         (DirentFields::ALL, Some(["*7"])),
     ] {
         let patterns = patterns.as_ref().map(<[&str; 1]>::as_slice);
-        let request =
-            ListRequest { path: "/", revision: None, patterns, depth: Depth::Infinity, fields };
+        let request = ListRequest {
+            path: fspath("/"),
+            revision: None,
+            patterns,
+            depth: Depth::Infinity,
+            fields,
+        };
         let mut count = 0;
         let mut receiver = |_: &ListEntry<'_>| {
             count += 1;
@@ -198,10 +207,10 @@ fn listings(repository: &Repository) {
 
 /// Reports of a working copy of `/d` in `from` that wants `switch_to` in `to`: an update, a switch,
 /// a status (without texts) or a diff.
-fn report(repository: &Repository, from: u64, to: u64, switch_to: Option<&str>, texts: bool) {
+fn report(repository: &Repository, from: u64, to: u64, switch_to: Option<&FsPath>, texts: bool) {
     let request = ReportWalk {
         revision: Revnum(to),
-        anchor: "/d",
+        anchor: fspath("/d"),
         target: "",
         switch_to,
         text_deltas: texts,
@@ -231,7 +240,7 @@ fn reports(repository: &Repository) {
 }
 
 fn switches(repository: &Repository) {
-    report(repository, 2, 3, Some("/e"), true);
+    report(repository, 2, 3, Some(fspath("/e")), true);
 }
 
 /// Of a whole working copy in `from`, with or without texts, with ancestry and without.
@@ -240,9 +249,9 @@ fn diffs(repository: &Repository) {
         for (text_deltas, ignore_ancestry) in [(false, false), (true, true)] {
             let request = ReportWalk {
                 revision: Revnum(to),
-                anchor: "/d",
+                anchor: fspath("/d"),
                 target: "",
-                switch_to: Some(versus),
+                switch_to: Some(fspath(versus)),
                 text_deltas,
                 depth: Depth::Infinity,
                 ignore_ancestry,
@@ -258,8 +267,8 @@ fn diffs(repository: &Repository) {
 
 fn logs(repository: &Repository) {
     let names: Vec<String> = (0..ENTRIES).step_by(4).map(|n| format!("/e/file-{n:06}")).collect();
-    let many: Vec<&str> = names.iter().map(String::as_str).collect();
-    for paths in [&[][..], &["/d"], &["/e"], &many] {
+    let many: Vec<&FsPath> = names.iter().map(|name| fspath(name)).collect();
+    for paths in [&[][..], &[fspath("/d")], &[fspath("/e")], &many] {
         for include_merged_revisions in [false, true] {
             let request = LogRequest {
                 paths,

@@ -12,6 +12,7 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 /// A text that compresses badly: its size tells whether it is stored again.
 fn noise(seed: u32, len: usize) -> Vec<u8> {
@@ -53,8 +54,8 @@ impl Repo {
     fn ours(&self, name: &str, text: &[u8]) -> Result<Revnum, SvnError> {
         let base = self.writer.fs().youngest()?;
         let mut txn = self.writer.begin(base)?;
-        txn.make_file(name)?;
-        txn.set_text(name, &mut &*text, None)?;
+        txn.make_file(fspath(name))?;
+        txn.set_text(fspath(name), &mut &*text, None)?;
         Ok(txn.commit()?)
     }
 

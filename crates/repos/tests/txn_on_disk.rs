@@ -17,6 +17,7 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer, flags};
 use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_testkit::fspath;
 
 const FORMATS: [u32; 7] = [1, 2, 3, 4, 6, 7, 8];
 
@@ -34,10 +35,10 @@ impl Place {
         create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
         let this = Self { _dir: dir, path };
         let mut txn = this.writer().begin(Revnum(0)).unwrap();
-        txn.make_dir("/d").unwrap();
+        txn.make_dir(fspath("/d")).unwrap();
         for (file, text) in [("/d/f", "one\n"), ("/d/g", "two\n"), ("/top", "three\n")] {
-            txn.make_file(file).unwrap();
-            txn.set_text(file, &mut text.repeat(100).as_bytes(), None).unwrap();
+            txn.make_file(fspath(file)).unwrap();
+            txn.set_text(fspath(file), &mut text.repeat(100).as_bytes(), None).unwrap();
         }
         txn.commit().unwrap();
         this
@@ -77,15 +78,16 @@ impl Place {
 /// Does some of everything.
 fn change(txn: &mut Txn, fs: &Filesystem) {
     txn.props_mut().set("svn:log", "a message");
-    txn.make_dir("/new").unwrap();
-    txn.make_file("/new/x").unwrap();
-    txn.set_text("/new/x", &mut "new text\n".repeat(50).as_bytes(), None).unwrap();
-    txn.copy(&fs.revision_root(Revnum(1)).unwrap(), "/d", "/new/copy", true).unwrap();
-    txn.set_text("/new/copy/f", &mut "one\n".repeat(101).as_bytes(), None).unwrap();
-    txn.change_prop("/d", "p", Some(b"v")).unwrap();
-    txn.delete("/d/g").unwrap();
-    txn.delete("/top").unwrap();
-    txn.make_dir("/top").unwrap();
+    txn.make_dir(fspath("/new")).unwrap();
+    txn.make_file(fspath("/new/x")).unwrap();
+    txn.set_text(fspath("/new/x"), &mut "new text\n".repeat(50).as_bytes(), None).unwrap();
+    txn.copy(&fs.revision_root(Revnum(1)).unwrap(), fspath("/d"), fspath("/new/copy"), true)
+        .unwrap();
+    txn.set_text(fspath("/new/copy/f"), &mut "one\n".repeat(101).as_bytes(), None).unwrap();
+    txn.change_prop(fspath("/d"), "p", Some(b"v")).unwrap();
+    txn.delete(fspath("/d/g")).unwrap();
+    txn.delete(fspath("/top")).unwrap();
+    txn.make_dir(fspath("/top")).unwrap();
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn properties_and_dates() {
     let place = Place::new(8);
     let writer = place.writer();
     let mut txn = writer.begin(Revnum(1)).unwrap();
-    txn.make_dir("/x").unwrap();
+    txn.make_dir(fspath("/x")).unwrap();
     txn.props_mut().set(flags::CHECK_LOCKS, "true");
     txn.publish().unwrap();
     let name = txn.name();
@@ -218,11 +220,17 @@ fn the_references_are_finished() {
         let writer = place.writer();
         let mut txn = writer.open_txn(&name).unwrap();
         let line = "from the reference\n";
-        txn.set_text("/m/text", &mut line.repeat(299).as_bytes(), None).unwrap();
-        txn.make_file("/m/ours").unwrap();
-        txn.set_text("/m/ours", &mut line.repeat(300).as_bytes(), None).unwrap();
-        txn.copy(&place.fs().revision_root(Revnum(1)).unwrap(), "/d/g", "/m/d/h", true).unwrap();
-        txn.delete("/d/f").unwrap();
+        txn.set_text(fspath("/m/text"), &mut line.repeat(299).as_bytes(), None).unwrap();
+        txn.make_file(fspath("/m/ours")).unwrap();
+        txn.set_text(fspath("/m/ours"), &mut line.repeat(300).as_bytes(), None).unwrap();
+        txn.copy(
+            &place.fs().revision_root(Revnum(1)).unwrap(),
+            fspath("/d/g"),
+            fspath("/m/d/h"),
+            true,
+        )
+        .unwrap();
+        txn.delete(fspath("/d/f")).unwrap();
         assert_eq!(txn.commit().unwrap(), Revnum(2));
         assert!(place.left().is_empty(), "{:?}", place.left());
         place.verify();
@@ -250,12 +258,12 @@ fn stopped_at_every_operation() {
             let run = || -> Result<Revnum, sapwood_fs::Error> {
                 let mut txn = writer.begin(before)?;
                 txn.publish()?;
-                txn.make_file(&file)?;
-                txn.change_prop("/d", "n", Some(operations.to_string().as_bytes()))?;
+                txn.make_file(fspath(&file))?;
+                txn.change_prop(fspath("/d"), "n", Some(operations.to_string().as_bytes()))?;
                 txn.publish()?;
                 let name = txn.suspend()?;
                 let mut txn = writer.open_txn(&name)?;
-                txn.set_text(&file, &mut &b"text"[..], None)?;
+                txn.set_text(fspath(&file), &mut &b"text"[..], None)?;
                 txn.commit()
             };
             let done = run();
@@ -284,10 +292,10 @@ fn large_ones_are_found() {
     let place = Place::new(8);
     let writer = place.writer();
     let mut txn = writer.begin(Revnum(1)).unwrap();
-    txn.make_file("/large").unwrap();
+    txn.make_file(fspath("/large")).unwrap();
     let text: Vec<u8> =
         (0u32..2_000_000).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
-    txn.set_text("/large", &mut text.as_slice(), None).unwrap();
+    txn.set_text(fspath("/large"), &mut text.as_slice(), None).unwrap();
     assert_eq!(place.fs().transactions().unwrap(), [txn.name()]);
     txn.props_mut().set("svn:log", "large");
     txn.publish().unwrap();
@@ -297,9 +305,13 @@ fn large_ones_are_found() {
     place.verify();
     // Of one whose process was killed, all is removed.
     let mut txn = writer.begin(revision).unwrap();
-    txn.make_file("/again").unwrap();
-    txn.set_text("/again", &mut text.iter().rev().copied().collect::<Vec<_>>().as_slice(), None)
-        .unwrap();
+    txn.make_file(fspath("/again")).unwrap();
+    txn.set_text(
+        fspath("/again"),
+        &mut text.iter().rev().copied().collect::<Vec<_>>().as_slice(),
+        None,
+    )
+    .unwrap();
     let name = txn.name();
     std::mem::forget(txn);
     place.reference("svnadmin", &["rmtxns", "-q"], &[&name]);

@@ -49,3 +49,12 @@ pub use server::Server;
 pub fn long() -> bool {
     std::env::var_os("SAPWOOD_LONG").is_some()
 }
+
+/// A path in a repository that a test names.
+///
+/// # Panics
+/// When the text is none.
+#[must_use]
+pub fn fspath(text: &str) -> &sapwood_core::FsPath {
+    sapwood_core::FsPath::new(text).unwrap()
+}

@@ -3,9 +3,8 @@
 //! Below one special name (`!svn`, unless a server says otherwise) are the places that only
 //! clients of Subversion visit; every other path is a path of the youngest revision.
 
-use sapwood_core::exact::Cut;
-use sapwood_core::path::canonical_fspath;
-use sapwood_core::{Revnum, uri};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{FsPath, Revnum, uri};
 
 use crate::error::{Error, Result};
 
@@ -16,7 +15,7 @@ pub const SPECIAL: &str = "!svn";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A path of the youngest revision: `/path`.
-    Public(String),
+    Public(FsPathBuf),
     /// The repository as such, for HTTPv2: `me`.
     Me,
     /// The same for DeltaV, the version-controlled configuration: `vcc/default`.
@@ -24,27 +23,27 @@ pub enum Resource {
     /// A revision and its properties: `rev/N`.
     Revision(Revnum),
     /// A path of a revision: `rvr/N/path`.
-    RevisionRoot(Revnum, String),
+    RevisionRoot(Revnum, FsPathBuf),
     /// A transaction and its properties: `txn/NAME`.
     Txn(String),
     /// A path of a transaction: `txr/NAME/path`.
-    TxnRoot(String, String),
+    TxnRoot(String, FsPathBuf),
     /// A transaction by the name that the client gave it: `vtxn/NAME`.
     VTxn(String),
     /// A path of such a transaction: `vtxr/NAME/path`.
-    VTxnRoot(String, String),
+    VTxnRoot(String, FsPathBuf),
     /// A path of a revision, for DeltaV: `bc/N/path`.
-    BaselineCollection(Revnum, String),
+    BaselineCollection(Revnum, FsPathBuf),
     /// A revision and its properties, for DeltaV: `bln/N`.
     Baseline(Revnum),
     /// A version of a node, named by a revision that has it: `ver/N/path`.
-    Version(Revnum, String),
+    Version(Revnum, FsPathBuf),
     /// Where activities are made: `act/`.
     Activities,
     /// A commit of DeltaV: `act/ID`.
     Activity(String),
     /// A path of the transaction of an activity: `wrk/ID/path`.
-    Working(String, String),
+    Working(String, FsPathBuf),
     /// The revision properties of the transaction of an activity: `wbl/ID/N`.
     WorkingBaseline(String, Revnum),
 }
@@ -58,12 +57,12 @@ fn decoded(text: &str) -> Result<String> {
 }
 
 /// The canonical fspath of percent-encoded text. Nothing climbs: `..` is an error.
-fn fspath(text: &str) -> Result<String> {
+fn fspath(text: &str) -> Result<FsPathBuf> {
     let path = decoded(text)?;
     if path.split('/').any(|part| part == "..") {
         return Err(Error::Address("The URI has a '..' in its path"));
     }
-    Ok(canonical_fspath(&path).into_owned())
+    Ok(FsPathBuf::canonicalize(&path))
 }
 
 fn revision(text: &str) -> Result<Revnum> {
@@ -92,7 +91,7 @@ impl Resource {
             Some(rest) if rest.starts_with('/') => rest.trim_matches('/'),
             _ => {
                 let path = fspath(inner)?;
-                let top = path.tail(1);
+                let top = path.to_relpath().as_str();
                 // Encoded otherwise it is still no path of the repository.
                 if top == special || top.strip_prefix(special).is_some_and(|r| r.starts_with('/')) {
                     return Err(UNKNOWN);
@@ -124,7 +123,7 @@ impl Resource {
 
     /// The fspath that it is about, if it is about one.
     #[must_use]
-    pub fn fspath(&self) -> Option<&str> {
+    pub fn fspath(&self) -> Option<&FsPath> {
         match self {
             Self::Public(path)
             | Self::RevisionRoot(_, path)
@@ -179,13 +178,22 @@ mod tests {
 
     #[test]
     fn all_forms() {
-        assert_eq!(parse(""), Resource::Public("/".into()));
-        assert_eq!(parse("/a%20b//c/"), Resource::Public("/a b/c".into()));
-        assert_eq!(parse("/!svnx"), Resource::Public("/!svnx".into()));
+        assert_eq!(parse(""), Resource::Public(FsPathBuf::canonicalize("/")));
+        assert_eq!(parse("/a%20b//c/"), Resource::Public(FsPathBuf::canonicalize("/a b/c")));
+        assert_eq!(parse("/!svnx"), Resource::Public(FsPathBuf::canonicalize("/!svnx")));
         assert_eq!(parse("/!svn/me"), Resource::Me);
-        assert_eq!(parse("/!svn/rvr/12/a%23"), Resource::RevisionRoot(Revnum(12), "/a#".into()));
-        assert_eq!(parse("/!svn/bc/0/"), Resource::BaselineCollection(Revnum(0), "/".into()));
-        assert_eq!(parse("/!svn/txr/3-4/x"), Resource::TxnRoot("3-4".into(), "/x".into()));
+        assert_eq!(
+            parse("/!svn/rvr/12/a%23"),
+            Resource::RevisionRoot(Revnum(12), FsPathBuf::canonicalize("/a#"))
+        );
+        assert_eq!(
+            parse("/!svn/bc/0/"),
+            Resource::BaselineCollection(Revnum(0), FsPathBuf::canonicalize("/"))
+        );
+        assert_eq!(
+            parse("/!svn/txr/3-4/x"),
+            Resource::TxnRoot("3-4".into(), FsPathBuf::canonicalize("/x"))
+        );
         assert_eq!(parse("/!svn/wbl/u-u/7"), Resource::WorkingBaseline("u-u".into(), Revnum(7)));
     }
 
@@ -214,7 +222,7 @@ mod tests {
     }
 
     fn some() -> impl Strategy<Value = Resource> {
-        let path = "(/[a-zA-Z #%?&+é]{1,6}){0,3}".prop_map(|p| canonical_fspath(&p).into_owned());
+        let path = "(/[a-zA-Z #%?&+é]{1,6}){0,3}".prop_map(|p| FsPathBuf::canonicalize(&p));
         let id = "[a-z0-9][a-z0-9 -]{0,8}";
         let rev = any::<u32>().prop_map(|n| Revnum(n.into()));
         prop_oneof![

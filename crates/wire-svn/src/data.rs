@@ -2,6 +2,9 @@
 //!
 //! Writers take borrowed values and append; none of them allocates.
 
+use std::borrow::Cow;
+
+use sapwood_core::FsPath;
 pub use sapwood_core::{ChangedPath, DirentFields};
 use sapwood_core::{NodeKind, PropList, Revnum};
 
@@ -76,19 +79,51 @@ pub fn write_changed_path(out: &mut Vec<u8>, change: &ChangedPath<'_>) {
     out.raw(b") ) ");
 }
 
+/// A changed path as it came: paths that are not canonical have text of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedPathWords<'a> {
+    /// The path.
+    pub path: Cow<'a, FsPath>,
+    /// `A`, `D`, `R` or `M`.
+    pub action: u8,
+    /// Where it was copied from.
+    pub copy_from: Option<(Cow<'a, FsPath>, Revnum)>,
+    /// File or directory, `None` when it is not known.
+    pub kind: Option<NodeKind>,
+    /// Whether the text changed.
+    pub text_mod: bool,
+    /// Whether properties changed.
+    pub prop_mod: bool,
+}
+
+impl ChangedPathWords<'_> {
+    /// The same, borrowed.
+    #[must_use]
+    pub fn as_change(&self) -> ChangedPath<'_> {
+        ChangedPath {
+            path: &self.path,
+            action: self.action,
+            copy_from: self.copy_from.as_ref().map(|(from, at)| (from.as_ref(), *at)),
+            kind: self.kind,
+            text_mod: self.text_mod,
+            prop_mod: self.prop_mod,
+        }
+    }
+}
+
 /// Reads one changed path. Old servers leave out everything after the copy source.
 ///
 /// # Errors
 /// When it is none.
-pub fn read_changed_path(list: List<'_>) -> Result<ChangedPath<'_>> {
+pub fn read_changed_path(list: List<'_>) -> Result<ChangedPathWords<'_>> {
     let mut tuple = list.tuple();
-    let path = tuple.text()?;
+    let path = tuple.fspath()?;
     let action = match tuple.word_bytes()? {
         [action @ (b'A' | b'D' | b'R' | b'M')] => *action,
         _ => return Err(Error::Malformed),
     };
     let mut copy = tuple.tuple()?;
-    let copy_from = if copy.is_empty() { None } else { Some((copy.text()?, copy.rev()?)) };
+    let copy_from = if copy.is_empty() { None } else { Some((copy.fspath()?, copy.rev()?)) };
     let (mut kind, mut text_mod, mut prop_mod) = (None, false, false);
     if let Some(flags) = tuple.opt_list()? {
         let mut flags = flags.tuple();
@@ -96,7 +131,7 @@ pub fn read_changed_path(list: List<'_>) -> Result<ChangedPath<'_>> {
         text_mod = flags.opt_bool()?.unwrap_or(false);
         prop_mod = flags.opt_bool()?.unwrap_or(false);
     }
-    Ok(ChangedPath { path, action, copy_from, kind, text_mod, prop_mod })
+    Ok(ChangedPathWords { path, action, copy_from, kind, text_mod, prop_mod })
 }
 
 /// What a log entry tells beside changed paths and further properties.
@@ -330,9 +365,9 @@ mod tests {
                 proptest::option::of(proptest::collection::vec(any::<u8>(), 0..50)), 3..4),
         ) {
             let change = ChangedPath {
-                path: &path,
+                path: FsPath::new(&path).unwrap(),
                 action: b'R',
-                copy_from: copy.as_ref().map(|(p, r)| (p.as_str(), Revnum(*r))),
+                copy_from: copy.as_ref().map(|(p, r)| (FsPath::new(p).unwrap(), Revnum(*r))),
                 kind: [None, Some(NodeKind::File), Some(NodeKind::Dir)][usize::try_from(kind).unwrap()],
                 text_mod: flags[0],
                 prop_mod: flags[1],
@@ -362,7 +397,7 @@ mod tests {
                 assert_eq!(entry.head, head);
                 assert!(entry.subtractive_merge);
                 let read = entry.changes.next().unwrap().list().unwrap();
-                assert_eq!(read_changed_path(read).unwrap(), change);
+                assert_eq!(read_changed_path(read).unwrap().as_change(), change);
                 assert_eq!(read_props(entry.revprops.unwrap()).unwrap(), props);
             });
         }
@@ -376,6 +411,16 @@ mod tests {
             assert!(entry.revprops.is_none());
             let change = entry.changes.next().unwrap().list().unwrap();
             assert_eq!(read_changed_path(change).unwrap().kind, None);
+        });
+    }
+
+    #[test]
+    fn paths_of_a_log_are_made_canonical() {
+        with_list(b"( 3:a// A ( 5://b/c 2 ) ) ", |list| {
+            let read = read_changed_path(list).unwrap();
+            let change = read.as_change();
+            assert_eq!((change.path.as_str(), change.action), ("/a", b'A'));
+            assert_eq!(change.copy_from, Some((FsPath::new("/b/c").unwrap(), Revnum(2))));
         });
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::props::names as prop_names;
@@ -120,13 +121,13 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Copies what the youngest revision has at `from`.
     pub(super) fn copy(&self, txn: &mut Txn, from: &str, to: &str) -> SvnResult<()> {
         let root = self.writer.fs().revision_root(Revnum(number(self.youngest)))?;
-        Ok(txn.copy(&root, from, to, true)?)
+        Ok(txn.copy(&root, FsPath::new(from)?, FsPath::new(to)?, true)?)
     }
 
     /// The text of a file of the youngest revision; nothing where there is none.
     pub(super) fn text(&self, path: &str) -> SvnResult<Option<Vec<u8>>> {
         let root = self.writer.fs().revision_root(Revnum(number(self.youngest)))?;
-        let Some(node) = root.find(path)? else { return Ok(None) };
+        let Some(node) = root.find(FsPath::new(path)?)? else { return Ok(None) };
         let mut text = Vec::new();
         node.contents()?
             .read_to_end(&mut text)
@@ -137,8 +138,8 @@ impl<'a, 'b> Build<'a, 'b> {
 
 /// A new file with a text.
 pub(super) fn add_file(txn: &mut Txn, path: &str, mut text: &[u8]) -> SvnResult<()> {
-    txn.make_file(path)?;
-    Ok(txn.set_text(path, &mut text, None)?)
+    txn.make_file(FsPath::new(path)?)?;
+    Ok(txn.set_text(FsPath::new(path)?, &mut text, None)?)
 }
 
 /// A size as a number of the format.

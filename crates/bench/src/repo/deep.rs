@@ -3,6 +3,7 @@
 //! The text is kept in memory as lines, because reading it back for each of 14,000 revisions would
 //! take longer than writing it.
 
+use sapwood_core::FsPath;
 use sapwood_core::SvnResult;
 use sapwood_core::exact::Exact;
 
@@ -24,7 +25,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
         lines.push(line);
     }
     let mut txn = build.begin()?;
-    txn.make_dir("/trunk")?;
+    txn.make_dir(FsPath::new("/trunk")?)?;
     add_file(&mut txn, PATH, lines.concat().as_bytes())?;
     build.commit(txn, "dev0", "The settings.")?;
     while build.goes_on() {
@@ -52,7 +53,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
         }
         lines.splice(at..at, more);
         let mut txn = build.begin()?;
-        txn.set_text(PATH, &mut lines.concat().as_bytes(), None)?;
+        txn.set_text(FsPath::new(PATH)?, &mut lines.concat().as_bytes(), None)?;
         build.commit_some(txn, 40)?;
     }
     Ok(())

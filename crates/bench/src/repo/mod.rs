@@ -129,6 +129,7 @@ fn scaled(size: usize, scale: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_core::FsPath;
     use sapwood_repos::dump::{DumpOptions, dump};
 
     fn made(options: &MakeOptions) -> (tempfile::TempDir, Repository) {
@@ -183,8 +184,14 @@ mod tests {
             // What will be asked of it is there.
             let root = first.fs().revision_root(first.fs().youngest().unwrap()).unwrap();
             let targets = profile.targets;
-            assert_eq!(root.kind(targets.tree).unwrap(), Some(sapwood_core::NodeKind::Dir));
-            assert_eq!(root.kind(targets.file).unwrap(), Some(sapwood_core::NodeKind::File));
+            assert_eq!(
+                root.kind(FsPath::new(targets.tree).unwrap()).unwrap(),
+                Some(sapwood_core::NodeKind::Dir)
+            );
+            assert_eq!(
+                root.kind(FsPath::new(targets.file).unwrap()).unwrap(),
+                Some(sapwood_core::NodeKind::File)
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use std::io::Read;
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::rng::Rng;
-use sapwood_core::{SvnError, SvnResult, props::names as prop_names};
+use sapwood_core::{FsPath, SvnError, SvnResult, props::names as prop_names};
 
 use super::build::{Build, add_file};
 
@@ -29,9 +29,9 @@ struct Document {
 /// Writes the history.
 pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     let mut txn = build.begin()?;
-    txn.make_dir("/trunk")?;
+    txn.make_dir(FsPath::new("/trunk")?)?;
     for folder in 0..FOLDERS {
-        txn.make_dir(&format!("/trunk/folder{folder:02}"))?;
+        txn.make_dir(FsPath::new(&format!("/trunk/folder{folder:02}"))?)?;
     }
     add_file(&mut txn, INDEX, b"What is here.\n")?;
     build.commit(txn, "dev0", "The folders.")?;
@@ -60,7 +60,11 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
                 }
                 Some(document) if enough => {
                     change(build, &mut document.parts);
-                    txn.set_text(&document.path, &mut Parts::new(&document.parts), None)?;
+                    txn.set_text(
+                        FsPath::new(&document.path)?,
+                        &mut Parts::new(&document.parts),
+                        None,
+                    )?;
                 }
                 _ => {
                     let kinds = ["docx", "xlsx", "pptx"];
@@ -77,7 +81,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
             let index = build.text(INDEX)?;
             let mut index = index.ok_or_else(|| SvnError::internal("the index is gone"))?;
             index.extend_from_slice(build.rng.line().as_bytes());
-            txn.set_text(INDEX, &mut index.as_slice(), None)?;
+            txn.set_text(FsPath::new(INDEX)?, &mut index.as_slice(), None)?;
         }
         build.commit_some(txn, 25)?;
     }
@@ -85,6 +89,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
 }
 
 fn add(txn: &mut sapwood_fs::txn::Txn, path: &str, parts: &[Part]) -> SvnResult<()> {
+    let path = FsPath::new(path)?;
     txn.make_file(path)?;
     txn.set_text(path, &mut Parts::new(parts), None)?;
     Ok(txn.change_prop(path, prop_names::MIME_TYPE, Some(b"application/octet-stream"))?)

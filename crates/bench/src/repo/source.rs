@@ -3,7 +3,7 @@
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{FsPath, SvnError, SvnResult};
 use sapwood_fs::txn::Txn;
 
 use super::build::{Build, add_file, mergeinfo};
@@ -92,7 +92,7 @@ impl Project<'_> {
         let shape = self.shape;
         let mut txn = build.begin()?;
         for folder in [shape.main, shape.branches, shape.tags] {
-            txn.make_dir(&format!("/{folder}"))?;
+            txn.make_dir(FsPath::new(&format!("/{folder}"))?)?;
         }
         add_file(&mut txn, &self.on_main(shape.log_file), b"The first line.\n")?;
         build.commit(txn, "dev0", "The layout.")
@@ -150,7 +150,7 @@ impl Project<'_> {
                 .cloned()
                 .unwrap_or_default();
             let folder = join(&parent, &format!("dir{}", self.serial));
-            txn.make_dir(&self.on_main(&folder))?;
+            txn.make_dir(FsPath::new(&self.on_main(&folder))?)?;
             self.folders.push(folder);
         }
         let path = self.new_path(build);
@@ -191,11 +191,11 @@ impl Project<'_> {
         let Some(file) = self.files.get(at) else { return Ok(()) };
         let path = format!("/{line}/{file}");
         // A file may be chosen twice in a revision; the second change replaces the first.
-        if txn.kind(&path)?.is_some()
+        if txn.kind(FsPath::new(&path)?)?.is_some()
             && let Some(old) = build.text(&path)?
         {
             let new = build.rng.change_lines(&old);
-            txn.set_text(&path, &mut new.as_slice(), None)?;
+            txn.set_text(FsPath::new(&path)?, &mut new.as_slice(), None)?;
         }
         Ok(())
     }
@@ -241,7 +241,7 @@ impl Project<'_> {
             text.truncate(self.shape.log_bytes.checked_div(2).unwrap_or(0));
             text.push(b'\n');
         }
-        Ok(txn.set_text(&path, &mut text.as_slice(), None)?)
+        Ok(txn.set_text(FsPath::new(&path)?, &mut text.as_slice(), None)?)
     }
 
     fn delete(&mut self, build: &mut Build<'_, '_>, txn: &mut Txn) -> SvnResult<()> {
@@ -250,19 +250,20 @@ impl Project<'_> {
         }
         let at = build.rng.skewed(self.files.len());
         let path = self.files.swap_remove(at);
-        Ok(txn.delete(&self.on_main(&path))?)
+        Ok(txn.delete(FsPath::new(&self.on_main(&path))?)?)
     }
 
     fn change_prop(&self, build: &mut Build<'_, '_>, txn: &mut Txn, line: &str) -> SvnResult<()> {
         let at = build.rng.skewed(self.files.len());
         let Some(file) = self.files.get(at) else { return Ok(()) };
         let path = format!("/{line}/{file}");
-        if txn.kind(&path)?.is_none() {
+        let path = FsPath::new(&path)?;
+        if txn.kind(path)?.is_none() {
             return Ok(());
         }
         let values = ["Id", "Id Author", "Id Author Date", "Id Revision"];
         let value = build.rng.choose(&values).copied().unwrap_or("Id");
-        Ok(txn.change_prop(&path, prop_names::KEYWORDS, Some(value.as_bytes()))?)
+        Ok(txn.change_prop(path, prop_names::KEYWORDS, Some(value.as_bytes()))?)
     }
 
     fn branch(&mut self, build: &mut Build<'_, '_>) -> SvnResult<()> {
@@ -278,7 +279,7 @@ impl Project<'_> {
         let at = build.rng.below(self.branches.len());
         let (path, _) = self.branches.swap_remove(at);
         let mut txn = build.begin()?;
-        txn.delete(&format!("/{path}"))?;
+        txn.delete(FsPath::new(&format!("/{path}"))?)?;
         build.commit(txn, "dev1", &format!("Remove {path}."))
     }
 
@@ -308,10 +309,14 @@ impl Project<'_> {
             if let (Some(new), Some(old)) = (build.text(&source)?, build.text(&target)?)
                 && new != old
             {
-                txn.set_text(&target, &mut new.as_slice(), None)?;
+                txn.set_text(FsPath::new(&target)?, &mut new.as_slice(), None)?;
             }
         }
-        txn.change_prop(&format!("/{to}"), prop_names::MERGEINFO, Some(info.as_bytes()))?;
+        txn.change_prop(
+            FsPath::new(&format!("/{to}"))?,
+            prop_names::MERGEINFO,
+            Some(info.as_bytes()),
+        )?;
         build.commit_some(txn, self.shape.authors)
     }
 
@@ -331,7 +336,7 @@ impl Project<'_> {
         let new = self.new_path(build);
         let mut txn = build.begin()?;
         build.copy(&mut txn, &self.on_main(&old), &self.on_main(&new))?;
-        txn.delete(&self.on_main(&old))?;
+        txn.delete(FsPath::new(&self.on_main(&old))?)?;
         self.files.push(new);
         build.commit_some(txn, self.shape.authors)
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
+use sapwood_core::FsPath;
 use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
 use sapwood_repos::{PathAuthorizer, Repository};
@@ -19,9 +20,9 @@ struct PathFilter {
 }
 
 impl PathAuthorizer for PathFilter {
-    fn readable(&self, path: &str) -> SvnResult<bool> {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
         let found = if self.patterns {
-            glob::matches_any(&self.prefixes, path)
+            glob::matches_any(&self.prefixes, path.as_str())
         } else {
             self.prefixes.iter().any(|prefix| {
                 path.strip_prefix(prefix.as_str()).is_some_and(|rest| {

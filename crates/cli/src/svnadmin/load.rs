@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
 use crate::command::{Invocation, Options, Run, Subcommand, name, usage_error};
@@ -50,9 +51,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         } else {
             UuidAction::Default
         },
-        parent_dir: options
-            .value(name::PARENT_DIR)?
-            .map(|dir| path::canonical_fspath(&dir).into_owned()),
+        parent_dir: options.value(name::PARENT_DIR)?.map(|dir| FsPathBuf::canonicalize(&dir)),
         bypass_validation: options.has(name::BYPASS_PROP_VALIDATION),
         ignore_dates: options.has(name::IGNORE_DATES),
         normalize_props: options.has(name::NORMALIZE_PROPS),

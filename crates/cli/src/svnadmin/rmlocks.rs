@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::{SvnResult, path};
+use sapwood_core::SvnResult;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
 
@@ -28,8 +29,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let message = "No paths to unlock provided";
         return Err(usage_error(message));
     }
-    let targets: Vec<String> =
-        args.iter().map(|arg| path::canonical_fspath(arg).into_owned()).collect();
+    let targets: Vec<FsPathBuf> = args.iter().map(|arg| FsPathBuf::canonicalize(arg)).collect();
     let mut removed = remove(&repository, &targets);
     for target in &targets {
         // A path that is named again is not locked any more.
@@ -64,12 +64,12 @@ enum Removed {
 
 /// What became of all paths, and why some could not be tried.
 struct Outcome {
-    each: HashMap<String, Removed>,
+    each: HashMap<FsPathBuf, Removed>,
     failure: Option<sapwood_core::SvnError>,
 }
 
 /// Breaks the locks on paths, where there are any, and asks no hooks.
-fn remove(repository: &Repository, targets: &[String]) -> Outcome {
+fn remove(repository: &Repository, targets: &[FsPathBuf]) -> Outcome {
     let mut each = HashMap::with_capacity(targets.len());
     let mut locked = Vec::new();
     for target in targets {

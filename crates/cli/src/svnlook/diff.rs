@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write as _};
 use std::process::Command;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_diff::{
@@ -112,7 +113,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 }
 
 fn node_at(root: &Root, relpath: &str) -> SvnResult<Node> {
-    Ok(root.node(&path::join("/", relpath))?)
+    Ok(root.node(&FsPathBuf::canonicalize(relpath))?)
 }
 
 /// A file's text, read as often as it takes; what no file holds is empty.

@@ -1,7 +1,9 @@
 //! `svnlook history`.
 
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
-use sapwood_core::{Revnum, SvnResult, path};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::Error;
 
 use super::{Context, Subject, maybe_argument};
@@ -36,7 +38,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     })?;
     let Subject::Revision(revision) = context.subject else { return Ok(()) };
     let fs = context.fs();
-    let history = fs.revision_root(revision)?.history(&path::canonical_fspath(&arg));
+    let history = fs.revision_root(revision)?.history(&FsPathBuf::canonicalize(&arg));
     let mut history = history.map_err(|error| match error {
         // The path as it was given, as the reference has it.
         Error::NotFound { place, .. } => Error::NotFound { place, path: arg.clone() },
@@ -53,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn history_line(
     context: &Context,
-    path: &str,
+    path: &FsPath,
     revision: Revnum,
     show_ids: bool,
 ) -> SvnResult<String> {

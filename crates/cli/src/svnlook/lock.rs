@@ -1,6 +1,7 @@
 //! `svnlook lock`.
 
-use sapwood_core::{SvnResult, path};
+use sapwood_core::SvnResult;
+use sapwood_core::paths::FsPathBuf;
 
 use super::{Context, one_argument};
 use crate::command::{Invocation, Run, Subcommand};
@@ -18,7 +19,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let arg = one_argument(invocation)?;
     let context = Context::open(invocation)?;
-    if let Some(lock) = context.fs().lock(&path::canonical_fspath(&arg))? {
+    if let Some(lock) = context.fs().lock(&FsPathBuf::canonicalize(&arg))? {
         invocation.out.text(&crate::svnadmin::lslocks::describe(&lock))?;
     }
     Ok(())

@@ -22,7 +22,8 @@ mod youngest;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Filesystem, Node, Root};
 use sapwood_repos::Repository;
 
@@ -107,7 +108,7 @@ impl Context {
 
 /// The node at a path as the user wrote it.
 pub(super) fn existing(root: &Root, arg: &str) -> SvnResult<Node> {
-    root.find(&path::canonical_fspath(arg))?.ok_or_else(|| {
+    root.find(&FsPathBuf::canonicalize(arg))?.ok_or_else(|| {
         let message = if crate::repo::is_url(arg) {
             format!("'{arg}' is a URL, probably should be a path")
         } else {

@@ -1,6 +1,7 @@
 //! `svnlook propget`.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_one, print_sorted};
@@ -37,7 +38,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ([], false) => return missing("Missing propname and repository path arguments"),
         ([_], false) => return missing("Missing propname or repository path argument"),
         ([name], true) => (name, None),
-        ([name, path], false) => (name, Some(path::canonical_fspath(path).into_owned())),
+        ([name, path], false) => (name, Some(FsPathBuf::canonicalize(path))),
         _ => {
             return Err(usage_error("Too many arguments given"));
         }
@@ -70,7 +71,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return invocation.out.bytes(own.unwrap_or(b""));
     }
     for (from, props) in &inherited {
-        let from = path::canonical_fspath(from);
+        let from = FsPathBuf::canonicalize(from);
         if verbose {
             invocation.out.text(&format!("Inherited properties on '{path}',\nfrom '{from}':\n"))?;
             print_sorted(invocation, props, false)?;

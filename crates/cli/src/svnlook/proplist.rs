@@ -1,6 +1,7 @@
 //! `svnlook proplist`.
 
-use sapwood_core::{SvnResult, path};
+use sapwood_core::SvnResult;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_sorted, shown};
@@ -33,7 +34,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         no_argument(invocation)?;
         None
     } else {
-        Some(path::canonical_fspath(&one_argument(invocation)?).into_owned())
+        Some(FsPathBuf::canonicalize(&one_argument(invocation)?))
     };
     let context = Context::open(invocation)?;
     let (props, inherited) = match &path {
@@ -54,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let mut out = xml::HEADER.to_owned();
         xml::open(&mut out, "properties", xml::Tag::Normal, &[]);
         for (from, props) in &inherited {
-            let from = path::canonical_fspath(from);
+            let from = FsPathBuf::canonicalize(from);
             xml::open(&mut out, "target", xml::Tag::Normal, &[("path", &from)]);
             for (name, value) in props.iter() {
                 xml_property(&mut out, "inherited_property", name, value, names_only);
@@ -62,7 +63,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             xml::close(&mut out, "target");
         }
         let (element, attribute, value) = match (&path, &context.subject) {
-            (Some(path), _) => ("target", "path", path.clone()),
+            (Some(path), _) => ("target", "path", path.to_string()),
             (None, Subject::Revision(revision)) => ("revprops", "rev", revision.to_string()),
             (None, Subject::Transaction(name)) => ("revprops", "txn", name.clone()),
         };
@@ -76,7 +77,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     }
     if let Some(path) = &path {
         for (from, props) in &inherited {
-            let from = path::canonical_fspath(from);
+            let from = FsPathBuf::canonicalize(from);
             invocation.out.text(&format!("Inherited properties on '{path}',\nfrom '{from}':\n"))?;
             print_sorted(invocation, props, names_only)?;
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Directory, Node};
 
@@ -37,7 +38,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         recurse: !options.has(name::NON_RECURSIVE),
     };
     let root = context.root()?;
-    let top = root.node(&path::canonical_fspath(&arg))?;
+    let top = root.node(&FsPathBuf::canonicalize(&arg))?;
     // Directories that are being printed, each with its entries and the place of the next one.
     let mut stack: Vec<(Node, Arc<Directory>, String, usize)> = Vec::new();
     // In a damaged repository a directory may be inside of itself.

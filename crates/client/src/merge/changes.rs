@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnResult, path};
 use sapwood_ra::{DirentFields, Session};
 
@@ -29,7 +29,7 @@ pub struct Changes {
     /// Up to and with this one.
     youngest: u64,
     /// By revision: changed paths, each with whether it was added, deleted or replaced.
-    revisions: BTreeMap<u64, Vec<(String, bool)>>,
+    revisions: BTreeMap<u64, Vec<(FsPathBuf, bool)>>,
     /// Names in directories of the source, in the youngest revision.
     listed: RefCell<HashMap<RelPathBuf, HashSet<String>>>,
 }
@@ -179,7 +179,10 @@ mod tests {
 
     fn changes(list: &[(u64, &[(&str, bool)])]) -> Changes {
         let revisions = list.iter().map(|(revision, paths)| {
-            (*revision, paths.iter().map(|(path, moved)| ((*path).to_owned(), *moved)).collect())
+            (
+                *revision,
+                paths.iter().map(|(path, moved)| (FsPathBuf::canonicalize(path), *moved)).collect(),
+            )
         });
         let fspath = "/t/b".to_owned();
         Changes {

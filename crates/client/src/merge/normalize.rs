@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn segment(path: Option<&str>, start: u64, end: u64) -> Segment {
-        Segment { path: path.map(str::to_owned), start: Revnum(start), end: Revnum(end) }
+        Segment { path: path.map(RelPathBuf::canonicalize), start: Revnum(start), end: Revnum(end) }
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Filter<'_> {
         let Some((mergeinfo, own)) = self.mergeinfo_at(below) else { return false };
         if own && change.action != b'M' {
             // A node's own mergeinfo never tells of its own addition; merges of later changes do.
-            let youngest = mergeinfo.0.get(change.path).and_then(RangeList::bounds);
+            let youngest = mergeinfo.0.get(change.path.as_str()).and_then(RangeList::bounds);
             if youngest.is_some_and(|(_, youngest)| youngest > revision) {
                 return true;
             }

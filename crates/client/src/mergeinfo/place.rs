@@ -191,7 +191,7 @@ impl Lines {
 
     /// A log said that a place was the same between two revisions.
     pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
-        let path = Some(place.relpath.to_string());
+        let path = Some(place.relpath.clone());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
         let part = (youngest, oldest, vec![segment]);
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, Read};
 
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
@@ -68,7 +68,7 @@ impl Load<'_> {
             let mut loader = Loader {
                 session,
                 other,
-                parent_dir: parent_dir.into_string(),
+                parent_dir,
                 tell,
                 cancel,
                 skip,
@@ -135,7 +135,7 @@ struct Loader<'s> {
     session: &'s dyn Session,
     /// For questions while a commit is under way.
     other: &'s dyn Session,
-    parent_dir: String,
+    parent_dir: RelPathBuf,
     tell: &'s mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
     cancel: &'s CancelToken,
     skip: HashSet<String>,
@@ -418,8 +418,8 @@ impl DumpVisitor for Loader<'_> {
         if name == names::MERGEINFO {
             let numbers =
                 Numbers { map: &self.map, oldest: self.oldest, offset: self.current()?.offset };
-            let parent = (!self.parent_dir.is_empty()).then_some(self.parent_dir.as_str());
-            value = numbers.adjust(&value, parent)?;
+            let parent = (!self.parent_dir.is_root()).then(|| self.parent_dir.to_fspath());
+            value = numbers.adjust(&value, parent.as_deref())?;
         }
         if let Some(node) = &mut self.node {
             prop_rules::check_node(&node.path, &name, &value)?;

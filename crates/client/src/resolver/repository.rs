@@ -197,7 +197,7 @@ impl Repository {
         session.location_segments(&below, peg, peg, oldest, &mut |segment| {
             told(segment.start.0);
             if let Some(path) = &segment.path {
-                places.push((segment.start.0, RelPathBuf::new(path.clone())?));
+                places.push((segment.start.0, path.clone()));
             }
             Ok(())
         })?;

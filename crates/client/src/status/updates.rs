@@ -4,7 +4,7 @@
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -161,7 +161,7 @@ fn ask(
             comment: lock.comment,
             date: lock.created,
         };
-        (FsPathBuf::canonicalize(&lock.path), info)
+        (lock.path, info)
     }));
     Ok(incoming)
 }

@@ -3,6 +3,7 @@
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use ref_cast::{RefCastCustom, ref_cast_custom};
 
@@ -171,6 +172,12 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl From<&$name> for Arc<str> {
+            fn from(path: &$name) -> Self {
+                path.0.into()
+            }
+        }
+
         impl<'a> From<&'a $name> for Cow<'a, $name> {
             fn from(path: &'a $name) -> Self {
                 Cow::Borrowed(path)
@@ -180,6 +187,24 @@ macro_rules! kind_of_path {
         impl PartialEq<str> for $name {
             fn eq(&self, text: &str) -> bool {
                 &self.0 == text
+            }
+        }
+
+        impl PartialEq<String> for $name {
+            fn eq(&self, text: &String) -> bool {
+                &self.0 == text
+            }
+        }
+
+        impl PartialEq<String> for $owned {
+            fn eq(&self, text: &String) -> bool {
+                self.0 == *text
+            }
+        }
+
+        impl PartialEq<$name> for str {
+            fn eq(&self, path: &$name) -> bool {
+                self == &path.0
             }
         }
 
@@ -216,12 +241,6 @@ macro_rules! kind_of_path {
         impl PartialEq<&$name> for $owned {
             fn eq(&self, path: &&$name) -> bool {
                 self.0 == path.0
-            }
-        }
-
-        impl PartialEq<String> for $owned {
-            fn eq(&self, text: &String) -> bool {
-                self.0 == *text
             }
         }
 
@@ -288,6 +307,50 @@ kind_of_path!(
     "absolute path",
     |text| path::is_canonical_fspath(text) && !text.split('/').any(|name| matches!(name, "." | ".."))
 );
+
+/// An [`FsPath`] that several hold: the steps of a history are mostly at one path.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SharedFsPath(Arc<str>);
+
+impl SharedFsPath {
+    /// The path.
+    #[must_use]
+    pub fn as_path(&self) -> &FsPath {
+        FsPath::wrap(&self.0)
+    }
+}
+
+impl Deref for SharedFsPath {
+    type Target = FsPath;
+
+    fn deref(&self) -> &FsPath {
+        self.as_path()
+    }
+}
+
+impl From<&FsPath> for SharedFsPath {
+    fn from(path: &FsPath) -> Self {
+        Self(path.into())
+    }
+}
+
+impl From<FsPathBuf> for SharedFsPath {
+    fn from(path: FsPathBuf) -> Self {
+        Self(path.into_string().into())
+    }
+}
+
+impl fmt::Display for SharedFsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_path(), f)
+    }
+}
+
+impl fmt::Debug for SharedFsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
 
 impl Default for &RelPath {
     fn default() -> Self {

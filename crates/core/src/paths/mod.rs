@@ -43,7 +43,9 @@ use thiserror::Error;
 
 use crate::error::{ErrorCode, SvnError};
 
-pub use kinds::{FsPath, FsPathBuf, LocalPath, LocalPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
+pub use kinds::{
+    FsPath, FsPathBuf, LocalPath, LocalPathBuf, RelPath, RelPathBuf, SharedFsPath, Url, UrlBuf,
+};
 
 /// The text is not a canonical path of the kind that it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

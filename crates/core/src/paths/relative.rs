@@ -96,6 +96,12 @@ impl FsPathBuf {
     pub fn canonicalize(text: &str) -> Self {
         Self::trusted(path::canonical_fspath(text).into_owned())
     }
+
+    /// The same of text at hand, which mostly is canonical and then not copied.
+    #[must_use]
+    pub fn canonicalized(text: String) -> Self {
+        Self::new(text).unwrap_or_else(|not| Self::canonicalize(&not.text))
+    }
 }
 
 impl FsPath {
@@ -122,6 +128,15 @@ impl FsPath {
     #[must_use]
     pub fn below(&self, above: &Self) -> Option<&RelPath> {
         path::skip_ancestor(above, self).map(RelPath::trusted)
+    }
+
+    /// The same where this was found at or below `above`.
+    ///
+    /// # Errors
+    /// E235000 when it is not, which is a slip of ours.
+    #[track_caller]
+    pub fn rest_below(&self, above: &Self) -> SvnResult<&RelPath> {
+        path::rest_below(above, self).map(RelPath::trusted)
     }
 
     /// Whether this is `above` or below it.

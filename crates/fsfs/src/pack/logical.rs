@@ -227,7 +227,7 @@ impl<'a> Packer<'a> {
                     _ => None,
                 });
                 items.nodes.push(PlacedNode {
-                    path: sort_path(&node.created_path),
+                    path: sort_path(node.made_at()),
                     node: node.id.node,
                     predecessor_count: node.predecessor_count,
                     id,

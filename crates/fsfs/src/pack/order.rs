@@ -6,6 +6,7 @@
 //! chain of its newest text in the pack; then the rest.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -28,7 +29,7 @@ pub(super) struct PlacedNode {
 }
 
 /// Paths are sorted by this: parts of names that are special by custom come before all others.
-pub(super) fn sort_path(path: &str) -> Box<[u8]> {
+pub(super) fn sort_path(path: &FsPath) -> Box<[u8]> {
     let mut bytes = path.as_bytes().to_vec();
     for (name, mark) in [("trunk", 1), ("branch", 2)] {
         for (at, _) in path.match_indices(name) {
@@ -99,13 +100,14 @@ fn by_path_newest_first(a: &PlacedNode, b: &PlacedNode) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn special_names() {
-        assert_eq!(&*sort_path("/trunk/trunks"), b"/\x01runk/\x01runks");
-        assert_eq!(&*sort_path("/branches/b"), b"/\x02ranches/b");
-        assert!(sort_path("/trunk") < sort_path("/branches"));
-        assert!(sort_path("/branches") < sort_path("/aaa"));
+        assert_eq!(&*sort_path(fspath("/trunk/trunks")), b"/\x01runk/\x01runks");
+        assert_eq!(&*sort_path(fspath("/branches/b")), b"/\x02ranches/b");
+        assert!(sort_path(fspath("/trunk")) < sort_path(fspath("/branches")));
+        assert!(sort_path(fspath("/branches")) < sort_path(fspath("/aaa")));
     }
 
     #[test]
@@ -125,7 +127,7 @@ mod tests {
         }
     }
 
-    fn node(path: &str, revision: u64, count: u64) -> PlacedNode {
+    fn node(path: &FsPath, revision: u64, count: u64) -> PlacedNode {
         PlacedNode {
             path: sort_path(path),
             node: IdPart::new(Revnum(0), 1),
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn three_zones() {
         // r21 is the head of /a; its chain goes to r19; r16 lasts.
-        let nodes = (16..22).map(|r| node("/a", r, r)).collect();
+        let nodes = (16..22).map(|r| node(fspath("/a"), r, r)).collect();
         let bases = HashMap::from([((Revnum(21), 3), (Revnum(19), 3))]);
         let order = order(nodes, &bases, 16);
         let reps: Vec<u64> =

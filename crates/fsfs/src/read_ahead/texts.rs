@@ -5,6 +5,7 @@
 //! guess is compared with the truth. If it was wrong, because the file changed in between, the
 //! delta is computed again: a guess costs time, and never changes what is written.
 
+use sapwood_core::FsPath;
 use sapwood_core::NodeKind;
 use sapwood_fsfs_format::NodeRev;
 
@@ -16,11 +17,11 @@ impl Writer {
     /// Guesses how `text` will be stored when it becomes the next text of the file at `path`, or
     /// of a new file. `None` when there is nothing to be guessed from.
     #[must_use]
-    pub fn delta_ahead(&self, path: Option<&str>, text: &[u8]) -> Option<DeltaAhead> {
+    pub fn delta_ahead(&self, path: Option<&FsPath>, text: &[u8]) -> Option<DeltaAhead> {
         self.try_delta_ahead(path, text).ok().flatten()
     }
 
-    fn try_delta_ahead(&self, path: Option<&str>, text: &[u8]) -> Result<Option<DeltaAhead>> {
+    fn try_delta_ahead(&self, path: Option<&FsPath>, text: &[u8]) -> Result<Option<DeltaAhead>> {
         let Some(path) = path else { return self.delta_of_next(None, text).map(Some) };
         // An older one is a worse guess, no harm; looking each time would cost more.
         let youngest = self.fs.fs.youngest_known();

@@ -262,6 +262,7 @@ mod tests {
     use super::*;
     use crate::{Caches, Filesystem, OpenOptions};
     use sapwood_core::{Md5, NodeKind, Revnum};
+    use sapwood_testkit::fspath;
     use sapwood_testkit::{Repository, Shape};
 
     #[test]
@@ -308,12 +309,12 @@ mod tests {
         for number in 0..70 {
             let mut txn = writer.begin(Revnum(number)).unwrap();
             if number == 0 {
-                txn.make_file("/f").unwrap();
+                txn.make_file(fspath("/f")).unwrap();
             }
             let at = rng.below(text.len());
             let line = rng.line();
             text.splice(at..at, line.bytes());
-            txn.set_text("/f", &mut text.as_slice(), None).unwrap();
+            txn.set_text(fspath("/f"), &mut text.as_slice(), None).unwrap();
             txn.commit().unwrap();
             texts.push(text.clone());
         }
@@ -334,7 +335,7 @@ mod tests {
         ] {
             for (number, expected) in texts.iter().enumerate().skip(1) {
                 let root = fs.revision_root(Revnum(u64::try_from(number).unwrap())).unwrap();
-                let rep = root.node("/f").unwrap().rev.text.unwrap();
+                let rep = root.node(fspath("/f")).unwrap().rev.text.unwrap();
                 let mut chain = Chain::open(&fs.fs, &rep, None).unwrap();
                 chain.set_keep(keep);
                 chain.hold = hold;

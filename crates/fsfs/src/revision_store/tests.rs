@@ -10,6 +10,7 @@ use std::path::Path;
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_store::{Caches, LocalStorage};
+use sapwood_testkit::fspath;
 
 use super::*;
 use crate::create::{CreateOptions, create};
@@ -161,8 +162,8 @@ impl Scene {
 
     fn commit(&self) -> Result<Revnum> {
         let mut txn = self.writer.begin(Revnum::ZERO)?;
-        txn.make_file("/f")?;
-        txn.set_text("/f", &mut &b"text"[..], None)?;
+        txn.make_file(fspath("/f"))?;
+        txn.set_text(fspath("/f"), &mut &b"text"[..], None)?;
         txn.commit()
     }
 
@@ -211,10 +212,10 @@ fn a_swap_that_comes_too_late() {
     // What was put is replaced by the next commit.
     let next = Writer::new(&open(scene.dir.path()), WriteOptions::default()).unwrap();
     let mut txn = next.begin(Revnum::ZERO).unwrap();
-    txn.make_file("/other").unwrap();
+    txn.make_file(fspath("/other")).unwrap();
     assert_eq!(txn.commit().unwrap(), Revnum(1));
     let root = open(scene.dir.path()).revision_root(Revnum(1)).unwrap();
-    assert!(root.node("/other").is_ok() && root.node("/f").is_err());
+    assert!(root.node(fspath("/other")).is_ok() && root.node(fspath("/f")).is_err());
 }
 
 /// An atomic change is refused when another came first; one that sees what is there is made of it.
@@ -264,9 +265,9 @@ fn revisions_in_objects() {
     for number in 0..7u64 {
         let mut txn = writer.begin(Revnum(number)).unwrap();
         let path = format!("/f{number}");
-        txn.make_file(&path).unwrap();
+        txn.make_file(fspath(&path)).unwrap();
         let text = if number == 2 { &long } else { path.as_bytes() };
-        txn.set_text(&path, &mut &*text, None).unwrap();
+        txn.set_text(fspath(&path), &mut &*text, None).unwrap();
         txn.props_mut().set("svn:log", path.clone());
         assert_eq!(txn.commit().unwrap(), Revnum(number + 1));
     }
@@ -283,11 +284,11 @@ fn revisions_in_objects() {
         let path = format!("/f{}", number - 1);
         let log = if number == 2 { "new" } else { &path };
         assert_eq!(props.get(Revnum(number)).unwrap().get("svn:log"), Some(log.as_bytes()));
-        assert_eq!(fs.changed_paths(Revnum(number)).unwrap().iter().next().unwrap().path, path);
+        assert_eq!(*fs.changed_paths(Revnum(number)).unwrap().iter().next().unwrap().path, path);
         let root = fs.revision_root(Revnum(number)).unwrap();
         root.verify().unwrap();
         let mut text = Vec::new();
-        root.node(&path).unwrap().contents().unwrap().read_to_end(&mut text).unwrap();
+        root.node(fspath(&path)).unwrap().contents().unwrap().read_to_end(&mut text).unwrap();
         assert!(text == if number == 3 { &long } else { path.as_bytes() }, "{path}");
     }
     let files = |name: &str| std::fs::read_dir(db.join(name)).map_or(0, Iterator::count);
@@ -311,13 +312,13 @@ fn bulk_into_objects() {
     let bulk = Bulk::new(&writer).unwrap().unwrap();
     for number in 0..40 {
         let mut txn = bulk.begin().unwrap();
-        txn.make_dir(&format!("/d{number}")).unwrap();
+        txn.make_dir(fspath(&format!("/d{number}"))).unwrap();
         bulk.commit(txn).unwrap();
     }
     bulk.settle().unwrap();
     let fs = open();
     assert_eq!(fs.youngest().unwrap(), Revnum(40));
     let root = fs.revision_root(Revnum(40)).unwrap();
-    assert_eq!(root.node("/").unwrap().entries().unwrap().iter().count(), 40);
+    assert_eq!(root.node(fspath("/")).unwrap().entries().unwrap().iter().count(), 40);
     root.verify().unwrap();
 }

@@ -4,6 +4,7 @@
 //! representation decides what the representation counts as, and where it is shown.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
 use std::collections::HashMap;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};
@@ -236,7 +237,7 @@ impl Collector<'_> {
         reps.add(size);
         texts.add(expanded_size);
         if used == Use::Text(NodeKind::File) {
-            let extension = extension_of(&node.created_path);
+            let extension = extension_of(node.made_at());
             if !stats.by_extension.contains_key(extension) {
                 stats.by_extension.insert(extension.to_owned(), super::ExtensionStats::default());
             }
@@ -326,8 +327,8 @@ const fn base_of(header: &RepHeader) -> Option<RepId> {
 }
 
 /// The extension of a path's last name with its dot. A dot at the beginning makes none.
-fn extension_of(path: &str) -> &str {
-    let name = sapwood_core::path::basename(path);
+fn extension_of(path: &FsPath) -> &str {
+    let name = path.name();
     match name.rfind('.') {
         None | Some(0) => "(none)",
         Some(at) => name.get(at..).unwrap_or("(none)"),
@@ -337,13 +338,14 @@ fn extension_of(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn extensions() {
         for (path, want) in
             [("/a/b.txt", ".txt"), ("/a.d/b", "(none)"), ("/.x", "(none)"), ("/x.tar.gz", ".gz")]
         {
-            assert_eq!(extension_of(path), want);
+            assert_eq!(extension_of(fspath(path)), want);
         }
     }
 }

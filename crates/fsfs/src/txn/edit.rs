@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_fsfs_format::{Directory, NodeRev, NodeRevId};
@@ -18,7 +19,7 @@ impl TreeSource for Filesystem {
         self.fs.node(id)
     }
 
-    fn node_at(&self, revision: Revnum, path: &str) -> Result<Arc<NodeRev>> {
+    fn node_at(&self, revision: Revnum, path: &FsPath) -> Result<Arc<NodeRev>> {
         if path == "/" {
             return self.fs.rev_root(revision);
         }
@@ -46,17 +47,17 @@ impl TreeSource for Filesystem {
 #[allow(clippy::missing_errors_doc)]
 impl Txn {
     /// What `path` leads to.
-    pub fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
+    pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
         self.tree.kind(path)
     }
 
     /// The properties of `path`.
-    pub fn node_props(&self, path: &str) -> Result<PropList> {
+    pub fn node_props(&self, path: &FsPath) -> Result<PropList> {
         self.tree.node_props(path)
     }
 
     /// The MD5 of a file's text as it is now.
-    pub fn file_md5(&self, path: &str) -> Result<Md5> {
+    pub fn file_md5(&self, path: &FsPath) -> Result<Md5> {
         let dag = self.tree.look_up(path)?.ok_or_else(|| self.tree.not_found(path))?;
         let node = self.tree.noderev(&dag)?;
         if node.kind != NodeKind::File {
@@ -66,28 +67,34 @@ impl Txn {
     }
 
     /// The revision of the node at `path`: `None` when the transaction made or changed it.
-    pub fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
+    pub fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
         self.tree.node_revision(path)
     }
 
     /// Makes an empty directory.
-    pub fn make_dir(&mut self, path: &str) -> Result<()> {
+    pub fn make_dir(&mut self, path: &FsPath) -> Result<()> {
         self.tree.make_dir(path)
     }
 
     /// Makes an empty file.
-    pub fn make_file(&mut self, path: &str) -> Result<()> {
+    pub fn make_file(&mut self, path: &FsPath) -> Result<()> {
         self.tree.make_file(path)
     }
 
     /// Removes `path` and everything below.
-    pub fn delete(&mut self, path: &str) -> Result<()> {
+    pub fn delete(&mut self, path: &FsPath) -> Result<()> {
         self.tree.delete(path)
     }
 
     /// Copies a node of a revision to `path`, where it replaces what is there. With `history` the
     /// copy says where it is from; without, the very node appears at `path` as well.
-    pub fn copy(&mut self, from: &Root, from_path: &str, path: &str, history: bool) -> Result<()> {
+    pub fn copy(
+        &mut self,
+        from: &Root,
+        from_path: &FsPath,
+        path: &FsPath,
+        history: bool,
+    ) -> Result<()> {
         let Some(from_revision) = from.revision() else {
             return Err(Error::new(
                 ErrorCode::UNSUPPORTED_FEATURE,
@@ -99,14 +106,14 @@ impl Txn {
     }
 
     /// Sets or (with `None`) deletes a property of a node.
-    pub fn change_prop(&mut self, path: &str, name: &str, value: Option<&[u8]>) -> Result<()> {
+    pub fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()> {
         self.tree.change_prop(path, name, value)
     }
 
     /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.
     pub fn set_text(
         &mut self,
-        path: &str,
+        path: &FsPath,
         text: &mut dyn Read,
         expected: Option<Md5>,
     ) -> Result<()> {
@@ -116,7 +123,7 @@ impl Txn {
     /// The same with a text of which something is known: that must be right.
     pub fn set_known_text(
         &mut self,
-        path: &str,
+        path: &FsPath,
         text: &mut dyn Read,
         known: Option<&KnownText>,
         expected: Option<Md5>,
@@ -129,7 +136,7 @@ impl Txn {
     /// `base`. `expected` is the MD5 of the result.
     pub fn apply_delta(
         &mut self,
-        path: &str,
+        path: &FsPath,
         base: Option<Md5>,
         delta: &mut dyn TextDelta,
         expected: Option<Md5>,
@@ -147,7 +154,7 @@ impl Txn {
 
     fn store_text(
         &mut self,
-        path: &str,
+        path: &FsPath,
         at: usize,
         text: &mut dyn Read,
         known: Option<&KnownText>,

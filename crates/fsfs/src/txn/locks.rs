@@ -1,5 +1,6 @@
 //! Locks on paths that a commit changes: the committer must hold them.
 
+use sapwood_core::FsPath;
 use sapwood_core::{Depth, ErrorCode, Lock};
 use sapwood_fsfs_format::ChangeKind;
 
@@ -30,7 +31,7 @@ impl Txn {
     ///
     /// # Errors
     /// E160034, E160039 or E160037 when a lock is in the way; corruption and system errors.
-    pub fn check_locks_at(&self, path: &str, below: bool) -> Result<()> {
+    pub fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()> {
         let fs = &self.writer.fs;
         if below {
             fs.locks(path, Depth::Infinity)?.iter().try_for_each(|lock| self.check_lock(lock))

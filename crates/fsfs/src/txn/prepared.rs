@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::{ChangeRef, Directory, NodeRev};
@@ -47,7 +48,7 @@ pub(super) struct Written {
 }
 
 /// A change as it is stored.
-pub(super) fn line<'a>(path: &'a str, change: &'a Change) -> ChangeRef<'a> {
+pub(super) fn line<'a>(path: &'a FsPath, change: &'a Change) -> ChangeRef<'a> {
     ChangeRef {
         id: Some(change.id),
         kind: change.kind,
@@ -56,6 +57,6 @@ pub(super) fn line<'a>(path: &'a str, change: &'a Change) -> ChangeRef<'a> {
         prop_mod: change.prop_mod,
         mergeinfo_mod: Some(change.mergeinfo_mod),
         path,
-        copy_from: change.copy_from.as_ref().map(|(revision, path)| (*revision, &**path)),
+        copy_from: change.copy_from.as_ref().map(|(revision, path)| (*revision, path.as_path())),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{ChangeKind, NodeRevId};
 
@@ -16,7 +18,7 @@ pub(crate) struct Change {
     pub(crate) text_mod: bool,
     pub(crate) prop_mod: bool,
     pub(crate) mergeinfo_mod: bool,
-    pub(crate) copy_from: Option<(Revnum, Box<str>)>,
+    pub(crate) copy_from: Option<(Revnum, FsPathBuf)>,
 }
 
 impl Change {
@@ -37,14 +39,14 @@ impl Change {
 /// All changes of a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeList {
-    folded: BTreeMap<Box<str>, Change>,
+    folded: BTreeMap<FsPathBuf, Change>,
     /// Deletions that became replacements, for when the replacement is deleted again.
-    deletions: BTreeMap<Box<str>, Change>,
+    deletions: BTreeMap<FsPathBuf, Change>,
 }
 
 impl ChangeList {
     /// Adds a change that follows all earlier ones.
-    pub(crate) fn add(&mut self, path: &str, change: Change) -> Result<()> {
+    pub(crate) fn add(&mut self, path: &FsPath, change: Change) -> Result<()> {
         // What goes away takes with it what happened below.
         if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) {
             self.forget_below(path);
@@ -89,14 +91,14 @@ impl ChangeList {
     }
 
     /// Takes back what happened to a path.
-    pub(crate) fn reset(&mut self, path: &str) {
+    pub(crate) fn reset(&mut self, path: &FsPath) {
         self.folded.remove(path);
     }
 
     /// Forgets what happened below a path that was deleted or replaced.
-    fn forget_below(&mut self, path: &str) {
+    fn forget_below(&mut self, path: &FsPath) {
         let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
-        let below: Vec<Box<str>> = self
+        let below: Vec<FsPathBuf> = self
             .folded
             .range::<str, _>((
                 std::ops::Bound::Excluded(prefix.as_str()),
@@ -112,8 +114,8 @@ impl ChangeList {
     }
 
     /// Paths and changes, in the bytewise order of paths.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Change)> {
-        self.folded.iter().map(|(path, change)| (&**path, change))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&FsPath, &Change)> {
+        self.folded.iter().map(|(path, change)| (path.as_path(), change))
     }
 
     /// Whether nothing changed.
@@ -123,7 +125,9 @@ impl ChangeList {
 
     /// The same; of a replacement also the deletion that it began with, where it is known what was there: only
     /// then can it be undone.
-    pub(crate) fn with_deletions(&self) -> impl Iterator<Item = (&str, &Change, Option<&Change>)> {
+    pub(crate) fn with_deletions(
+        &self,
+    ) -> impl Iterator<Item = (&FsPath, &Change, Option<&Change>)> {
         self.iter().map(|(path, change)| {
             let is_replaced = change.kind == ChangeKind::Replace;
             (path, change, self.deletions.get(path).filter(|_| is_replaced))
@@ -136,6 +140,7 @@ mod tests {
     use sapwood_fsfs_format::{IdPart, Location, TxnId};
 
     use super::*;
+    use sapwood_testkit::fspath;
 
     fn change(kind: ChangeKind, node: u64) -> Change {
         let id = NodeRevId {
@@ -147,28 +152,28 @@ mod tests {
     }
 
     fn kinds(list: &ChangeList) -> Vec<(&str, ChangeKind)> {
-        list.iter().map(|(p, c)| (p, c.kind)).collect()
+        list.iter().map(|(p, c)| (p.as_str(), c.kind)).collect()
     }
 
     #[test]
     fn folding() {
         use ChangeKind::{Add, Delete, Modify, Replace};
         let mut list = ChangeList::default();
-        list.add("/a", change(Modify, 1)).unwrap();
-        list.add("/a", Change { text_mod: true, ..change(Modify, 1) }).unwrap();
-        list.add("/a/b", change(Add, 2)).unwrap();
-        list.add("/a c", change(Add, 3)).unwrap();
-        list.add("/a", change(Delete, 1)).unwrap();
+        list.add(fspath("/a"), change(Modify, 1)).unwrap();
+        list.add(fspath("/a"), Change { text_mod: true, ..change(Modify, 1) }).unwrap();
+        list.add(fspath("/a/b"), change(Add, 2)).unwrap();
+        list.add(fspath("/a c"), change(Add, 3)).unwrap();
+        list.add(fspath("/a"), change(Delete, 1)).unwrap();
         assert_eq!(kinds(&list), [("/a", Delete), ("/a c", Add)]);
-        list.add("/a", change(Add, 4)).unwrap();
-        list.add("/a/x", change(Add, 5)).unwrap();
+        list.add(fspath("/a"), change(Add, 4)).unwrap();
+        list.add(fspath("/a/x"), change(Add, 5)).unwrap();
         assert_eq!(kinds(&list), [("/a", Replace), ("/a c", Add), ("/a/x", Add)]);
-        list.add("/a", Change { prop_mod: true, ..change(Modify, 4) }).unwrap();
+        list.add(fspath("/a"), Change { prop_mod: true, ..change(Modify, 4) }).unwrap();
         assert_eq!(list.iter().count(), 3);
-        list.add("/a", change(Delete, 4)).unwrap();
+        list.add(fspath("/a"), change(Delete, 4)).unwrap();
         assert_eq!(kinds(&list), [("/a", Delete), ("/a c", Add)]);
         assert_eq!(list.iter().next().unwrap().1.id, change(Delete, 1).id);
-        list.add("/a c", change(Delete, 3)).unwrap();
+        list.add(fspath("/a c"), change(Delete, 3)).unwrap();
         assert_eq!(kinds(&list), [("/a", Delete)]);
     }
 
@@ -176,10 +181,10 @@ mod tests {
     fn contradictions() {
         use ChangeKind::{Add, Delete, Modify};
         let mut list = ChangeList::default();
-        list.add("/a", change(Add, 1)).unwrap();
-        assert!(list.add("/a", change(Modify, 2)).is_err());
-        assert!(list.add("/a", change(Add, 1)).is_err());
-        list.add("/b", change(Delete, 1)).unwrap();
-        assert!(list.add("/b", change(Modify, 1)).is_err());
+        list.add(fspath("/a"), change(Add, 1)).unwrap();
+        assert!(list.add(fspath("/a"), change(Modify, 2)).is_err());
+        assert!(list.add(fspath("/a"), change(Add, 1)).is_err());
+        list.add(fspath("/b"), change(Delete, 1)).unwrap();
+        assert!(list.add(fspath("/b"), change(Modify, 1)).is_err());
     }
 }

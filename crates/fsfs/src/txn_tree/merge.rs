@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, NodeKind, Revnum, path as paths};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{ErrorCode, NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 
 use super::nodes::{Dag, Entries, EntryNow};
@@ -13,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// A directory that both sides changed.
 struct Frame {
-    path: String,
+    path: FsPathBuf,
     /// Its place in the transaction.
     target: usize,
     source: Arc<NodeRev>,
@@ -28,10 +30,15 @@ impl Tree {
     /// E160024 with the path where both changed something; corruption and system errors. The
     /// transaction is of no further use then.
     pub(crate) fn merge_to(&mut self, revision: Revnum) -> Result<()> {
-        let ancestor = self.source.node_at(self.base, "/")?;
-        let source = self.source.node_at(revision, "/")?;
+        let ancestor = self.source.node_at(self.base, FsPath::ROOT)?;
+        let source = self.source.node_at(revision, FsPath::ROOT)?;
         if ancestor.id != source.id {
-            self.merge_dirs(Frame { path: "/".into(), target: ROOT, source, ancestor })?;
+            self.merge_dirs(Frame {
+                path: FsPath::ROOT.to_owned(),
+                target: ROOT,
+                source,
+                ancestor,
+            })?;
         }
         self.base = revision;
         Ok(())
@@ -116,7 +123,7 @@ impl Tree {
                 takes.push((name.into(), their));
                 continue;
             }
-            let place = paths::join(path, name);
+            let place = path.child(name);
             let (Some((their_kind, their)), Some((our_kind, our))) = (their, our) else {
                 return Err(conflict(&place));
             };
@@ -140,7 +147,7 @@ impl Tree {
                 continue;
             }
             if ours.find(name).is_some() {
-                return Err(conflict(&paths::join(path, name)));
+                return Err(conflict(&path.child(name)));
             }
             mergeinfo = mergeinfo.saturating_add(self.mergeinfo_count(&id)?);
             takes.push((name.into(), Some((kind, id))));
@@ -160,7 +167,7 @@ impl Tree {
     }
 }
 
-fn conflict(path: &str) -> Error {
+fn conflict(path: &FsPath) -> Error {
     Error::new(ErrorCode::FS_CONFLICT, format!("Conflict at '{path}'"))
 }
 

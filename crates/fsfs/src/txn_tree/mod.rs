@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs_format::{Directory, IdPart, Location, NodeRev, NodeRevId, TxnId};
 
@@ -35,7 +36,7 @@ pub(crate) trait TreeSource: Send + Sync + fmt::Debug {
     fn node(&self, id: &NodeRevId) -> Result<Arc<NodeRev>>;
 
     /// The node-revision at a path of a revision.
-    fn node_at(&self, revision: Revnum, path: &str) -> Result<Arc<NodeRev>>;
+    fn node_at(&self, revision: Revnum, path: &FsPath) -> Result<Arc<NodeRev>>;
 
     /// The entries of a directory.
     fn directory(&self, node: &NodeRev) -> Result<Arc<Directory>>;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList};
 use sapwood_fsfs_format::{Directory, Location, NodeRev, NodeRevId};
 
@@ -191,10 +192,10 @@ impl Tree {
 
     /// Walks down `path`, from the root on; the steps, the root being the first. The last one's
     /// node may be missing if `last_optional`.
-    pub(crate) fn walk(&self, path: &str, last_optional: bool) -> Result<Vec<Step>> {
+    pub(crate) fn walk(&self, path: &FsPath, last_optional: bool) -> Result<Vec<Step>> {
         let mut steps = vec![Step { name: "".into(), node: Some(Dag::Txn(ROOT)) }];
         let mut here = Dag::Txn(ROOT);
-        let mut names = sapwood_core::path::components(path).peekable();
+        let mut names = path.names().peekable();
         let mut done = String::new();
         while let Some(name) = names.next() {
             if self.noderev(&here)?.kind != NodeKind::Dir {
@@ -217,9 +218,9 @@ impl Tree {
     }
 
     /// Walks down `path`: the node, `None` when there is none, also below a file.
-    pub(crate) fn look_up(&self, path: &str) -> Result<Option<Dag>> {
+    pub(crate) fn look_up(&self, path: &FsPath) -> Result<Option<Dag>> {
         let mut here = Dag::Txn(ROOT);
-        for name in sapwood_core::path::components(path) {
+        for name in path.names() {
             if self.noderev(&here)?.kind != NodeKind::Dir {
                 return Ok(None);
             }
@@ -233,8 +234,8 @@ impl Tree {
         format!("transaction '{}'", self.id)
     }
 
-    pub(crate) fn not_found(&self, path: &str) -> Error {
-        Error::NotFound { place: self.place(), path: path.to_owned() }
+    pub(crate) fn not_found(&self, path: &FsPath) -> Error {
+        Error::NotFound { place: self.place(), path: path.as_str().to_owned() }
     }
 
     fn not_directory(&self, parent: &str) -> Error {
@@ -245,7 +246,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn already_exists(&self, path: &str) -> Error {
+    pub(crate) fn already_exists(&self, path: &FsPath) -> Error {
         Error::new(
             ErrorCode::FS_ALREADY_EXISTS,
             format!(

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, Exact, NodeKind, PropList, Revnum, path as paths, rawname};
+use sapwood_core::{ErrorCode, Exact, NodeKind, PropList, Revnum, rawname};
 use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev, Representation};
 
 use super::changes::Change;
@@ -24,7 +25,7 @@ enum CopyId {
 
 impl Tree {
     /// What `path` leads to.
-    pub(crate) fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
+    pub(crate) fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
         Ok(match self.look_up(path)? {
             Some(dag) => Some(self.noderev(&dag)?.kind),
             None => None,
@@ -32,13 +33,13 @@ impl Tree {
     }
 
     /// The properties of `path`.
-    pub(crate) fn node_props(&self, path: &str) -> Result<PropList> {
+    pub(crate) fn node_props(&self, path: &FsPath) -> Result<PropList> {
         let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
         Ok(PropList::clone(&*self.props_of(&dag)?))
     }
 
     /// The revision of the node at `path`: `None` when the transaction made or changed it.
-    pub(crate) fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
+    pub(crate) fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
         let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
         let id = self.noderev(&dag)?.id;
         if let Dag::Txn(ROOT) = dag {
@@ -53,22 +54,22 @@ impl Tree {
     }
 
     /// Makes an empty directory.
-    pub(crate) fn make_dir(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn make_dir(&mut self, path: &FsPath) -> Result<()> {
         self.make(path, NodeKind::Dir)
     }
 
     /// Makes an empty file.
-    pub(crate) fn make_file(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn make_file(&mut self, path: &FsPath) -> Result<()> {
         self.make(path, NodeKind::File)
     }
 
-    fn make(&mut self, path: &str, kind: NodeKind) -> Result<()> {
+    fn make(&mut self, path: &FsPath, kind: NodeKind) -> Result<()> {
         check_new_path(path)?;
         let mut steps = self.walk(path, true)?;
         if steps.last().is_none_or(|s| s.node.is_some()) {
             return Err(self.already_exists(path));
         }
-        let (parent_path, name) = paths::split(path);
+        let (parent_path, name) = path.parent_and_name();
         let name = checked_name(name)?;
         let parent = self.make_parent_mutable(&mut steps)?;
         let id = IdPart::in_txn(self.take_node_number());
@@ -80,7 +81,7 @@ impl Tree {
             predecessor_count: 0,
             text: None,
             props: None,
-            created_path: paths::join(parent_path, name).into(),
+            created_path: parent_path.child(name).into_string().into(),
             copy_from: None,
             copy_root: Some(owned_copy_root(parent_node)),
             is_fresh_txn_root: false,
@@ -99,7 +100,7 @@ impl Tree {
     }
 
     /// Removes `path` and everything below.
-    pub(crate) fn delete(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn delete(&mut self, path: &FsPath) -> Result<()> {
         let mut steps = self.walk(path, false)?;
         if steps.len() < 2 {
             return Err(Error::new(ErrorCode::FS_ROOT_DIR, "The root directory cannot be deleted"));
@@ -121,9 +122,9 @@ impl Tree {
     /// copy says where it is from; without, the very node appears at `path` as well.
     pub(crate) fn copy(
         &mut self,
-        (from_revision, from_path): (Revnum, &str),
+        (from_revision, from_path): (Revnum, &FsPath),
         source: &Arc<NodeRev>,
-        path: &str,
+        path: &FsPath,
         history: bool,
     ) -> Result<()> {
         if rawname::is_raw(path) || has_dots(path) {
@@ -139,12 +140,12 @@ impl Tree {
             self.delete(path)?;
             steps = self.walk(path, true)?;
         }
-        let (parent_path, name) = paths::split(path);
+        let (parent_path, name) = path.parent_and_name();
         let name = checked_name(name)?;
         let parent = self.make_parent_mutable(&mut steps)?;
         let id = if history {
             let mut node = NodeRev::clone(source);
-            let created: Box<str> = paths::join(parent_path, name).into();
+            let created: Box<str> = parent_path.child(name).into_string().into();
             node.predecessor = Some(source.id);
             node.predecessor_count = source.predecessor_count.saturating_add(1);
             node.copy_from = Some((from_revision, from_path.into()));
@@ -173,7 +174,7 @@ impl Tree {
     /// Sets or (with `None`) deletes a property of a node.
     pub(crate) fn change_prop(
         &mut self,
-        path: &str,
+        path: &FsPath,
         name: &str,
         value: Option<&[u8]>,
     ) -> Result<()> {
@@ -208,14 +209,14 @@ impl Tree {
     }
 
     /// Makes a file changeable: its place.
-    pub(crate) fn open_file(&mut self, path: &str) -> Result<usize> {
+    pub(crate) fn open_file(&mut self, path: &FsPath) -> Result<usize> {
         let mut steps = self.walk(path, false)?;
         let at = self.make_mutable(&mut steps)?;
         if self.txn_node(at)?.node.kind == NodeKind::File { Ok(at) } else { Err(not_file()) }
     }
 
     /// Says that the file at `path`, which is at this place, has another text.
-    pub(crate) fn set_rep(&mut self, path: &str, at: usize, rep: Representation) -> Result<()> {
+    pub(crate) fn set_rep(&mut self, path: &FsPath, at: usize, rep: Representation) -> Result<()> {
         let node = &mut self.txn_node_mut(at)?.node;
         node.text = Some(rep);
         let change =
@@ -227,9 +228,9 @@ impl Tree {
     fn make_mutable(&mut self, steps: &mut [Step]) -> Result<usize> {
         let copy_ids = self.copy_ids(steps)?;
         let mut parent = ROOT;
-        let mut parent_path = String::from("/");
+        let mut parent_path = FsPath::ROOT.to_owned();
         for (step, copy_id) in steps.iter_mut().zip(copy_ids).skip(1) {
-            let path = paths::join(&parent_path, &step.name);
+            let path = parent_path.child(&step.name);
             match step.node.clone() {
                 Some(Dag::Txn(at)) => parent = at,
                 Some(Dag::Rev(_)) => {
@@ -264,10 +265,10 @@ impl Tree {
     /// it becomes changeable.
     fn copy_ids(&self, steps: &[Step]) -> Result<Vec<CopyId>> {
         let mut ids = vec![CopyId::Own];
-        let mut path = String::from("/");
+        let mut path = FsPath::ROOT.to_owned();
         for pair in steps.windows(2) {
             let [Step { node: Some(parent), .. }, Step { name, node }] = pair else { break };
-            path = paths::join(&path, name);
+            path = path.child(name);
             ids.push(match node {
                 Some(Dag::Rev(child)) => self.copy_id(self.noderev(parent)?, child, &path)?,
                 _ => CopyId::Own,
@@ -276,7 +277,7 @@ impl Tree {
         Ok(ids)
     }
 
-    fn copy_id(&self, parent: &NodeRev, child: &NodeRev, path: &str) -> Result<CopyId> {
+    fn copy_id(&self, parent: &NodeRev, child: &NodeRev, path: &FsPath) -> Result<CopyId> {
         if child.id.copy.is_root() || child.id.copy == parent.id.copy {
             return Ok(CopyId::Parent);
         }
@@ -287,7 +288,7 @@ impl Tree {
         if !copy_root.id.is_related(&child.id) {
             return Ok(CopyId::Parent);
         }
-        Ok(if *child.created_path == *path { CopyId::Own } else { CopyId::New })
+        Ok(if child.made_at() == path { CopyId::Own } else { CopyId::New })
     }
 
     /// The node at the root of the copy that `node`, one of a revision, is part of.
@@ -302,7 +303,7 @@ impl Tree {
         &mut self,
         parent: usize,
         step: &Step,
-        path: &str,
+        path: &FsPath,
         copy_id: CopyId,
     ) -> Result<usize> {
         let Some(Dag::Rev(old)) = &step.node else { return Err(self.not_found(path)) };
@@ -369,7 +370,7 @@ pub(crate) fn not_file() -> Error {
 
 /// Names with newlines cannot be written into lists of changed paths, names that are not UTF-8
 /// come from old programs only, and `.` and `..` mean something else everywhere.
-fn check_new_path(path: &str) -> Result<()> {
+fn check_new_path(path: &FsPath) -> Result<()> {
     if rawname::is_raw(path) {
         return Err(Error::new(
             ErrorCode::FS_PATH_SYNTAX,
@@ -392,7 +393,7 @@ fn check_new_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn has_dots(path: &str) -> bool {
+fn has_dots(path: &FsPath) -> bool {
     path.contains("/.") && path.split('/').any(|name| matches!(name, "." | ".."))
 }
 

@@ -1,8 +1,10 @@
 //! The rules on trees that are in memory, without a file or an engine.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_fsfs_format::{DirEntryRef, DirectoryBuilder};
+use sapwood_testkit::fspath;
 
 use super::*;
 use crate::error::Error;
@@ -12,7 +14,7 @@ use crate::error::Error;
 struct Memory(Vec<(Arc<NodeRev>, Arc<Directory>)>);
 
 /// A node-revision of `revision`, the `number`th of it; its node has the number.
-fn committed(revision: u64, number: u64, kind: NodeKind, path: &str) -> NodeRev {
+fn committed(revision: u64, number: u64, kind: NodeKind, path: &FsPath) -> NodeRev {
     let part = IdPart::new(Revnum(0), number);
     NodeRev {
         id: NodeRevId {
@@ -54,7 +56,7 @@ impl TreeSource for Memory {
         Ok(Arc::clone(&self.find(id).0))
     }
 
-    fn node_at(&self, revision: Revnum, path: &str) -> Result<Arc<NodeRev>> {
+    fn node_at(&self, revision: Revnum, path: &FsPath) -> Result<Arc<NodeRev>> {
         let is_it = |node: &NodeRev| *node.created_path == *path;
         let found = self.0.iter().rev().find(|(node, _)| {
             is_it(node) && node.id.revision().is_some_and(|made| made <= revision)
@@ -84,9 +86,12 @@ impl TreeSource for Memory {
 /// r1 has `/d/f` and `/e`.
 fn source() -> Memory {
     let mut memory = Memory::default();
-    let file = committed(1, 5, NodeKind::File, "/d/f");
-    let dirs = [committed(1, 3, NodeKind::Dir, "/d"), committed(1, 4, NodeKind::Dir, "/e")];
-    let root = committed(1, 0, NodeKind::Dir, "/");
+    let file = committed(1, 5, NodeKind::File, fspath("/d/f"));
+    let dirs = [
+        committed(1, 3, NodeKind::Dir, fspath("/d")),
+        committed(1, 4, NodeKind::Dir, fspath("/e")),
+    ];
+    let root = committed(1, 0, NodeKind::Dir, fspath("/"));
     memory.add(root.clone(), &[("d", &dirs[0]), ("e", &dirs[1])]);
     memory.add(dirs[0].clone(), &[("f", &file)]);
     memory.add(dirs[1].clone(), &[]);
@@ -96,7 +101,7 @@ fn source() -> Memory {
 
 fn tree(memory: &Memory) -> Tree {
     let id = TxnId { base: Revnum(1), number: 7 };
-    let root = memory.node_at(Revnum(1), "/").unwrap();
+    let root = memory.node_at(Revnum(1), fspath("/")).unwrap();
     Tree::of_revision(Box::new(memory.clone()), (id, Revnum(1)), &root)
 }
 
@@ -108,64 +113,69 @@ fn code(error: Error) -> ErrorCode {
 fn changes_make_successors() {
     let memory = source();
     let mut tree = tree(&memory);
-    tree.change_prop("/d/f", "p", Some(b"v")).unwrap();
-    tree.make_dir("/e/new").unwrap();
-    tree.delete("/d/f").unwrap();
-    assert_eq!(tree.kind("/d/f").unwrap(), None);
-    assert_eq!(tree.kind("/e/new").unwrap(), Some(NodeKind::Dir));
+    tree.change_prop(fspath("/d/f"), "p", Some(b"v")).unwrap();
+    tree.make_dir(fspath("/e/new")).unwrap();
+    tree.delete(fspath("/d/f")).unwrap();
+    assert_eq!(tree.kind(fspath("/d/f")).unwrap(), None);
+    assert_eq!(tree.kind(fspath("/e/new")).unwrap(), Some(NodeKind::Dir));
     // The directories above are successors of what they were; nothing else was touched.
-    assert_eq!(tree.node_revision("/d").unwrap(), None);
-    let dir = tree.look_up("/d").unwrap().unwrap();
-    let (old, new) = (memory.node_at(Revnum(1), "/d").unwrap(), tree.noderev(&dir).unwrap());
+    assert_eq!(tree.node_revision(fspath("/d")).unwrap(), None);
+    let dir = tree.look_up(fspath("/d")).unwrap().unwrap();
+    let (old, new) =
+        (memory.node_at(Revnum(1), fspath("/d")).unwrap(), tree.noderev(&dir).unwrap());
     assert_eq!((new.predecessor, new.id.node), (Some(old.id), old.id.node));
-    let paths: Vec<&str> = tree.changes.iter().map(|(path, _)| path).collect();
+    let paths: Vec<&str> = tree.changes.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["/d/f", "/e/new"]);
 
-    assert_eq!(code(tree.make_dir("/e/new").unwrap_err()), ErrorCode::FS_ALREADY_EXISTS);
-    assert_eq!(code(tree.delete("/d/f").unwrap_err()), ErrorCode::FS_NOT_FOUND);
-    assert_eq!(code(tree.delete("/").unwrap_err()), ErrorCode::FS_ROOT_DIR);
+    assert_eq!(code(tree.make_dir(fspath("/e/new")).unwrap_err()), ErrorCode::FS_ALREADY_EXISTS);
+    assert_eq!(code(tree.delete(fspath("/d/f")).unwrap_err()), ErrorCode::FS_NOT_FOUND);
+    assert_eq!(code(tree.delete(fspath("/")).unwrap_err()), ErrorCode::FS_ROOT_DIR);
 }
 
 #[test]
 fn copies_know_where_they_are_from() {
     let memory = source();
     let mut tree = tree(&memory);
-    let from = memory.node_at(Revnum(1), "/d").unwrap();
-    tree.copy((Revnum(1), "/d"), &from, "/e/copy", true).unwrap();
-    let copy = tree.look_up("/e/copy").unwrap().unwrap();
+    let from = memory.node_at(Revnum(1), fspath("/d")).unwrap();
+    tree.copy((Revnum(1), fspath("/d")), &from, fspath("/e/copy"), true).unwrap();
+    let copy = tree.look_up(fspath("/e/copy")).unwrap().unwrap();
     let node = tree.noderev(&copy).unwrap();
     assert_eq!(node.copy_from, Some((Revnum(1), "/d".into())));
     assert_eq!(node.predecessor_count, 1);
     // What is below is shared until it changes.
-    assert_eq!(tree.node_revision("/e/copy/f").unwrap(), Some(Revnum(1)));
-    tree.change_prop("/e/copy/f", "p", Some(b"v")).unwrap();
-    assert_eq!(tree.node_revision("/e/copy/f").unwrap(), None);
-    assert_eq!(tree.node_revision("/d/f").unwrap(), Some(Revnum(1)));
+    assert_eq!(tree.node_revision(fspath("/e/copy/f")).unwrap(), Some(Revnum(1)));
+    tree.change_prop(fspath("/e/copy/f"), "p", Some(b"v")).unwrap();
+    assert_eq!(tree.node_revision(fspath("/e/copy/f")).unwrap(), None);
+    assert_eq!(tree.node_revision(fspath("/d/f")).unwrap(), Some(Revnum(1)));
 }
 
 /// r2 changed `/e`: that is merged, unless the transaction changed it as well.
 #[test]
 fn merging() {
     let mut memory = source();
-    let added = committed(2, 6, NodeKind::File, "/e/theirs");
-    let mut dir = committed(2, 4, NodeKind::Dir, "/e");
-    dir.predecessor = Some(memory.node_at(Revnum(1), "/e").unwrap().id);
-    let (root, other) = (committed(2, 0, NodeKind::Dir, "/"), memory.node_at(Revnum(1), "/d"));
+    let added = committed(2, 6, NodeKind::File, fspath("/e/theirs"));
+    let mut dir = committed(2, 4, NodeKind::Dir, fspath("/e"));
+    dir.predecessor = Some(memory.node_at(Revnum(1), fspath("/e")).unwrap().id);
+    let (root, other) =
+        (committed(2, 0, NodeKind::Dir, fspath("/")), memory.node_at(Revnum(1), fspath("/d")));
     memory.add(root, &[("d", &*other.unwrap()), ("e", &dir)]);
     memory.add(dir, &[("theirs", &added)]);
     memory.add(added, &[]);
 
     let mut ours = tree(&memory);
-    ours.delete("/d").unwrap();
-    ours.make_file("/e/ours").unwrap();
+    ours.delete(fspath("/d")).unwrap();
+    ours.make_file(fspath("/e/ours")).unwrap();
     ours.merge_to(Revnum(2)).unwrap();
     assert_eq!(ours.base, Revnum(2));
-    assert_eq!(ours.kind("/e/theirs").unwrap(), Some(NodeKind::File));
-    assert_eq!((ours.kind("/e/ours").unwrap().is_some(), ours.kind("/d").unwrap()), (true, None));
+    assert_eq!(ours.kind(fspath("/e/theirs")).unwrap(), Some(NodeKind::File));
+    assert_eq!(
+        (ours.kind(fspath("/e/ours")).unwrap().is_some(), ours.kind(fspath("/d")).unwrap()),
+        (true, None)
+    );
 
     for change in [Tree::make_file, Tree::make_dir] {
         let mut ours = tree(&memory);
-        change(&mut ours, "/e/theirs").unwrap();
+        change(&mut ours, fspath("/e/theirs")).unwrap();
         assert_eq!(code(ours.merge_to(Revnum(2)).unwrap_err()), ErrorCode::FS_CONFLICT);
     }
 }

@@ -1,5 +1,6 @@
 //! `commit`: the repository's own editor, and the locks that end with it.
 
+use sapwood_core::FsPath;
 use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
@@ -17,7 +18,7 @@ use crate::session::{
 struct Anything;
 
 impl CommitAuthorizer for Anything {
-    fn allows(&self, _: &str, _: Access, _: bool) -> bool {
+    fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
         true
     }
 }
@@ -31,10 +32,12 @@ impl FileSession {
         let lock_tokens = request.lock_tokens.iter().map(owned).collect();
         let mut unlock = Vec::new();
         if !request.keep_locks {
-            unlock.extend(request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
-                path: self.at(path).into_string(),
-                token: token.clone(),
-            }));
+            unlock.extend(
+                request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
+                    path: self.at(path),
+                    token: token.clone(),
+                }),
+            );
         }
         let mut revprops = request.revprops.clone();
         revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
@@ -43,7 +46,7 @@ impl FileSession {
             repository: &self.repository,
             hooks: self.hooks(),
             url: &self.decoded_root_url,
-            base_path: self.fs_path.borrow().clone().into_string(),
+            base_path: self.fs_path.borrow().clone(),
             revprops,
             user: self.user(),
             lock_tokens,

@@ -59,7 +59,7 @@ impl FileSession {
                 Some(self.path_of_url(versus_url)?)
             }
         };
-        wanted.switch_to = switch_to.as_ref().map(|path| path.as_str());
+        wanted.switch_to = switch_to.as_deref();
         let reporter = Reporter::new(&self.repository, &wanted, ALL, &self.cancel)?;
         Ok(Box::new(FileReport { session: self, reporter, editor }))
     }

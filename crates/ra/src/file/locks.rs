@@ -34,7 +34,7 @@ impl FileSession {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
         let targets = paths.iter().map(|(path, revision)| LockTarget {
-            path: self.at(path).into_string(),
+            path: self.at(path),
             revision: *revision,
             token: None,
         });
@@ -60,7 +60,7 @@ impl FileSession {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
         let targets = paths.iter().map(|(path, token)| UnlockTarget {
-            path: self.at(path).into_string(),
+            path: self.at(path),
             // Without one the lock is broken.
             token: token.clone().unwrap_or_default(),
         });

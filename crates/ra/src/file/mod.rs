@@ -258,7 +258,7 @@ impl Session for FileSession {
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         require_mergeinfo(self, true)?;
         let wanted = self.all_at(request.paths);
-        let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
+        let wanted: Vec<&FsPath> = wanted.iter().map(FsPathBuf::as_path).collect();
         let base = self.fs_path.borrow().clone();
         let mut catalog = Vec::new();
         sapwood_repos::mergeinfo_catalog(
@@ -267,7 +267,6 @@ impl Session for FileSession {
             ALL,
             &self.cancel,
             &mut |path, info| {
-                let path = FsPath::new(path)?;
                 let below = path.below(&base).unwrap_or_else(|| path.to_relpath());
                 catalog.push((below.to_owned(), info.clone()));
                 Ok(())
@@ -283,7 +282,7 @@ impl Session for FileSession {
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let wanted = self.all_at(request.paths);
-        let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
+        let wanted: Vec<&FsPath> = wanted.iter().map(FsPathBuf::as_path).collect();
         let request = request.of(&wanted);
         let merged = request.include_merged_revisions;
         let mut entries = Entries { merged, receiver };
@@ -298,9 +297,7 @@ impl Session for FileSession {
         revisions: &[Revnum],
     ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         let path = self.at(path);
-        let found =
-            sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL, &self.cancel)?;
-        found.into_iter().map(|(at, path)| Ok((at, FsPathBuf::new(path)?))).collect()
+        Ok(sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL, &self.cancel)?)
     }
 
     fn location_segments(
@@ -329,7 +326,7 @@ impl Session for FileSession {
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let path = self.at(request.path);
-        let request = request.of(path.as_str());
+        let request = request.of(path.as_path());
         sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, receiver)?;
         Ok(())
     }

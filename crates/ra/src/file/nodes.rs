@@ -100,7 +100,7 @@ impl FileSession {
     ) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
-        let wanted = request.of(path.as_str());
+        let wanted = request.of(path.as_path());
         sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry: &ListEntry<'_>| {
             let dirent = match entry.dirent {
                 Some(dirent) => dirent.value()?,

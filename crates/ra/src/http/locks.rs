@@ -1,6 +1,7 @@
 //! Locks of paths: a request for each.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::propfind::{Name, Wanted};
@@ -100,7 +101,7 @@ impl HttpSession {
         let Some(token) = token else { return Ok(None) };
         let created = created.and_then(|date| Timestamp::parse(date.as_bytes()).ok());
         Ok(Some(Lock {
-            path: full.into_string(),
+            path: full,
             token: token.trimmed().to_owned(),
             owner: owner.unwrap_or_else(String::new),
             comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
@@ -126,7 +127,7 @@ impl HttpSession {
             });
             if wanted {
                 found.push(Lock {
-                    path: lock.path,
+                    path: FsPathBuf::new(lock.path)?,
                     token: lock.token,
                     owner: lock.owner,
                     comment: lock.comment,
@@ -199,7 +200,7 @@ impl HttpSession {
         };
         let seconds = granted.timeout.and_then(|seconds| i64::try_from(seconds).ok());
         Ok(Lock {
-            path: self.in_repository(path).to_fspath().into_string(),
+            path: self.in_repository(path).to_fspath(),
             token: granted.token,
             owner: owner.or_else(|| self.client.user()).unwrap_or_default(),
             comment: granted.comment,

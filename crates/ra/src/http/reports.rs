@@ -53,7 +53,7 @@ impl Entry {
             .map(|change| LogChange {
                 path: &change.path,
                 action: change.action,
-                copy_from: change.copy_from.as_ref().map(|(path, rev)| (path.as_str(), *rev)),
+                copy_from: change.copy_from.as_ref().map(|(path, rev)| (path.as_path(), *rev)),
                 kind: change.kind,
                 text_mod: change.text_mod,
                 prop_mod: change.prop_mod,
@@ -245,9 +245,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target).xml(body.write());
         self.client
             .children(&call, &[200], |child| match answer::segment(&child)? {
-                Some((path, start, end)) => {
-                    receiver(&Segment { start, end, path: path.map(RelPathBuf::into_string) })
-                }
+                Some((path, start, end)) => receiver(&Segment { start, end, path }),
                 None => Ok(()),
             })
             .map(drop)

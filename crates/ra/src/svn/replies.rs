@@ -53,7 +53,7 @@ pub(super) fn read_lock(list: List<'_>) -> SvnResult<Lock> {
     let lock = data::read_lock(list)?;
     let date = |text: &str| Timestamp::parse(text.as_bytes()).map(|time| time.0);
     Ok(Lock {
-        path: FsPathBuf::canonicalize(lock.path).into_string(),
+        path: FsPathBuf::canonicalize(lock.path),
         token: lock.token.to_owned(),
         owner: lock.owner.to_owned(),
         comment: lock.comment.map(str::to_owned),

@@ -3,11 +3,12 @@
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{
-    ErrorCode, Revnum, RevpropSelection, Segment, SvnError, SvnResult, path as paths,
-};
+use sapwood_core::{ErrorCode, Revnum, RevpropSelection, Segment, SvnError, SvnResult};
 use sapwood_delta::{Decoder, EncodedDelta, TextDelta, Version, Window};
-use sapwood_wire_svn::data::{read_changed_path, read_log_entry, read_prop_changes, read_props};
+use sapwood_wire_svn::data::{
+    ChangedPathWords, LogEntryWords, read_changed_path, read_log_entry, read_prop_changes,
+    read_props,
+};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Tuple};
 
 use super::connection::Connection;
@@ -111,24 +112,26 @@ fn write_log(out: &mut Vec<u8>, request: &LogRequest<'_>, paths: &[RelPathBuf]) 
     out.raw(b") ) ");
 }
 
+/// The changed paths of a log entry.
+fn changed_paths<'a>(entry: &LogEntryWords<'a>) -> SvnResult<Vec<ChangedPathWords<'a>>> {
+    let read = |item: Item<'a>| {
+        let list = item.list().map_err(|_| WireError::Part("Changed-path entry not a list"))?;
+        Ok(read_changed_path(list)?)
+    };
+    entry.changes.into_iter().map(read).collect()
+}
+
 /// One log entry, borrowed from the connection's buffer.
-fn log_entry<'a>(tuple: Tuple<'a>, wanted: &Wanted) -> SvnResult<LogEntry<'a>> {
-    let entry = read_log_entry(tuple.rest())?;
+fn log_entry<'a>(
+    entry: &LogEntryWords<'a>,
+    changes: &'a [ChangedPathWords<'_>],
+    wanted: &Wanted,
+) -> SvnResult<LogEntry<'a>> {
     if wanted.others && entry.revprops.is_none() {
         return Err(SvnError::new(
             ErrorCode::RA_NOT_IMPLEMENTED,
             "Server does not support custom revprops via log",
         ));
-    }
-    let mut changes = Vec::with_capacity(8);
-    for item in entry.changes {
-        let list = item.list().map_err(|_| WireError::Part("Changed-path entry not a list"))?;
-        let change = read_changed_path(list)?;
-        // All callers rely on canonical paths.
-        if !paths::is_canonical_fspath(change.path) {
-            return Err(WireError::Malformed.into());
-        }
-        changes.push(change);
     }
     let head = entry.head;
     let mut revprops: Vec<(&str, &[u8])> = Vec::with_capacity(4);
@@ -146,7 +149,7 @@ fn log_entry<'a>(tuple: Tuple<'a>, wanted: &Wanted) -> SvnResult<LogEntry<'a>> {
         revision: (!head.invalid_revision).then_some(head.revision),
         has_children: head.has_children,
         subtractive_merge: entry.subtractive_merge,
-        changes,
+        changes: changes.iter().map(ChangedPathWords::as_change).collect(),
         revprops,
     })
 }
@@ -168,7 +171,9 @@ impl SvnSession {
         let (mut ceased, mut nesting, mut told) = (Ceased::default(), 0u64, 0u64);
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
-                let mut entry = log_entry(tuple, &wanted)?;
+                let words = read_log_entry(tuple.rest())?;
+                let changes = changed_paths(&words)?;
+                let mut entry = log_entry(&words, &changes, &wanted)?;
                 if request.include_merged_revisions {
                     once_a_path(&mut entry.changes);
                 }
@@ -286,11 +291,7 @@ impl SvnSession {
             let more = next(&mut conn, "Location segment entry not a list", |mut tuple| {
                 let (start, end) = (tuple.rev()?, tuple.rev()?);
                 let mut path = tuple.tuple()?;
-                let path = if path.is_empty() {
-                    None
-                } else {
-                    Some(path.relpath()?.into_owned().into_string())
-                };
+                let path = if path.is_empty() { None } else { Some(path.relpath()?.into_owned()) };
                 if ceased.0.is_some() {
                     return Ok(());
                 }

@@ -24,6 +24,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::FsPath;
 use sapwood_core::{SvnError, SvnResult};
 
 pub use known::KnownAuthz;
@@ -137,7 +138,7 @@ impl UserAuthz {
     /// Whether the user has all of `required` at `path`, and at everything below it when
     /// `recursive`. Without a path: whether they have it anywhere in the repository.
     #[must_use]
-    pub fn allows(&self, path: Option<&str>, required: Access, recursive: bool) -> bool {
+    pub fn allows(&self, path: Option<&FsPath>, required: Access, recursive: bool) -> bool {
         let range = self.rules.range;
         if range.min.contains(required) {
             return true;
@@ -157,7 +158,7 @@ impl UserAuthz {
 }
 
 impl PathAuthorizer for UserAuthz {
-    fn readable(&self, path: &str) -> SvnResult<bool> {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
         Ok(self.allows(Some(path), Access::READ, false))
     }
 
@@ -165,7 +166,7 @@ impl PathAuthorizer for UserAuthz {
         self.rules.range.min.contains(Access::READ)
     }
 
-    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
         let mut range = self.rules.range;
         if !range.min.contains(Access::READ)
             && range.max.contains(Access::READ)

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_fs::{Caches, OpenOptions};
 
@@ -111,8 +113,7 @@ impl ConfigSource<'_> {
             .strip_prefix(&top)
             .ok()
             .and_then(Path::to_str)
-            .map(|rest| sapwood_core::path::canonical_fspath(rest).into_owned())
-            .unwrap_or_default();
+            .map_or_else(|| FsPath::ROOT.to_owned(), FsPathBuf::canonicalize);
         let repository = Repository::open(&top, self.caches, self.options)?;
         let fs = repository.fs();
         let root = fs

@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{
     CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname,
 };
@@ -365,8 +366,8 @@ impl<'a> NodeDumper<'a> {
 }
 
 /// The fspath of a relpath.
-fn fspath(relpath: &str) -> String {
-    path::join("/", relpath)
+fn fspath(relpath: &str) -> FsPathBuf {
+    FsPathBuf::canonicalize(relpath)
 }
 
 /// Whether a file's text counts as changed, by representation.

@@ -17,6 +17,8 @@ mod tracker;
 
 use std::io::Write;
 
+use sapwood_core::FsPath;
+use sapwood_core::RelPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 
 use crate::authorizer::{Everything, PathAuthorizer};
@@ -241,10 +243,10 @@ fn dump_revision(
         // Compared with the empty tree of revision 0, everything is an addition.
         let request = DirDelta {
             source: &fs.revision_root(Revnum::ZERO)?,
-            source_parent: "/",
+            source_parent: FsPath::ROOT,
             source_entry: "",
             target: &root,
-            target_path: "/",
+            target_path: FsPath::ROOT,
             text_deltas: false,
             depth: Depth::Infinity,
             entry_props: false,
@@ -255,7 +257,7 @@ fn dump_revision(
     } else {
         let request =
             sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: false };
-        replay(&root, "", request, authorizer, options.cancel, &mut dumper)?;
+        replay(&root, RelPath::ROOT, request, authorizer, options.cancel, &mut dumper)?;
     }
     Ok(dumper.found())
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::txn::{DeltaAhead, Writer};
 
 use super::place;
@@ -14,18 +16,18 @@ pub(super) type CurrentWriter = Arc<Mutex<Arc<Writer>>>;
 /// What the reading side knows of the place where texts go.
 pub(super) struct DeltaGuesses {
     writer: CurrentWriter,
-    parent_dir: Option<String>,
+    parent_dir: Option<FsPathBuf>,
     /// The file that the next text belongs to; `Some(None)` for a new one.
-    node: Option<Option<String>>,
+    node: Option<Option<FsPathBuf>>,
 }
 
 impl DeltaGuesses {
     /// For a load below `parent_dir`; `None` when there is no processor left to guess with.
-    pub(super) fn new(writer: &CurrentWriter, parent_dir: Option<&str>) -> Option<Self> {
+    pub(super) fn new(writer: &CurrentWriter, parent_dir: Option<&FsPath>) -> Option<Self> {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         (cpus > 1).then(|| Self {
             writer: Arc::clone(writer),
-            parent_dir: parent_dir.map(str::to_owned),
+            parent_dir: parent_dir.map(FsPath::to_owned),
             node: None,
         })
     }

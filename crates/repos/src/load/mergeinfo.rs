@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::{SvnResult, path};
 
@@ -22,7 +23,7 @@ impl Numbers<'_> {
     ///
     /// # Errors
     /// E200020 for what is no mergeinfo.
-    pub fn adjust(&self, value: &[u8], parent: Option<&str>) -> SvnResult<Vec<u8>> {
+    pub fn adjust(&self, value: &[u8], parent: Option<&FsPath>) -> SvnResult<Vec<u8>> {
         let mut mergeinfo = Mergeinfo::parse(value)?;
         let mut older = Mergeinfo::default();
         if let Some(oldest) = self.oldest.filter(|oldest| *oldest > 1) {
@@ -94,6 +95,7 @@ impl Numbers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn numbers_and_folders() {
@@ -104,7 +106,7 @@ mod tests {
         };
         assert_eq!(adjust("/a:6-7", None), "/a:3-4");
         assert_eq!(adjust("/a:5-7", None), "/a:2-4");
-        assert_eq!(adjust("/a:6", Some("/p/q")), "/p/q/a:3");
+        assert_eq!(adjust("/a:6", Some(fspath("/p/q"))), "/p/q/a:3");
         // Revision 4 would be revision 1 here: a range may not begin at 0.
         assert_eq!(adjust("/a:4,6", None), "/a:3");
         assert!(numbers.adjust(b"nonsense", None).is_err());

@@ -1,6 +1,9 @@
 //! What a user may see of a revision's changed paths, and what old revisions do not record.
 
-use sapwood_core::{NodeKind, Revnum, path};
+use sapwood_core::FsPath;
+use sapwood_core::RelPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{NodeKind, Revnum};
 use sapwood_fs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem, Roots};
 
 use super::Mark;
@@ -18,7 +21,7 @@ pub(super) fn mark(
     authorizer: &dyn PathAuthorizer,
     kinds: bool,
     marks: &mut Vec<Mark>,
-    mut refused: Option<&mut Vec<Box<str>>>,
+    mut refused: Option<&mut Vec<FsPathBuf>>,
 ) -> Result<RevisionAccess> {
     marks.clear();
     let everything = authorizer.everything_readable();
@@ -27,9 +30,9 @@ pub(super) fn mark(
     }
     let (mut found_readable, mut found_unreadable) = (false, false);
     let mut roots = Roots::new(fs);
-    let mut refuse = |path: &str| {
+    let mut refuse = |path: &FsPath| {
         if let Some(refused) = &mut refused {
-            refused.push(path.into());
+            refused.push(path.to_owned());
         }
     };
     for change in list.iter() {
@@ -77,11 +80,13 @@ fn find_kind(
     }
     // What was deleted is gone: look below the parent's previous place. The first step of its
     // history is this revision itself, because the deletion changed it.
-    let (parent, name) = path::split(change.path);
+    let (parent, name) = change.path.parent_and_name();
     let mut history = root.history(parent)?;
     history.previous(true)?;
     match history.previous(true)? {
-        Some((parent, before)) => Ok(roots.get(before)?.kind(&path::join(&parent, name))?),
+        Some((parent, before)) => {
+            Ok(roots.get(before)?.kind(&parent.join(RelPath::trusted(name)))?)
+        }
         None => Ok(None),
     }
 }

@@ -5,9 +5,11 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use sapwood_core::FsPath;
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH};
 
 use super::entry_maker::EntryMaker;
@@ -22,7 +24,7 @@ use crate::mergeinfo::changes::{MergeinfoChange, merged_in};
 struct MergedRange {
     first: u64,
     last: u64,
-    paths: Vec<String>,
+    paths: Vec<FsPathBuf>,
     reverse: bool,
 }
 
@@ -241,7 +243,7 @@ impl Run<'_> {
         if range.paths.is_empty() || inside_itself {
             return Ok(None);
         }
-        let paths: Vec<&str> = range.paths.iter().map(String::as_str).collect();
+        let paths: Vec<&FsPath> = range.paths.iter().map(FsPathBuf::as_path).collect();
         let (oldest, youngest) = (Revnum(range.first), Revnum(range.last));
         let mut search = Search::new(self, &paths, oldest, youngest, true)?;
         search.subtractive = range.reverse;
@@ -352,7 +354,7 @@ fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
         out.push(MergedRange {
             first,
             last,
-            paths: sources.iter().take(count).map(|(_, s)| (*s).to_owned()).collect(),
+            paths: sources.iter().take(count).map(|(_, s)| FsPathBuf::canonicalize(s)).collect(),
             reverse,
         });
         for (list, _) in sources.iter_mut().take(count) {
@@ -373,7 +375,7 @@ fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
     let mut at = 0;
     while let Some(source) = range.paths.get(at) {
         let mut drop_it = false;
-        if let Some(ranges) = processed.0.get(source) {
+        if let Some(ranges) = processed.0.get(source.as_str()) {
             let single = range.paths.len() == 1;
             for seen in &ranges.0 {
                 if seen.start <= start && seen.end >= end {
@@ -406,6 +408,6 @@ fn remember(range: &MergedRange, processed: &mut Mergeinfo) {
     let (first, last) = (range.first.min(range.last), range.first.max(range.last));
     let ranges = RangeList::one(first, last.saturating_add(1), true);
     for source in &range.paths {
-        processed.0.entry(source.clone()).or_default().merge(&ranges);
+        processed.0.entry(source.as_str().to_owned()).or_default().merge(&ranges);
     }
 }

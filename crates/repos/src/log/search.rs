@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fs::History;
 
@@ -15,7 +16,7 @@ use crate::error::Result;
 struct PathHistory {
     history: History,
     /// The path at `revision`, the next place that is to be told.
-    path: Arc<str>,
+    path: SharedFsPath,
     revision: Revnum,
     done: bool,
 }
@@ -65,7 +66,7 @@ impl Search {
     /// Starts at `youngest`. With `lenient`, paths that do not exist there are left out.
     pub(super) fn new(
         run: &Run<'_>,
-        paths: &[&str],
+        paths: &[&FsPath],
         oldest: Revnum,
         youngest: Revnum,
         lenient: bool,
@@ -79,12 +80,8 @@ impl Search {
                 return Err(unreadable());
             }
             let opened = root.history(path).map_err(crate::Error::from).and_then(|history| {
-                let mut one = PathHistory {
-                    history,
-                    path: Arc::from(*path),
-                    revision: youngest,
-                    done: false,
-                };
+                let mut one =
+                    PathHistory { history, path: (*path).into(), revision: youngest, done: false };
                 one.advance(cross_copies, oldest, run.authorizer)?;
                 Ok(one)
             });
@@ -143,7 +140,7 @@ impl Search {
 
     /// Where the paths are after the last step: the places that come next, as the reference
     /// looks at mergeinfo there.
-    pub(super) fn paths(&self) -> Vec<&str> {
-        self.histories.iter().map(|one| &*one.path).collect()
+    pub(super) fn paths(&self) -> Vec<&FsPath> {
+        self.histories.iter().map(|one| one.path.as_path()).collect()
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{ErrorCode, Revnum, SvnError, path};
 use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
@@ -40,14 +42,14 @@ impl MergeinfoChange {
 /// A place in history.
 struct Place {
     root: Root,
-    path: String,
+    path: FsPathBuf,
 }
 
 /// What `revision` changed in the mergeinfo of `paths` and of everything below them, taken
 /// together. Malformed mergeinfo counts as no change.
 pub(crate) fn merged_in(
     fs: &Filesystem,
-    paths: &[&str],
+    paths: &[&FsPath],
     revision: Revnum,
 ) -> Result<MergeinfoChange> {
     let mut all = MergeinfoChange::default();
@@ -86,7 +88,7 @@ pub(crate) fn merged_in(
 fn explicit_changes(
     fs: &Filesystem,
     revision: Revnum,
-) -> Result<BTreeMap<String, MergeinfoChange>> {
+) -> Result<BTreeMap<FsPathBuf, MergeinfoChange>> {
     let mut out = BTreeMap::new();
     let list = fs.changed_paths(revision)?;
     let maybe = |c: &ChangedPath<'_>| c.prop_mod && c.mergeinfo_mod != Some(false);
@@ -119,7 +121,7 @@ fn explicit_changes(
             continue;
         }
         // Where explicit mergeinfo came or went, it is compared with what is inherited without.
-        let inherited = |root: &Root, path: &str| for_path(root, path, Inherit::Inherited, true);
+        let inherited = |root: &Root, path: &FsPath| for_path(root, path, Inherit::Inherited, true);
         let after_info = match after {
             Some(value) => Some(Mergeinfo::parse(value)),
             None => inherited(&root, change.path)?.map(Ok),
@@ -140,7 +142,7 @@ fn explicit_changes(
 fn previous_place(
     roots: &mut Roots,
     revision: Revnum,
-    path: &str,
+    path: &FsPath,
     any_copy: bool,
 ) -> Result<Place> {
     let copied = if any_copy { prev_location(roots, revision, path)? } else { None };
@@ -159,7 +161,7 @@ fn inherited_change(
     roots: &mut Roots,
     root: &Root,
     revision: Revnum,
-    path: &str,
+    path: &FsPath,
 ) -> Result<Option<MergeinfoChange>> {
     let Some(base) = if_there(previous_place(roots, revision, path, true))? else {
         return Ok(None);

@@ -96,6 +96,7 @@ mod tests {
     use sapwood_core::Revnum;
     use sapwood_delta::TextDelta as _;
     use sapwood_fs::{Caches, OpenOptions};
+    use sapwood_testkit::fspath;
     use sapwood_testkit::{Packing, Repository, Shape};
 
     /// Asks for all texts below a directory.
@@ -135,7 +136,7 @@ mod tests {
             let caches = Caches::new(64 << 20);
             let db = repo.path().join("db");
             let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
-            let top = fs.revision_root(Revnum(60)).unwrap().node("/").unwrap();
+            let top = fs.revision_root(Revnum(60)).unwrap().node(fspath("/")).unwrap();
             (caches, fs, top)
         };
         let (_, _, top) = open();

@@ -10,6 +10,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::entry::{Depths, Entry, Source};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted};
@@ -48,6 +50,11 @@ pub(super) struct Drive<'a> {
     /// Reads from its end, once that is needed.
     pub(super) backwards: Option<Helper>,
     pub(super) editor: &'a mut dyn Editor,
+}
+
+/// The path of an entry that the client names, however it does.
+fn place_of(dir: &Node, name: &str) -> FsPathBuf {
+    FsPathBuf::canonicalized(path::join(dir.path(), name))
 }
 
 /// A directory that is open in the edit.
@@ -90,13 +97,12 @@ impl Drive<'_> {
         &mut self,
         source_revision: Revnum,
         info: PathInfo,
-        anchor: &str,
+        anchor: &FsPath,
         operand: &str,
-        target_path: &str,
+        target_path: &FsPath,
         requested: Depth,
     ) -> Result<()> {
-        let target_anchor =
-            if operand.is_empty() { target_path } else { path::dirname(target_path) };
+        let target_anchor = if operand.is_empty() { target_path } else { target_path.parent() };
         if !self.authorizer.readable(target_anchor)? {
             return Err(SvnError::new(
                 ErrorCode::AUTHZ_ROOT_UNREADABLE,
@@ -104,7 +110,7 @@ impl Drive<'_> {
             )
             .into());
         }
-        let source_path = path::join(anchor, operand);
+        let source_path = FsPathBuf::canonicalized(path::join(anchor, operand));
         let mut source = Source {
             revision: source_revision,
             node: self.source_root(source_revision)?.find(&source_path)?,
@@ -268,10 +274,10 @@ impl Drive<'_> {
         if !too_deep && !excluded {
             let below = level.depths.below();
             let wc = info.as_ref().map_or(below.wc, |info| info.depth);
-            let source_path = level.source.as_ref().map(|dir| path::join(dir.path(), &name));
+            let source_path = level.source.as_ref().map(|dir| place_of(dir, &name));
             let entry = Entry {
                 source: Source { revision: level.source_revision, path: source_path, node: source },
-                target_path: &path::join(level.target.path(), &name),
+                target_path: &place_of(&level.target, &name),
                 target,
                 parent: level.handle,
                 path: &path::join(&level.path, &name),
@@ -344,7 +350,7 @@ impl Drive<'_> {
             names = walk.filter(is_gone).map(|entry| entry.name).collect();
         }
         for name in names {
-            let target_path = path::join(level.target.path(), name);
+            let target_path = level.target.path().child(name);
             let revision = deleted_rev_in(
                 &mut self.roots,
                 &target_path,

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError};
 
 use crate::error::Result;
@@ -28,7 +29,7 @@ pub(super) struct PathInfo {
     /// The path, a relpath below the anchor.
     pub(super) path: String,
     /// The fspath that is there instead of the expected one.
-    pub(super) link: Option<String>,
+    pub(super) link: Option<FsPathBuf>,
     /// The revision that is there; `None` when nothing is.
     pub(super) revision: Option<Revnum>,
     /// How deep it is.
@@ -52,7 +53,7 @@ impl Spool {
     }
 
     pub(super) fn write(&mut self, info: &PathInfo) -> Result<()> {
-        let strings = [Some(&info.path), info.link.as_ref(), info.lock_token.as_ref()];
+        let strings = [Some(info.path.as_str()), link_of(info), info.lock_token.as_deref()];
         if strings.into_iter().flatten().any(|s| s.len() > STRING_LIMIT) {
             let message = format!("Report entry is longer than {STRING_LIMIT} bytes");
             return Err(SvnError::new(ErrorCode::REPOS_BAD_REVISION_REPORT, message).into());
@@ -125,9 +126,13 @@ fn encode(info: &PathInfo, out: &mut impl Write) -> std::io::Result<()> {
         out.write_all(s.as_bytes())
     };
     string(&info.path)?;
-    info.link.as_deref().map_or(Ok(()), &mut string)?;
+    link_of(info).map_or(Ok(()), &mut string)?;
     info.lock_token.as_deref().map_or(Ok(()), &mut string)?;
     info.revision.map_or(Ok(()), |r| out.write_all(&r.0.to_le_bytes()))
+}
+
+fn link_of(info: &PathInfo) -> Option<&str> {
+    info.link.as_ref().map(|link| link.as_str())
 }
 
 fn decode(from: &mut impl Read) -> std::io::Result<Option<PathInfo>> {
@@ -138,7 +143,10 @@ fn decode(from: &mut impl Read) -> std::io::Result<Option<PathInfo>> {
     let [flags] = flags;
     let has = |flag: u8| flags & flag != 0;
     let path = read_string(from)?;
-    let link = if has(HAS_LINK) { Some(read_string(from)?) } else { None };
+    let link = match has(HAS_LINK) {
+        true => Some(FsPathBuf::new(read_string(from)?).map_err(std::io::Error::other)?),
+        false => None,
+    };
     let lock_token = if has(HAS_TOKEN) { Some(read_string(from)?) } else { None };
     let revision = if has(HAS_REVISION) { Some(Revnum(read_number(from)?)) } else { None };
     let depth = match flags >> DEPTH_SHIFT {
@@ -177,7 +185,7 @@ mod tests {
         let mut spool = Spool::new();
         let entry = |n: u64| PathInfo {
             path: format!("dir/{n}/{}", "x".repeat(200)),
-            link: n.is_multiple_of(3).then(|| format!("/elsewhere/{n}")),
+            link: n.is_multiple_of(3).then(|| FsPathBuf::canonicalize(&format!("/elsewhere/{n}"))),
             revision: (!n.is_multiple_of(5)).then_some(Revnum(n)),
             depth: [Depth::Infinity, Depth::Exclude, Depth::Empty, Depth::Files, Depth::Immediates]
                 [usize::try_from(n % 5).unwrap()],

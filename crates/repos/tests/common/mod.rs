@@ -19,6 +19,7 @@ use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
 use sapwood_repos::Repository;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 pub use sapwood_testkit::crashing::{self, memory};
+use sapwood_testkit::fspath;
 
 /// Opens with caches of its own, as another process does.
 pub fn open(path: &Path) -> Filesystem {
@@ -61,9 +62,9 @@ pub fn commit_to(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Res
     let base = writer.fs().youngest()?;
     let mut txn = writer.begin(base)?;
     let file = format!("/f{base}");
-    txn.make_file(&file)?;
-    txn.set_text(&file, &mut format!("text {base} ").repeat(200).as_bytes(), None)?;
-    txn.change_prop("/", "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
+    txn.make_file(fspath(&file))?;
+    txn.set_text(fspath(&file), &mut format!("text {base} ").repeat(200).as_bytes(), None)?;
+    txn.change_prop(fspath("/"), "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
     txn.commit()
 }
 
@@ -75,7 +76,7 @@ pub fn read_all(path: &Path) -> (Revnum, usize) {
     for revision in (0..=youngest.0).map(Revnum) {
         fs.revprops(revision).unwrap();
         fs.changed_paths(revision).unwrap();
-        let mut todo = vec![fs.revision_root(revision).unwrap().node("/").unwrap()];
+        let mut todo = vec![fs.revision_root(revision).unwrap().node(fspath("/")).unwrap()];
         while let Some(node) = todo.pop() {
             count += 1;
             node.props().unwrap();

@@ -1,7 +1,7 @@
 //! The user of a connection, and what they may do.
 
+use sapwood_core::FsPath;
 use sapwood_core::SvnResult;
-use sapwood_core::path::canonical_fspath;
 use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
 use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId, SubtreeAccess};
 
@@ -124,7 +124,7 @@ impl<'s> UserAccess<'s> {
     /// Whether the user may do what is required at `path` (anywhere, without one) as they are
     /// now, and has a name if one is needed.
     #[must_use]
-    pub fn may(&self, required: Required, path: Option<&str>, needs_username: bool) -> bool {
+    pub fn may(&self, required: Required, path: Option<&FsPath>, needs_username: bool) -> bool {
         self.rules_allow(required, path, false)
             && self.blanket() >= required.blanket()
             && !(needs_username && self.user.is_none())
@@ -136,7 +136,7 @@ impl<'s> UserAccess<'s> {
     pub fn decide(
         &self,
         required: Required,
-        path: Option<&str>,
+        path: Option<&FsPath>,
         needs_username: bool,
         can_authenticate: bool,
     ) -> Decision {
@@ -156,34 +156,33 @@ impl<'s> UserAccess<'s> {
         self.rules.as_ref().filter(|_| self.config.each_path)
     }
 
-    fn rules_allow(&self, required: Required, path: Option<&str>, recursive: bool) -> bool {
+    fn rules_allow(&self, required: Required, path: Option<&FsPath>, recursive: bool) -> bool {
         let Some(rules) = &self.rules else { return true };
         let rights = match required {
             Required::Read => Rights::READ,
             Required::Write => Rights::WRITE,
         };
-        let path = path.map(canonical_fspath);
-        let allowed = rules.allows(path.as_deref(), rights, recursive);
+        let allowed = rules.allows(path, rights, recursive);
         if !allowed {
-            self.log_denied(required, path.as_deref());
+            self.log_denied(required, path);
         }
         allowed
     }
 
-    fn log_denied(&self, required: Required, path: Option<&str>) {
+    fn log_denied(&self, required: Required, path: Option<&FsPath>) {
         if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
             let word = match required {
                 Required::Read => "read",
                 Required::Write => "write",
             };
-            let path = path.filter(|p| !p.is_empty()).unwrap_or("/");
+            let path = path.unwrap_or(FsPath::ROOT);
             log.command(self.subject(), &Operation::Refused { word, path });
         }
     }
 }
 
 impl PathAuthorizer for UserAccess<'_> {
-    fn readable(&self, path: &str) -> SvnResult<bool> {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
         Ok(!self.config.each_path || self.rules_allow(Required::Read, Some(path), false))
     }
 
@@ -191,7 +190,7 @@ impl PathAuthorizer for UserAccess<'_> {
         self.inner_rules().is_none_or(PathAuthorizer::everything_readable)
     }
 
-    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
         self.inner_rules().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
     }
 
@@ -203,13 +202,13 @@ impl PathAuthorizer for UserAccess<'_> {
         self.shared.log.is_some() && self.user.is_some()
     }
 
-    fn refused(&self, path: &str) {
+    fn refused(&self, path: &FsPath) {
         self.log_denied(Required::Read, Some(path));
     }
 }
 
 impl CommitAuthorizer for UserAccess<'_> {
-    fn allows(&self, path: &str, required: Rights, recursive: bool) -> bool {
+    fn allows(&self, path: &FsPath, required: Rights, recursive: bool) -> bool {
         let required =
             if required.contains(Rights::WRITE) { Required::Write } else { Required::Read };
         self.rules_allow(required, Some(path), recursive)

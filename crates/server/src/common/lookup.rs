@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::config::Config;
 use sapwood_core::path::canonical_relpath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, ConfigSource};
@@ -21,7 +23,7 @@ pub struct Found {
     /// Its URL as the client would write it, percent-encoded.
     pub url: String,
     /// The fspath that the client's URL leads to.
-    pub fs_path: String,
+    pub fs_path: FsPathBuf,
     /// The repository's name in logs: its path below the root, percent-encoded.
     pub name: String,
     /// The repository's name in authz files; empty when it is the root itself.
@@ -98,7 +100,7 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
     let found = describe(shared, &settings.root, &top, None, warn)?;
     Ok(Found {
         url: without_last_components(url, depth).to_owned(),
-        fs_path: format!("/{inner}"),
+        fs_path: FsPathBuf::canonicalized(format!("/{inner}")),
         ..found
     })
 }
@@ -155,7 +157,7 @@ pub fn describe(
         url: String::new(),
         name: uri::encode(&name).into_owned(),
         repository,
-        fs_path: "/".to_owned(),
+        fs_path: FsPath::ROOT.to_owned(),
         authz_name,
         config,
         passwords,

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use sapwood_core::FsPath;
 use sapwood_core::{Depth, Revnum, uri};
 
 /// One request. Paths are fspaths, decoded.
@@ -14,7 +15,7 @@ pub enum Operation<'a> {
     /// A session begins; capabilities, the client's library and the client's own name.
     Open {
         capabilities: &'a [String],
-        path: &'a str,
+        path: &'a FsPath,
         ra_client: Option<&'a str>,
         client: Option<&'a str>,
     },
@@ -27,10 +28,10 @@ pub enum Operation<'a> {
     /// A path may not be read or written (the word) by the user.
     Refused {
         word: &'static str,
-        path: &'a str,
+        path: &'a FsPath,
     },
     Reparent {
-        path: &'a str,
+        path: &'a FsPath,
     },
     GetLatestRev,
     GetDatedRev {
@@ -49,42 +50,42 @@ pub enum Operation<'a> {
         name: &'a str,
     },
     GetFile {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         text: bool,
         props: bool,
     },
     GetDir {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         text: bool,
         props: bool,
     },
     CheckPath {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
     },
     Stat {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
     },
     List {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         depth: Depth,
         patterns: Option<&'a [&'a str]>,
     },
     GetInheritedProps {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
     },
     GetMergeinfo {
-        paths: &'a [&'a str],
+        paths: &'a [&'a FsPath],
         inherit: &'static str,
         descendants: bool,
     },
     Log {
-        paths: &'a [&'a str],
+        paths: &'a [&'a FsPath],
         start: Option<Revnum>,
         end: Option<Revnum>,
         limit: u64,
@@ -95,46 +96,46 @@ pub enum Operation<'a> {
         revprops: Option<&'a [&'a str]>,
     },
     GetLocations {
-        path: &'a str,
+        path: &'a FsPath,
         peg: Revnum,
         revisions: &'a [Revnum],
     },
     GetLocationSegments {
-        path: &'a str,
+        path: &'a FsPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
     },
     GetFileRevs {
-        path: &'a str,
+        path: &'a FsPath,
         start: Option<Revnum>,
         end: Option<Revnum>,
         merged: bool,
     },
     CheckoutOrExport {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         depth: Depth,
     },
     Update {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         depth: Depth,
         copyfrom: bool,
     },
     Status {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
         depth: Depth,
     },
     Switch {
-        path: &'a str,
-        to: &'a str,
+        path: &'a FsPath,
+        to: &'a FsPath,
         revision: Revnum,
         depth: Depth,
     },
     Diff {
-        path: &'a str,
+        path: &'a FsPath,
         from: Option<Revnum>,
         versus: &'a str,
         revision: Revnum,
@@ -142,26 +143,26 @@ pub enum Operation<'a> {
         ignore_ancestry: bool,
     },
     Replay {
-        path: &'a str,
+        path: &'a FsPath,
         revision: Revnum,
     },
     Commit {
         revision: Revnum,
     },
     GetLock {
-        path: &'a str,
+        path: &'a FsPath,
     },
     /// The depth is shown where the protocol has one.
     GetLocks {
-        path: &'a str,
+        path: &'a FsPath,
         depth: Depth,
     },
     Lock {
-        paths: &'a [&'a str],
+        paths: &'a [&'a FsPath],
         steal: bool,
     },
     Unlock {
-        paths: &'a [&'a str],
+        paths: &'a [&'a FsPath],
         break_lock: bool,
     },
 }
@@ -332,13 +333,13 @@ impl Display for Path<'_> {
 }
 
 /// Paths with spaces between.
-struct Paths<'a>(&'a [&'a str]);
+struct Paths<'a, P: ?Sized>(&'a [&'a P]);
 
-impl Display for Paths<'_> {
+impl<P: AsRef<str> + ?Sized> Display for Paths<'_, P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (at, path) in self.0.iter().enumerate() {
             f.write_str(if at > 0 { " " } else { "" })?;
-            Path(path).fmt(f)?;
+            Path(path.as_ref()).fmt(f)?;
         }
         Ok(())
     }
@@ -385,12 +386,13 @@ const fn note(on: bool, text: &'static str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
     #[test]
     fn lines() {
         let (one, two) = (Some(Revnum(1)), Some(Revnum(2)));
         let log = Operation::Log {
-            paths: &["/a b", "/c"],
+            paths: &[fspath("/a b"), fspath("/c")],
             start: two,
             end: None,
             limit: 7,
@@ -400,7 +402,7 @@ mod tests {
             revprops: Some(&["svn:log"]),
         };
         let diff = |versus| Operation::Diff {
-            path: "/a",
+            path: fspath("/a"),
             from: one,
             versus,
             revision: Revnum(3),
@@ -415,11 +417,11 @@ mod tests {
             ),
             (diff("/a"), "diff /a r1:3 depth=files ignore-ancestry"),
             (diff("/b"), "diff /a@1 /b@3 depth=files ignore-ancestry"),
-            (Operation::GetLocks { path: "/d", depth: Depth::Unknown }, "get-locks /d"),
+            (Operation::GetLocks { path: fspath("/d"), depth: Depth::Unknown }, "get-locks /d"),
             (
                 Operation::Open {
                     capabilities: &["depth".to_owned()],
-                    path: "/",
+                    path: fspath("/"),
                     ra_client: Some("SVN 1"),
                     client: None,
                 },

@@ -1,6 +1,7 @@
 //! DeltaV's way to a transaction: MKACTIVITY and CHECKOUT. Clients before 1.7 go it, and others
 //! when the server does not tell them of HTTPv2.
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_DAV, Resource};
@@ -72,7 +73,7 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
 }
 
 /// Checks that the version is the one that the transaction has.
-fn check_version(editor: &sapwood_repos::TxnEditor, path: &str, revision: Revnum) -> DavResult {
+fn check_version(editor: &sapwood_repos::TxnEditor, path: &FsPath, revision: Revnum) -> DavResult {
     let out_of_date = |kind: &str| {
         let message = format!("{kind} '{path}' is out of date");
         Fail::with(SvnError::new(ErrorCode::FS_CONFLICT, message), 409)

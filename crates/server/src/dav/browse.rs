@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, components};
@@ -155,7 +156,7 @@ fn is_open(
     let mut access =
         UserAccess::new(shared, None, &found.name, &found.authz_name, found.authz, found.config);
     access.set_user(user.map(str::to_owned));
-    access.may(Required::Read, Some("/"), false)
+    access.may(Required::Read, Some(FsPath::ROOT), false)
 }
 
 /// A page as mod_dav_svn writes it: some programs take it apart.

@@ -1,6 +1,7 @@
 //! Changes of a transaction's tree: POST, PUT, MKCOL, DELETE, COPY.
 
-use sapwood_core::path::canonical_fspath;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, uri};
 use sapwood_delta::StoredDelta;
 use sapwood_repos::{TxnEditor, TxnRequest};
@@ -27,7 +28,7 @@ pub(super) fn version_name(session: &Session<'_>) -> Option<Revnum> {
 
 /// The lock tokens of the `If` headers, each with the fspath that it is for.
 pub(super) fn shown_tokens(session: &Session<'_>) -> Vec<(String, String)> {
-    let own = session.resource_path().unwrap_or("/").to_owned();
+    let own = session.resource_path().unwrap_or(FsPath::ROOT).to_owned();
     let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
     headers
         .flat_map(ifheader::tokens)
@@ -44,7 +45,7 @@ pub(super) fn shown_tokens(session: &Session<'_>) -> Vec<(String, String)> {
                 },
                 None => own.clone(),
             };
-            Some((path, shown.token))
+            Some((path.into_string(), shown.token))
         })
         .collect()
 }
@@ -96,7 +97,7 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     Ok(())
 }
 
-fn path_needed(path: Option<String>) -> DavResult<String> {
+fn path_needed(path: Option<FsPathBuf>) -> DavResult<FsPathBuf> {
     path.ok_or_else(|| Fail::status(405, "This resource cannot be changed so"))
 }
 
@@ -225,7 +226,6 @@ pub(super) fn copy(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         Resource::Working(id, path) => (Name::Activity(id), path),
         _ => return Err(Fail::status(405, "The Destination is no path of a transaction")),
     };
-    let path = canonical_fspath(&path).into_owned();
     session.must(Required::Write, Some(&path))?;
     let kind = session.repository.fs().revision_root(revision)?.node(&source)?.kind();
     let txn = txns::by_name(session, &name)?;
@@ -234,7 +234,7 @@ pub(super) fn copy(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     editor.show_tokens(shown_tokens(session));
     let exists = editor.kind(&path)?.is_some();
     // What this very transaction made may be replaced: a copy of a parent brought it.
-    let may_replace = exists && editor.node_revision(sapwood_core::path::dirname(&path))?.is_none();
+    let may_replace = exists && editor.node_revision(path.parent())?.is_none();
     if exists && session.head.header("overwrite").is_some_and(|o| o.trim() == "F") && !may_replace {
         let message = format!("'{path}' already exists: it is out of date");
         return Err(Fail::with(SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message), 412));

@@ -1,8 +1,9 @@
 //! GET and HEAD: files, text deltas, and pages for directories.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
-use sapwood_core::path::canonical_fspath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::write_svndiff;
@@ -34,7 +35,7 @@ pub(super) fn get(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
 /// What a GET is about.
 struct Asked {
     root: Root,
-    path: String,
+    path: FsPathBuf,
     /// Whether the address always stands for the same.
     is_fixed: bool,
 }
@@ -80,7 +81,7 @@ fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
     Ok(session.tree()?.map(|(root, path)| Asked { root, path, is_fixed }))
 }
 
-fn not_found(path: &str, rev: Revnum) -> Fail {
+fn not_found(path: &FsPath, rev: Revnum) -> Fail {
     let message = format!("'{path}' is not there in revision {rev}");
     SvnError::new(sapwood_core::ErrorCode::FS_NOT_FOUND, message).into()
 }
@@ -189,7 +190,7 @@ fn file(
             session.resource_at(base)
         && session.must(Required::Read, Some(&path)).is_ok()
     {
-        return delta(session, exchange, node, (rev, &canonical_fspath(&path)), base, version);
+        return delta(session, exchange, node, (rev, &path), base, version);
     }
     exchange.header("content-type", &media_type(node)?);
     whole(session, exchange, node, &tag)
@@ -200,7 +201,7 @@ fn delta(
     session: &Session<'_>,
     exchange: &mut Exchange,
     node: &Node,
-    base: (Revnum, &str),
+    base: (Revnum, &FsPath),
     base_address: &str,
     version: sapwood_delta::Version,
 ) -> DavResult {

@@ -2,8 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sapwood_core::FsPath;
 use sapwood_core::Lock;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::{LockRequest, UnlockRequest, lock_paths, unlock_paths};
@@ -38,7 +40,7 @@ pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
     }
 }
 
-fn public_path(session: &Session<'_>) -> DavResult<String> {
+fn public_path(session: &Session<'_>) -> DavResult<FsPathBuf> {
     match &session.resource {
         Resource::Public(path) => Ok(path.clone()),
         _ => Err(Fail::status(405, "Attempted to lock path not in repository.")),
@@ -69,7 +71,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
 }
 
 /// The user, without whom there are no locks.
-pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &str) -> DavResult<&'a str> {
+pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &FsPath) -> DavResult<&'a str> {
     if let Some(user) = session.access.user() {
         return Ok(user);
     }
@@ -87,7 +89,7 @@ pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &str) -> DavResult<&
 pub(super) fn make(
     session: &Session<'_>,
     exchange: &mut Exchange,
-    path: &str,
+    path: &FsPath,
     wanted: &wire::Wanted,
 ) -> DavResult {
     let steal = has_option(session, headers::options::LOCK_STEAL);
@@ -147,7 +149,7 @@ fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
 }
 
 /// A LOCK without a body wants a lock to last longer, as its `Timeout` says.
-pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let shown = super::edit::shown_tokens(session);
     let found = session.repository.fs().lock(path)?;
     let found = found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token));

@@ -1,6 +1,8 @@
 //! MERGE: a transaction becomes a revision.
 
-use sapwood_core::path::{dirname, join};
+use sapwood_core::FsPath;
+use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum, SvnError};
 use sapwood_fs::{ChangeKind, Root, UnlockTarget};
 use sapwood_repos::{Committed, UnlockRequest, unlock_paths};
@@ -56,7 +58,7 @@ pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
             ));
         }
     };
-    let base = session.resource_path().unwrap_or("/").to_owned();
+    let base = session.resource_path().unwrap_or(FsPath::ROOT).to_owned();
     let txn = txns::by_name(session, &name)?;
     let shown = tokens(&root, &base);
     let mut locked = txn.lock();
@@ -87,7 +89,10 @@ fn release(session: &Session<'_>, tokens: Vec<(String, String)>) {
         user: session.access.user(),
         break_lock: false,
     };
-    let targets = tokens.into_iter().map(|(path, token)| UnlockTarget { path, token }).collect();
+    let targets = tokens
+        .into_iter()
+        .map(|(path, token)| UnlockTarget { path: FsPathBuf::canonicalized(path), token })
+        .collect();
     let done = unlock_paths(&request, targets);
     for error in done.each.into_iter().filter_map(|(_, result)| result.err()).chain(done.failure) {
         session.log_error(&error);
@@ -126,7 +131,7 @@ fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> 
             ChangeKind::Modify => (true, false),
             _ => (true, true),
         };
-        let places = [(own, change.path), (parent, dirname(change.path))];
+        let places = [(own, change.path), (parent, change.path.parent())];
         for (_, path) in places.into_iter().filter(|(tell, _)| *tell) {
             if told.insert(path.to_owned()) {
                 tell(session, exchange, &root, path)?;
@@ -136,7 +141,7 @@ fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> 
     Ok(())
 }
 
-fn tell(session: &Session<'_>, exchange: &mut Exchange, root: &Root, path: &str) -> DavResult {
+fn tell(session: &Session<'_>, exchange: &mut Exchange, root: &Root, path: &FsPath) -> DavResult {
     let Some(node) = root.find(path)? else { return Ok(()) };
     let rev = safe_revision(&node, revision_of(root)?);
     let href = session.address(&Resource::Public(path.to_owned()));

@@ -1,5 +1,6 @@
 //! PROPFIND: properties of nodes, revisions and of the repository.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::to_relpath;
 use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError, SvnResult};
@@ -103,7 +104,7 @@ fn read(exchange: &mut Exchange) -> DavResult<Wanted> {
 pub(super) fn waiting(
     session: &Session<'_>,
     exchange: &mut Exchange,
-    path: &str,
+    path: &FsPath,
     (kind, props): (NodeKind, &PropList),
 ) -> DavResult {
     let wanted = read(exchange)?;
@@ -152,7 +153,7 @@ pub(super) fn waiting(
 }
 
 /// Whether nothing is at the path but a lock: of a file that was deleted since.
-fn is_lock_alone(session: &Session<'_>, path: &str) -> DavResult<bool> {
+fn is_lock_alone(session: &Session<'_>, path: &FsPath) -> DavResult<bool> {
     let fs = session.repository.fs();
     Ok(matches!(session.resource, Resource::Public(_))
         && fs.lock(path)?.is_some()
@@ -163,7 +164,7 @@ fn is_lock_alone(session: &Session<'_>, path: &str) -> DavResult<bool> {
 fn lock_alone(
     session: &Session<'_>,
     exchange: &mut Exchange,
-    path: &str,
+    path: &FsPath,
     wanted: &Wanted,
 ) -> DavResult {
     session.must(Required::Read, Some(path))?;
@@ -253,7 +254,7 @@ fn baseline(
             (NS_DAV, "resourcetype") => Some(Value::Xml("<D:baseline/>".to_owned())),
             (NS_DAV, "version-name") => Some(Value::Text(rev.to_string())),
             (NS_DAV, "baseline-collection") => {
-                let collection = Resource::BaselineCollection(rev, "/".to_owned());
+                let collection = Resource::BaselineCollection(rev, FsPath::ROOT.to_owned());
                 Some(href(&session.address(&collection)))
             }
             (NS_DAV, "creationdate") => {
@@ -354,7 +355,7 @@ fn tree(
     session: &Session<'_>,
     exchange: &mut Exchange,
     root: &Root,
-    path: &str,
+    path: &FsPath,
     depth: Depth,
     wanted: &Wanted,
 ) -> DavResult {
@@ -424,7 +425,7 @@ impl Tree<'_> {
     }
 
     /// The resource beside the request's own with another path.
-    fn at(&self, path: &str) -> Resource {
+    fn at(&self, path: &FsPath) -> Resource {
         let path = path.to_owned();
         match &self.session.resource {
             Resource::RevisionRoot(rev, _) => Resource::RevisionRoot(*rev, path),

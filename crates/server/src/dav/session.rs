@@ -1,6 +1,8 @@
 //! What one request is about: the repository, the user, the resource; and what the user may do.
 
+use sapwood_core::FsPath;
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
@@ -140,7 +142,7 @@ impl<'s> Session<'s> {
 
     /// Whether the user may do what is required at `path` (anywhere, without one).
     #[must_use]
-    pub fn decide(&self, required: Required, path: Option<&str>) -> Decision {
+    pub fn decide(&self, required: Required, path: Option<&FsPath>) -> Decision {
         self.access.decide(required, path, false, self.can_authenticate)
     }
 
@@ -154,7 +156,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// What is to be answered instead.
-    pub fn must(&self, required: Required, path: Option<&str>) -> DavResult {
+    pub fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
         match self.decide(required, path) {
             Decision::Allow => Ok(()),
             Decision::AskWho => Err(Fail::AskWho),
@@ -201,7 +203,7 @@ impl<'s> Session<'s> {
     }
 
     /// Whether the user may do what is required at a path and everywhere below it.
-    fn must_all(&self, required: Required, path: &str) -> DavResult {
+    fn must_all(&self, required: Required, path: &FsPath) -> DavResult {
         self.must(required, Some(path))?;
         let rights = match required {
             Required::Read => Access::READ,
@@ -218,7 +220,7 @@ impl<'s> Session<'s> {
 
     /// The fspath that the resource is about, if it is about one.
     #[must_use]
-    pub fn resource_path(&self) -> Option<&str> {
+    pub fn resource_path(&self) -> Option<&FsPath> {
         self.resource.fspath()
     }
 
@@ -269,7 +271,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// E160006 when there is no such revision; system errors.
-    pub fn tree(&self) -> DavResult<Option<(Root, String)>> {
+    pub fn tree(&self) -> DavResult<Option<(Root, FsPathBuf)>> {
         let fs = self.repository.fs();
         Ok(match &self.resource {
             Resource::Public(path) => Some((fs.revision_root(fs.youngest()?)?, path.clone())),

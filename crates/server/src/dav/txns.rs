@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::Resource;
@@ -197,7 +198,7 @@ impl OpenTxns {
 }
 
 /// Which commit the resource belongs to, and which path in it, if it is about one.
-pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<String>)> {
+pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<FsPathBuf>)> {
     Ok(match &session.resource {
         Resource::Txn(name) => (Name::Txn(name.clone()), None),
         Resource::TxnRoot(name, path) => (Name::Txn(name.clone()), Some(path.clone())),
@@ -212,7 +213,7 @@ pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<St
 }
 
 /// The commit that the resource belongs to, and the path in it. Only the user that began it may go on.
-pub(super) fn open(session: &Session<'_>) -> DavResult<(OpenTxn, Option<String>)> {
+pub(super) fn open(session: &Session<'_>) -> DavResult<(OpenTxn, Option<FsPathBuf>)> {
     let (name, path) = name_and_path(session)?;
     let txn = by_name(session, &name)?;
     Ok((txn, path))

@@ -4,6 +4,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use std::time::Instant;
 
 use md5::Md5;
+use sapwood_core::FsPath;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
 
@@ -242,7 +243,7 @@ fn make_challenge() -> Option<String> {
 pub(crate) fn must_have_access(
     session: &mut Session<'_>,
     required: Required,
-    path: Option<&str>,
+    path: Option<&FsPath>,
     needs_username: bool,
 ) -> SvnResult<()> {
     let can_authenticate = session.tunnel_user().is_some()

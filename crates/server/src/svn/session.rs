@@ -1,6 +1,7 @@
 //! What is said on one connection: greeting, authentication, then commands until the client goes.
 
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(crate) struct Session<'s> {
     /// The same, decoded.
     pub decoded_url: String,
     /// The fspath of the session's URL: what relative paths are relative to.
-    pub fs_path: String,
+    pub fs_path: FsPathBuf,
     /// The user and their rights.
     pub access: UserAccess<'s>,
     /// User names and passwords.
@@ -319,8 +320,8 @@ impl<'s> Session<'s> {
 
     /// The fspath of a path relative to the session's URL.
     #[must_use]
-    pub(crate) fn full_path(&self, relative: &str) -> String {
-        sapwood_core::path::join(&self.fs_path, relative)
+    pub(crate) fn full_path(&self, relative: &str) -> FsPathBuf {
+        FsPathBuf::canonicalized(sapwood_core::path::join(&self.fs_path, relative))
     }
 
     /// Makes room for as many paths in the repository as `list` has items, whose own bytes are

@@ -6,8 +6,11 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::FsPath;
+use sapwood_core::RelPath;
 use sapwood_core::exact::Exact;
-use sapwood_core::path::{basename, canonical_relpath, dirname, join};
+use sapwood_core::path::{basename, canonical_relpath, join};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
@@ -193,8 +196,8 @@ pub struct Target {
 /// Looks up the nodes of the revision that is come to.
 #[allow(clippy::missing_errors_doc)] // All: corruption and system errors.
 pub trait Targets {
-    /// The node at an fspath.
-    fn target(&mut self, path: &str) -> SvnResult<Target>;
+    /// The node at a path.
+    fn target(&mut self, path: &FsPath) -> SvnResult<Target>;
 }
 
 /// How a reply is written.
@@ -217,34 +220,35 @@ pub struct Style {
 }
 
 /// Which path of the revision an edit's path stands for: switches and links lead elsewhere.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PathMap {
     /// The fspath of the edit's root.
-    anchor: String,
+    anchor: FsPathBuf,
     /// The same where it was switched to.
-    switched: String,
-    links: HashMap<String, String>,
+    switched: FsPathBuf,
+    links: HashMap<FsPathBuf, FsPathBuf>,
 }
 
 impl PathMap {
     /// The map of an edit of `target` (or of everything) in `source`, which leads to
     /// `destination` when that is given.
     #[must_use]
-    pub fn new(source: &str, target: &str, destination: Option<&str>) -> Self {
+    pub fn new(source: &FsPath, target: &str, destination: Option<&FsPath>) -> Self {
         let mut map = Self {
             anchor: source.to_owned(),
             switched: destination.unwrap_or(source).to_owned(),
             links: HashMap::new(),
         };
         if let (Some(destination), false) = (destination, target.is_empty()) {
-            map.switched = dirname(destination).to_owned();
-            map.links.insert(join(source, target), destination.to_owned());
+            map.switched = destination.parent().to_owned();
+            map.links
+                .insert(FsPathBuf::canonicalized(join(source, target)), destination.to_owned());
         }
         map
     }
 
-    /// Notes that the client has `link` at the fspath `path`.
-    pub fn link(&mut self, path: String, link: &str) {
+    /// Notes that the client has `link` at `path`.
+    pub fn link(&mut self, path: FsPathBuf, link: &FsPath) {
         self.links.insert(path, link.to_owned());
     }
 }
@@ -252,12 +256,12 @@ impl PathMap {
 /// An open directory or file.
 #[derive(Clone, Debug)]
 struct Open {
-    /// The fspath as the edit says it.
-    path: String,
+    /// The path as the edit says it.
+    path: FsPathBuf,
     /// The same where the edit leads to.
-    switched: String,
+    switched: FsPathBuf,
     /// The same by a link of this or a parent.
-    linked: Option<String>,
+    linked: Option<FsPathBuf>,
     added: bool,
     copied: bool,
     removed: Vec<String>,
@@ -266,7 +270,7 @@ struct Open {
 }
 
 impl Open {
-    fn real(&self) -> &str {
+    fn real(&self) -> &FsPath {
         match &self.linked {
             Some(linked) if *linked != self.path => linked,
             _ => &self.switched,
@@ -334,10 +338,10 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
         self.open.truncate(level);
         let parent = self.find(parent)?;
-        let name = basename(path);
-        let path = join(&parent.path, name);
-        let switched = join(&parent.switched, name);
-        let inherited = parent.linked.as_ref().map(|linked| join(linked, name));
+        let name = RelPath::trusted(basename(path));
+        let path = parent.path.join(name);
+        let switched = parent.switched.join(name);
+        let inherited = parent.linked.as_ref().map(|linked| linked.join(name));
         let linked = self.map.links.get(&path).cloned().or(inherited);
         Ok(Open {
             path,
@@ -657,7 +661,7 @@ mod tests {
     struct Fixed;
 
     impl Targets for Fixed {
-        fn target(&mut self, path: &str) -> SvnResult<Target> {
+        fn target(&mut self, path: &FsPath) -> SvnResult<Target> {
             let revision = Revnum(if path == "/b/x" { 7 } else { 3 });
             Ok(Target { revision, sha1: None })
         }
@@ -711,7 +715,7 @@ mod tests {
 
     #[test]
     fn a_switch_tells_where_it_leads() {
-        let map = PathMap::new("/a", "", Some("/b"));
+        let map = PathMap::new(FsPath::new("/a").unwrap(), "", Some(FsPath::new("/b").unwrap()));
         let text = reply(false, map, |editor| {
             editor.set_target_revision(Revnum(9)).unwrap();
             let root = editor.open_root(Some(Revnum(1))).unwrap();
@@ -729,8 +733,8 @@ mod tests {
 
     #[test]
     fn links_lead_elsewhere() {
-        let mut map = PathMap::new("/a", "", None);
-        map.link("/a/d".to_owned(), "/b");
+        let mut map = PathMap::new(FsPath::new("/a").unwrap(), "", None);
+        map.link(FsPathBuf::canonicalize("/a/d"), FsPath::new("/b").unwrap());
         let text = reply(true, map, |editor| {
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();

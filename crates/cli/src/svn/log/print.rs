@@ -259,7 +259,7 @@ fn xml_change(text: &mut String, change: &LogChange<'_>) {
     let from = change.copy_from.map(|(from, revision)| (from, revision.to_string()));
     let mut attributes = vec![("action", action.as_str())];
     if let Some((from, revision)) = &from {
-        attributes.extend([("copyfrom-path", *from), ("copyfrom-rev", revision.as_str())]);
+        attributes.extend([("copyfrom-path", from.as_str()), ("copyfrom-rev", revision.as_str())]);
     }
     let word = |yes| if yes { "true" } else { "false" };
     attributes.extend([

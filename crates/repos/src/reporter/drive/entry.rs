@@ -1,5 +1,7 @@
 //! One entry of the two trees: what became of it, and the editor calls that say so.
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_delta::Handle;
 use sapwood_fs::{Node, Relation};
@@ -13,7 +15,7 @@ use crate::reporter::spool::PathInfo;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) revision: Revnum,
-    pub(super) path: Option<String>,
+    pub(super) path: Option<FsPathBuf>,
     pub(super) node: Option<Node>,
 }
 
@@ -46,7 +48,7 @@ impl Depths {
 /// An entry to be brought from source to target.
 pub(super) struct Entry<'p> {
     pub(super) source: Source,
-    pub(super) target_path: &'p str,
+    pub(super) target_path: &'p FsPath,
     pub(super) target: Option<Node>,
     pub(super) parent: Handle,
     /// The path in the edit.
@@ -210,7 +212,7 @@ impl Drive<'_> {
             file
         } else {
             let copy = self.copy_source(target)?;
-            let from = copy.as_ref().map(|(revision, node)| (node.path(), *revision));
+            let from = copy.as_ref().map(|(revision, node)| (node.path().as_str(), *revision));
             let file = self.editor.add_file(path, *parent, from)?;
             self.delta_files(file, copy.as_ref().map(|(_, node)| node), target, token)?;
             file
@@ -220,7 +222,7 @@ impl Drive<'_> {
 
     /// Whether an entry that did not change needs no mention: unless the working copy lacks what
     /// is in it, or believes in a lock that is gone.
-    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &str) -> Result<bool> {
+    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &FsPath) -> Result<bool> {
         let Some(info) = info else { return Ok(true) };
         if info.start_empty {
             return Ok(false);

@@ -2,7 +2,9 @@
 
 use std::io::Read as _;
 
-use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::FsPath;
+use sapwood_core::path::is_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_fs::Root;
@@ -29,7 +31,7 @@ pub(super) enum Change {
 }
 
 /// Checks that no lock outside of the repository keeps the user from changing a path.
-pub(super) fn check_held(session: &Session<'_>, path: &str, change: Change) -> DavResult {
+pub(super) fn check_held(session: &Session<'_>, path: &FsPath, change: Change) -> DavResult {
     let scope = match change {
         Change::Own => (false, false),
         Change::Membership => (true, false),
@@ -43,24 +45,24 @@ pub(super) fn check_held(session: &Session<'_>, path: &str, change: Change) -> D
 }
 
 /// The parent of what is to be made must be a directory.
-pub(super) fn need_parent(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
-    if settle::kind(session, root, dirname(path))? == Some(NodeKind::Dir) {
+pub(super) fn need_parent(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult {
+    if settle::kind(session, root, path.parent())? == Some(NodeKind::Dir) {
         return Ok(());
     }
     Err(Fail::status(409, "The parent collection is not there"))
 }
 
-fn exists(path: &str) -> Fail {
+fn exists(path: &FsPath) -> Fail {
     let message = format!("'{path}' is there already");
     Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405)
 }
 
-pub(super) fn not_there(path: &str) -> Fail {
+pub(super) fn not_there(path: &FsPath) -> Fail {
     SvnError::new(ErrorCode::FS_NOT_FOUND, format!("'{path}' is not there")).into()
 }
 
 /// PUT: the text of a file.
-pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let root = youngest(session)?;
     let is_new = match settle::kind(session, &root, path)? {
         Some(NodeKind::Dir) => return Err(Fail::status(405, "Cannot PUT to a collection")),
@@ -104,7 +106,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) ->
 }
 
 /// Makes the revision of a file's text, and tells which it is.
-fn write(session: &Session<'_>, path: &str, text: &mut dyn std::io::Read) -> DavResult<Revnum> {
+fn write(session: &Session<'_>, path: &FsPath, text: &mut dyn std::io::Read) -> DavResult<Revnum> {
     let (mut editor, joined) = together(session, path, NodeKind::File)?;
     if editor.kind(path)?.is_none() {
         editor.add(path, NodeKind::File, &session.access).map_err(refused)?;
@@ -120,7 +122,11 @@ fn write(session: &Session<'_>, path: &str, text: &mut dyn std::io::Read) -> Dav
 }
 
 /// Lets what is made empty wait for what follows. False when it has to be made at once.
-pub(super) fn wait_for_more(session: &Session<'_>, path: &str, kind: NodeKind) -> DavResult<bool> {
+pub(super) fn wait_for_more(
+    session: &Session<'_>,
+    path: &FsPath,
+    kind: NodeKind,
+) -> DavResult<bool> {
     if !settle::may_wait(session) {
         return Ok(false);
     }
@@ -140,7 +146,7 @@ pub(super) fn wait_for_more(session: &Session<'_>, path: &str, kind: NodeKind) -
 }
 
 /// A new file keeps what its sender says that it is, unless that says nothing.
-fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &str) -> DavResult {
+fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &FsPath) -> DavResult {
     let Some(given) = session.head.header("content-type").map(str::trim) else { return Ok(()) };
     let says_little =
         ["text/plain", "application/octet-stream", "application/x-www-form-urlencoded"];
@@ -154,7 +160,7 @@ fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &str) -> 
 }
 
 /// MKCOL: a directory.
-pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     if !exchange.body.is_over() && !exchange.body.read_all(0).is_ok_and(|b| b.is_empty()) {
         return Err(Fail::status(415, "MKCOL takes no body"));
     }
@@ -176,7 +182,7 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &str) 
 }
 
 /// DELETE: of a file, or of a directory with all in it.
-pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     may_change(session, path)?;
     if path == "/" {
         return Err(Fail::status(403, "The repository itself cannot be deleted"));
@@ -203,7 +209,7 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &str)
 }
 
 /// Lets a deletion wait for that of the directory. False when it has to be made at once.
-fn wait_to_delete(session: &Session<'_>, path: &str) -> DavResult<bool> {
+fn wait_to_delete(session: &Session<'_>, path: &FsPath) -> DavResult<bool> {
     if !settle::may_wait(session) {
         return Ok(false);
     }
@@ -214,12 +220,12 @@ fn wait_to_delete(session: &Session<'_>, path: &str) -> DavResult<bool> {
 }
 
 /// What is gone has no locks.
-fn forget_locks(session: &Session<'_>, path: &str) {
+fn forget_locks(session: &Session<'_>, path: &FsPath) {
     session.shared.held.gone(session.repository.path(), path);
 }
 
 /// Where a COPY or MOVE goes.
-fn destination(session: &Session<'_>) -> DavResult<String> {
+fn destination(session: &Session<'_>) -> DavResult<FsPathBuf> {
     let address = session
         .head
         .header("destination")
@@ -235,7 +241,7 @@ fn destination(session: &Session<'_>) -> DavResult<String> {
 pub(super) fn copy(
     session: &Session<'_>,
     exchange: &mut Exchange,
-    source: &str,
+    source: &FsPath,
     is_move: bool,
 ) -> DavResult {
     let path = destination(session)?;
@@ -250,7 +256,7 @@ pub(super) fn copy(
     let revision = session.youngest()?;
     let root = session.repository.fs().revision_root(revision)?;
     let kind = root.kind(source)?.ok_or_else(|| not_there(source))?;
-    if path == "/" || is_ancestor(&path, source) || (is_move && is_ancestor(source, &path)) {
+    if path.is_root() || is_ancestor(&path, source) || (is_move && is_ancestor(source, &path)) {
         return Err(Fail::status(403, "The Destination contains, or is in, what is copied"));
     }
     need_parent(session, &root, &path)?;

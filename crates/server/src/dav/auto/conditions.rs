@@ -1,5 +1,6 @@
 //! What a request depends on: `If`, `If-Match`, `If-None-Match`.
 
+use sapwood_core::FsPath;
 use sapwood_fs::Root;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::ifheader::{self, State};
@@ -17,7 +18,7 @@ fn failed() -> Fail {
 ///
 /// # Errors
 /// 412 when it does not hold, 400 when it makes no sense.
-pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
+pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult {
     let head = session.head;
     let state = settle::state(session, path);
     let is_made = matches!(state, Some(Waits::Made(..)));
@@ -75,7 +76,7 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult
 }
 
 /// Whether what is at a path is in a state.
-fn is_so(session: &Session<'_>, root: &Root, path: &str, state: &State) -> DavResult<bool> {
+fn is_so(session: &Session<'_>, root: &Root, path: &FsPath, state: &State) -> DavResult<bool> {
     Ok(match state {
         State::Token(token) => {
             let own = session.repository.fs().lock(path)?;

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::FsPath;
+use sapwood_core::path::is_ancestor;
+use sapwood_core::paths::FsPathBuf;
 
 /// Most locks of a server.
 const MAX_HELD: usize = 10_000;
@@ -19,7 +21,7 @@ const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 #[derive(Clone, Debug)]
 pub struct Held {
     /// The fspath that is locked.
-    pub path: String,
+    pub path: FsPathBuf,
     /// The token, with its scheme.
     pub token: String,
     /// The user that has it.
@@ -37,7 +39,7 @@ pub struct Held {
 }
 
 impl Held {
-    fn covers(&self, path: &str) -> bool {
+    fn covers(&self, path: &FsPath) -> bool {
         self.path == path || (self.is_deep && is_ancestor(&self.path, path))
     }
 
@@ -77,13 +79,13 @@ impl HeldLocks {
 
     /// The locks that a path has, of its own or from above.
     #[must_use]
-    pub fn on(&self, repository: &Path, path: &str) -> Vec<Held> {
+    pub fn on(&self, repository: &Path, path: &FsPath) -> Vec<Held> {
         self.filtered(repository, |lock| lock.covers(path))
     }
 
     /// The locks of what is below a path.
     #[must_use]
-    pub fn below(&self, repository: &Path, path: &str) -> Vec<Held> {
+    pub fn below(&self, repository: &Path, path: &FsPath) -> Vec<Held> {
         self.filtered(repository, |lock| lock.path != path && is_ancestor(path, &lock.path))
     }
 
@@ -111,7 +113,7 @@ impl HeldLocks {
     }
 
     /// Ends the locks of what is gone: of a path and all below.
-    pub fn gone(&self, repository: &Path, path: &str) {
+    pub fn gone(&self, repository: &Path, path: &FsPath) {
         if let Some(locks) = self.all.lock().get_mut(repository) {
             locks.retain(|lock| !is_ancestor(path, &lock.path));
         }
@@ -123,15 +125,15 @@ impl HeldLocks {
     pub fn in_the_way(
         &self,
         repository: &Path,
-        path: &str,
+        path: &FsPath,
         (membership, below): (bool, bool),
         (user, tokens): (Option<&str>, &[String]),
-    ) -> Option<String> {
+    ) -> Option<FsPathBuf> {
         let is_shown =
             |lock: &Held| user == Some(lock.user.as_str()) && tokens.contains(&lock.token);
         let mut groups = vec![self.on(repository, path)];
         if membership {
-            groups.push(self.filtered(repository, |lock| lock.covers(dirname(path))));
+            groups.push(self.filtered(repository, |lock| lock.covers(path.parent())));
         }
         if below {
             let inner = self.below(repository, path);
@@ -148,39 +150,40 @@ impl HeldLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
-    fn held(path: &str, token: &str, is_shared: bool, is_deep: bool) -> Held {
+    fn held(path: &FsPath, token: &str, is_shared: bool, is_deep: bool) -> Held {
         let text = str::to_owned;
         let (user, ends) = (text("u"), end_after(None));
-        let (path, token) = (text(path), text(token));
+        let (path, token) = (path.to_owned(), text(token));
         Held { path, token, user, owner: None, is_xml: false, is_shared, is_deep, ends }
     }
 
     #[test]
     fn who_is_kept_out() {
         let (locks, repo) = (HeldLocks::default(), Path::new("/r"));
-        assert!(locks.put(repo, held("/d", "1", false, true)));
-        assert!(locks.put(repo, held("/s", "2", true, false)));
-        assert!(locks.put(repo, held("/s", "3", true, false)));
-        let way = |path: &str, scope, tokens: &[&str]| {
+        assert!(locks.put(repo, held(fspath("/d"), "1", false, true)));
+        assert!(locks.put(repo, held(fspath("/s"), "2", true, false)));
+        assert!(locks.put(repo, held(fspath("/s"), "3", true, false)));
+        let way = |path: &FsPath, scope, tokens: &[&str]| {
             let tokens: Vec<String> = tokens.iter().map(|t| (*t).to_owned()).collect();
             locks.in_the_way(repo, path, scope, (Some("u"), &tokens))
         };
         let (alone, member, tree) = ((false, false), (true, false), (true, true));
-        assert_eq!(way("/d/x", alone, &[]).as_deref(), Some("/d"));
-        assert_eq!(way("/d/x", alone, &["1"]), None);
-        assert_eq!(way("/s", alone, &["3"]), None);
-        assert_eq!(way("/s", alone, &["1"]).as_deref(), Some("/s"));
-        assert_eq!(way("/s/new", alone, &[]), None);
-        assert_eq!(way("/s/new", member, &[]).as_deref(), Some("/s"));
-        assert_eq!(way("/", tree, &[]).as_deref(), Some("/d"));
-        assert_eq!(way("/", tree, &["1", "2", "3"]), None);
-        assert!(locks.in_the_way(repo, "/s", alone, (None, &["2".to_owned()])).is_some());
-        locks.gone(repo, "/d");
-        assert_eq!(way("/d/x", alone, &[]), None);
+        assert_eq!(way(fspath("/d/x"), alone, &[]).as_deref(), Some(fspath("/d")));
+        assert_eq!(way(fspath("/d/x"), alone, &["1"]), None);
+        assert_eq!(way(fspath("/s"), alone, &["3"]), None);
+        assert_eq!(way(fspath("/s"), alone, &["1"]).as_deref(), Some(fspath("/s")));
+        assert_eq!(way(fspath("/s/new"), alone, &[]), None);
+        assert_eq!(way(fspath("/s/new"), member, &[]).as_deref(), Some(fspath("/s")));
+        assert_eq!(way(fspath("/"), tree, &[]).as_deref(), Some(fspath("/d")));
+        assert_eq!(way(fspath("/"), tree, &["1", "2", "3"]), None);
+        assert!(locks.in_the_way(repo, fspath("/s"), alone, (None, &["2".to_owned()])).is_some());
+        locks.gone(repo, fspath("/d"));
+        assert_eq!(way(fspath("/d/x"), alone, &[]), None);
         locks.end(repo, "2");
-        assert_eq!(locks.on(repo, "/s").len(), 1);
-        let over = Held { ends: Instant::now(), ..held("/s", "3", true, false) };
-        assert!(locks.put(repo, over) && locks.on(repo, "/s").is_empty());
+        assert_eq!(locks.on(repo, fspath("/s")).len(), 1);
+        let over = Held { ends: Instant::now(), ..held(fspath("/s"), "3", true, false) };
+        assert!(locks.put(repo, over) && locks.on(repo, fspath("/s")).is_empty());
     }
 }

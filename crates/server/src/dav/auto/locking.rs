@@ -1,6 +1,7 @@
 //! LOCK and UNLOCK of other programs: of files as Subversion has them; of directories, and shared ones,
 //! as [`super::held`] has them; and of files that are not there yet, which are made empty.
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_fs::Root;
 use sapwood_wire_dav::xml::{Document, Limits};
@@ -14,7 +15,7 @@ use super::held::{Held, end_after};
 use super::{all_tokens, conditions, locked, may_change, refused, settle, youngest};
 use crate::common::access::Required;
 
-pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let body = exchange.body.read_all(locks::MAX_BODY)?;
     if body.iter().all(u8::is_ascii_whitespace) {
         return refresh(session, exchange, path);
@@ -82,7 +83,12 @@ fn shown<'a>(held: &'a Held, root: &'a str) -> wire::Shown<'a> {
 }
 
 /// Whether the locks that others have allow one more.
-fn check_others(session: &Session<'_>, path: &str, is_shared: bool, with_below: bool) -> DavResult {
+fn check_others(
+    session: &Session<'_>,
+    path: &FsPath,
+    is_shared: bool,
+    with_below: bool,
+) -> DavResult {
     let (repository, held) = (session.repository.path(), &session.shared.held);
     let mut others = held.on(repository, path);
     if with_below {
@@ -99,7 +105,7 @@ fn check_others(session: &Session<'_>, path: &str, is_shared: bool, with_below: 
 }
 
 /// Makes an empty file, so that there is something to lock. Whether it waits for its text.
-fn make_empty(session: &Session<'_>, root: &Root, path: &str) -> DavResult<bool> {
+fn make_empty(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult<bool> {
     may_change(session, path)?;
     need_parent(session, root, path)?;
     check_held(session, path, Change::Membership)?;
@@ -117,7 +123,7 @@ fn make_empty(session: &Session<'_>, root: &Root, path: &str) -> DavResult<bool>
 }
 
 /// A LOCK without a body wants a lock to last longer.
-fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let tokens = all_tokens(session);
     let all = session.shared.held.on(session.repository.path(), path);
     let Some(held) = all.into_iter().find(|held| tokens.contains(&held.token)) else {
@@ -130,7 +136,7 @@ fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavRes
     tell(session, exchange, Held { ends, ..held })
 }
 
-pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let token = session.head.header("lock-token").unwrap_or("");
     let token = token.trim().trim_start_matches('<').trim_end_matches('>');
     let repository = session.repository.path();
@@ -149,7 +155,7 @@ pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange, path: &str)
 }
 
 /// Appends the `activelock`s that a path has outside of the repository.
-pub(in super::super) fn discovered(session: &Session<'_>, path: &str, out: &mut Vec<u8>) {
+pub(in super::super) fn discovered(session: &Session<'_>, path: &FsPath, out: &mut Vec<u8>) {
     if !super::is_on(session) {
         return;
     }

@@ -18,7 +18,7 @@ mod properties;
 pub mod saves;
 mod settle;
 
-use sapwood_core::path::dirname;
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::Root;
 use sapwood_repos::{Committed, TxnEditor};
@@ -72,9 +72,9 @@ fn youngest(session: &Session<'_>) -> DavResult<Root> {
 }
 
 /// Whether the user may change a path, and its parent, of which it is a member.
-fn may_change(session: &Session<'_>, path: &str) -> DavResult {
+fn may_change(session: &Session<'_>, path: &FsPath) -> DavResult {
     session.must(Required::Write, Some(path))?;
-    session.must(Required::Write, Some(dirname(path)))
+    session.must(Required::Write, Some(path.parent()))
 }
 
 /// All lock tokens that the request shows.
@@ -86,8 +86,8 @@ fn all_tokens(session: &Session<'_>) -> Vec<String> {
 /// Begins the commit of a request.
 fn begin(session: &Session<'_>) -> DavResult<TxnEditor> {
     let mut editor = super::edit::begin(session, PropList::new())?;
-    let own = session.resource_path().unwrap_or("/");
-    let untagged = all_tokens(session).into_iter().map(|token| (own.to_owned(), token));
+    let own = session.resource_path().unwrap_or(FsPath::ROOT);
+    let untagged = all_tokens(session).into_iter().map(|token| (own.as_str().to_owned(), token));
     editor.show_tokens(super::edit::shown_tokens(session).into_iter().chain(untagged));
     Ok(editor)
 }
@@ -96,7 +96,7 @@ fn begin(session: &Session<'_>) -> DavResult<TxnEditor> {
 const MOST_NAMED: usize = 20;
 
 /// Says what a revision is: a change of `paths`.
-fn describe(editor: &mut TxnEditor, paths: &[&str]) -> SvnResult<()> {
+fn describe(editor: &mut TxnEditor, paths: &[&FsPath]) -> SvnResult<()> {
     let mut log = "Autoversioning commit:  a non-deltaV client made a change to".to_owned();
     for path in paths.iter().take(MOST_NAMED) {
         log.push('\n');
@@ -110,7 +110,7 @@ fn describe(editor: &mut TxnEditor, paths: &[&str]) -> SvnResult<()> {
 }
 
 /// Makes the revision; `path` is what it is about.
-fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &str) -> DavResult<Committed> {
+fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &FsPath) -> DavResult<Committed> {
     describe(&mut editor, &[path])?;
     let committed = editor.commit().map_err(refused)?;
     session.log_command(&Operation::Commit { revision: committed.revision });
@@ -134,7 +134,7 @@ fn refused(error: SvnError) -> Fail {
     Fail::with(error, status)
 }
 
-fn locked(path: &str) -> Fail {
+fn locked(path: &FsPath) -> Fail {
     let message = format!("Cannot verify lock on path '{path}'; no matching lock-token available");
     Fail::with(SvnError::new(ErrorCode::FS_NO_LOCK_TOKEN, message), 423)
 }

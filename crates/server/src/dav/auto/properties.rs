@@ -1,5 +1,6 @@
 //! PROPPATCH at plain URLs: properties of any name and namespace.
 
+use sapwood_core::FsPath;
 use sapwood_core::SvnError;
 use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::proppatch::{self, Change};
@@ -15,7 +16,11 @@ use super::{begin, conditions, refused, settle, youngest};
 const MAX_BODY: u64 = 64 << 20;
 
 /// Makes all changes in one revision, or none.
-pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn proppatch(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &FsPath,
+) -> DavResult {
     let limits = Limits { bytes: MAX_BODY, ..Limits::default() };
     let changes = proppatch::read_any(Document::open(&mut exchange.body, limits)?)?;
     let root = youngest(session)?;
@@ -64,7 +69,7 @@ pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &s
     Ok(())
 }
 
-fn apply(editor: &mut TxnEditor, path: &str, change: &Change) -> Result<(), SvnError> {
+fn apply(editor: &mut TxnEditor, path: &FsPath, change: &Change) -> Result<(), SvnError> {
     if let Some(name) = change.name.property() {
         return editor.change_prop(path, &name, change.value.as_deref());
     }

@@ -17,8 +17,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, PropList};
 use sapwood_repos::{Hooks, Repository};
 
@@ -51,7 +53,7 @@ pub struct Who {
 pub struct Change {
     id: u64,
     /// The fspath.
-    pub path: String,
+    pub path: FsPathBuf,
     /// What becomes of it.
     pub what: What,
 }
@@ -59,7 +61,7 @@ pub struct Change {
 impl Change {
     /// Whether it makes a directory that `path` is to be in.
     #[must_use]
-    pub fn is_made_above(&self, path: &str) -> bool {
+    pub fn is_made_above(&self, path: &FsPath) -> bool {
         matches!(self.what, What::Make(..)) && self.path != path && is_ancestor(&self.path, path)
     }
 }
@@ -125,7 +127,7 @@ impl Save {
 
     /// Whether a path is above, at or below what changes.
     #[must_use]
-    pub fn concerns(&self, path: &str) -> bool {
+    pub fn concerns(&self, path: &FsPath) -> bool {
         let near =
             |change: &Change| is_ancestor(&change.path, path) || is_ancestor(path, &change.path);
         self.changes.iter().any(near)
@@ -133,19 +135,19 @@ impl Save {
 
     /// Whether something is made at a path.
     #[must_use]
-    pub fn makes(&self, path: &str) -> bool {
+    pub fn makes(&self, path: &FsPath) -> bool {
         matches!(state(&self.changes, path), Some(State::Made(..)))
     }
 
     /// Whether a change is at a path or above it.
     #[must_use]
-    pub fn is_at_or_above(&self, path: &str) -> bool {
+    pub fn is_at_or_above(&self, path: &FsPath) -> bool {
         self.changes.iter().any(|change| is_ancestor(&change.path, path))
     }
 
     /// Whether one of a directory's own entries changes.
     #[must_use]
-    pub fn changes_entries(&self, path: &str) -> bool {
+    pub fn changes_entries(&self, path: &FsPath) -> bool {
         self.changes.iter().any(|change| dirname(&change.path) == path)
     }
 }
@@ -179,7 +181,7 @@ impl Table {
 }
 
 /// How `path` is after some changes.
-fn state(changes: &[Change], path: &str) -> Option<State> {
+fn state(changes: &[Change], path: &FsPath) -> Option<State> {
     let mut state = None;
     for change in changes {
         match &change.what {
@@ -197,7 +199,7 @@ fn state(changes: &[Change], path: &str) -> Option<State> {
 
 /// Takes back what was to be made at a path and below it, and what was to be deleted below it.
 /// Whether something was to be made at it.
-fn take_back(changes: &mut Vec<Change>, path: &str) -> bool {
+fn take_back(changes: &mut Vec<Change>, path: &FsPath) -> bool {
     let was_made = matches!(state(changes, path), Some(State::Made(..)));
     changes.retain(|change| match change.what {
         What::Make(..) => !is_ancestor(path, &change.path),
@@ -231,7 +233,7 @@ impl Saves {
     /// How a path is for those whose changes wait, if it is not as in the repository. What becomes a
     /// revision meanwhile is waited for.
     #[must_use]
-    pub fn state(&self, who: &Who, path: &str) -> Option<State> {
+    pub fn state(&self, who: &Who, path: &FsPath) -> Option<State> {
         if self.is_empty() {
             return None;
         }
@@ -252,7 +254,7 @@ impl Saves {
         &self,
         who: &Who,
         context: impl FnOnce() -> Context,
-        (path, what): (&str, What),
+        (path, what): (&FsPath, What),
     ) -> bool {
         if matches!(&what, What::Make(_, props) if props.byte_len() > MAX_PROPS) {
             return false;
@@ -290,7 +292,7 @@ impl Saves {
 
     /// Takes back what waits to be made at a path, and all below. False if nothing does.
     #[must_use]
-    pub fn unmake(&self, who: &Who, path: &str) -> bool {
+    pub fn unmake(&self, who: &Who, path: &FsPath) -> bool {
         let mut table = self.table.lock();
         let Some(save) = table.of(who).filter(|save| !save.is_settling) else { return false };
         let found = take_back(&mut save.changes, path);
@@ -304,7 +306,7 @@ impl Saves {
 
     /// Gives what waits to be made other properties. False if it does not wait, or they are too many.
     #[must_use]
-    pub fn set_props(&self, who: &Who, path: &str, new: &PropList) -> bool {
+    pub fn set_props(&self, who: &Who, path: &FsPath, new: &PropList) -> bool {
         let mut table = self.table.lock();
         let Some(save) = table.of(who).filter(|save| !save.is_settling) else { return false };
         save.last = Instant::now();
@@ -469,37 +471,47 @@ impl Drop for Joined<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_testkit::fspath;
 
-    fn change(path: &str, what: What) -> Change {
+    fn change(path: &FsPath, what: What) -> Change {
         Change { id: 0, path: path.to_owned(), what }
     }
 
-    fn file(path: &str) -> Change {
+    fn file(path: &FsPath) -> Change {
         change(path, What::Make(NodeKind::File, PropList::new()))
     }
 
-    fn gone(path: &str) -> Change {
+    fn gone(path: &FsPath) -> Change {
         change(path, What::Delete(Vec::new()))
     }
 
     #[test]
     fn how_a_path_is() {
-        let changes = [gone("/d"), file("/f"), gone("/g"), file("/g")];
-        assert_eq!(state(&changes, "/d"), Some(State::Gone { itself: true }));
-        assert_eq!(state(&changes, "/d/x"), Some(State::Gone { itself: false }));
-        assert_eq!(state(&changes, "/dx"), None);
+        let changes =
+            [gone(fspath("/d")), file(fspath("/f")), gone(fspath("/g")), file(fspath("/g"))];
+        assert_eq!(state(&changes, fspath("/d")), Some(State::Gone { itself: true }));
+        assert_eq!(state(&changes, fspath("/d/x")), Some(State::Gone { itself: false }));
+        assert_eq!(state(&changes, fspath("/dx")), None);
         let made = Some(State::Made(NodeKind::File, PropList::new()));
-        assert_eq!((state(&changes, "/f"), state(&changes, "/g")), (made.clone(), made));
-        assert_eq!(state(&changes, "/"), None);
+        assert_eq!(
+            (state(&changes, fspath("/f")), state(&changes, fspath("/g"))),
+            (made.clone(), made)
+        );
+        assert_eq!(state(&changes, fspath("/")), None);
     }
 
     #[test]
     fn what_is_taken_back() {
-        let mut changes = vec![gone("/d/a"), file("/d/b"), gone("/d/c/x"), gone("/e")];
-        assert!(!take_back(&mut changes, "/d"));
+        let mut changes = vec![
+            gone(fspath("/d/a")),
+            file(fspath("/d/b")),
+            gone(fspath("/d/c/x")),
+            gone(fspath("/e")),
+        ];
+        assert!(!take_back(&mut changes, fspath("/d")));
         assert_eq!(changes.len(), 1);
-        let mut changes = vec![gone("/f"), file("/f")];
-        assert!(take_back(&mut changes, "/f"));
-        assert_eq!(state(&changes, "/f"), Some(State::Gone { itself: true }));
+        let mut changes = vec![gone(fspath("/f")), file(fspath("/f"))];
+        assert!(take_back(&mut changes, fspath("/f")));
+        assert_eq!(state(&changes, fspath("/f")), Some(State::Gone { itself: true }));
     }
 }

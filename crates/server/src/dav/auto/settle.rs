@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, Root};
 use sapwood_repos::authz::Access;
@@ -26,7 +27,7 @@ const ATTEMPTS: usize = 5;
 struct Decided;
 
 impl CommitAuthorizer for Decided {
-    fn allows(&self, _: &str, _: Access, _: bool) -> bool {
+    fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
         true
     }
 }
@@ -41,13 +42,17 @@ pub(super) fn who(session: &Session<'_>) -> Who {
 }
 
 /// How a path is for the request, if something waits.
-pub(super) fn state(session: &Session<'_>, path: &str) -> Option<State> {
+pub(super) fn state(session: &Session<'_>, path: &FsPath) -> Option<State> {
     let saves = &session.shared.saves;
     if saves.is_empty() { None } else { saves.state(&who(session), path) }
 }
 
 /// What is at a path for the request: in the repository, or by what waits.
-pub(super) fn kind(session: &Session<'_>, root: &Root, path: &str) -> DavResult<Option<NodeKind>> {
+pub(super) fn kind(
+    session: &Session<'_>,
+    root: &Root,
+    path: &FsPath,
+) -> DavResult<Option<NodeKind>> {
     let own = root.kind(path)?;
     Ok(match state(session, path) {
         None => own,
@@ -72,7 +77,7 @@ fn context(session: &Session<'_>) -> Context {
 }
 
 /// Lets a change wait. False when it has to be done at once.
-pub(super) fn hold(session: &Session<'_>, path: &str, what: What) -> bool {
+pub(super) fn hold(session: &Session<'_>, path: &FsPath, what: What) -> bool {
     session.shared.saves.hold(&who(session), || context(session), (path, what))
 }
 
@@ -82,7 +87,7 @@ pub(super) fn join<'s>(session: &Session<'s>) -> Joined<'s> {
 }
 
 /// Takes back what waits to be made.
-pub(super) fn unmake(session: &Session<'_>, path: &str) -> bool {
+pub(super) fn unmake(session: &Session<'_>, path: &FsPath) -> bool {
     session.shared.saves.unmake(&who(session), path)
 }
 
@@ -90,7 +95,7 @@ pub(super) fn unmake(session: &Session<'_>, path: &str) -> bool {
 /// that is about the same; otherwise what waits becomes a revision of its own first.
 pub(super) fn together<'s>(
     session: &Session<'s>,
-    path: &str,
+    path: &FsPath,
     kind: NodeKind,
 ) -> DavResult<(TxnEditor, Option<Joined<'s>>)> {
     let joined = goes_on(session, path).then(|| join(session));
@@ -112,7 +117,11 @@ pub(super) fn together<'s>(
 }
 
 /// What waits, if a COPY or MOVE from `source` takes the place of what is deleted by it at `path`.
-pub(super) fn replaces<'s>(session: &Session<'s>, source: &str, path: &str) -> Option<Joined<'s>> {
+pub(super) fn replaces<'s>(
+    session: &Session<'s>,
+    source: &FsPath,
+    path: &FsPath,
+) -> Option<Joined<'s>> {
     let own = who(session);
     let is_gone = matches!(state(session, path), Some(State::Gone { .. }));
     let concerns = |save: &Save| *save.who() == own && save.concerns(source);
@@ -124,7 +133,7 @@ pub(super) fn commit(
     session: &Session<'_>,
     editor: TxnEditor,
     joined: Option<Joined<'_>>,
-    path: &str,
+    path: &FsPath,
 ) -> DavResult<Committed> {
     let committed = super::commit(session, editor, path)?;
     if let Some(joined) = joined {
@@ -223,7 +232,7 @@ fn revision(
     let mut made = Vec::new();
     for change in changes {
         match replay(&mut editor, change, &Decided) {
-            Ok(true) => made.push(change.path.as_str()),
+            Ok(true) => made.push(change.path.as_path()),
             Ok(false) => {}
             Err(error) => failed(&error),
         }
@@ -347,7 +356,7 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
 }
 
 /// Whether what waits is about a path or a directory that it is in: a request that changes it goes on with it.
-pub(super) fn goes_on(session: &Session<'_>, path: &str) -> bool {
+pub(super) fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
     let saves = &session.shared.saves;
     if saves.is_empty() {
         return false;

@@ -1,7 +1,9 @@
 //! Reports about history: log, locations, blame, dates.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
 use sapwood_repos::{
@@ -68,7 +70,7 @@ fn write_entry(entry: &LogRevision<'_>, out: &mut Vec<u8>, encode_binary: bool) 
             &wire::Change {
                 path: change.path,
                 action: change.action,
-                copy_from: change.copy_from.map(|(path, rev)| (rev, path)),
+                copy_from: change.copy_from.map(|(path, rev)| (rev, path.as_str())),
                 kind: change.kind,
                 text_mod: change.text_mod,
                 prop_mod: change.prop_mod,
@@ -85,7 +87,7 @@ fn write_entry(entry: &LogRevision<'_>, out: &mut Vec<u8>, encode_binary: bool) 
 pub(super) fn log(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
     let asked = request::Log::read(root)?;
     let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let paths: Vec<&FsPath> = paths.iter().map(FsPathBuf::as_path).collect();
     let names: Option<Vec<&str>> =
         asked.revprops.as_ref().map(|names| names.iter().map(String::as_str).collect());
     session.log_command(&Operation::Log {
@@ -198,7 +200,12 @@ pub(super) fn location_segments(
         &session.access,
         &session.shared.cancel,
         &mut |segment| {
-            reply::segment(exchange.out(), segment.path.as_deref(), segment.start, segment.end);
+            reply::segment(
+                exchange.out(),
+                segment.path.as_ref().map(|path| path.as_str()),
+                segment.start,
+                segment.end,
+            );
             exchange.relieve()
         },
     )?;

@@ -6,6 +6,7 @@ mod replay;
 mod update;
 
 use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_wire_dav::report::Kind;
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_SVN, Resource};
@@ -45,15 +46,15 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
 }
 
 /// The fspath that a report's relative path stands for.
-fn full_path(session: &Session<'_>, relative: &str) -> DavResult<String> {
+fn full_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
     let base = session
         .resource_path()
         .ok_or_else(|| Fail::status(400, "The request does not specify a repository path"))?;
-    Ok(join(base, relative))
+    Ok(FsPathBuf::canonicalized(join(base, relative)))
 }
 
 /// The same, when it may be read.
-fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<String> {
+fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
     let path = full_path(session, relative)?;
     session.must(Required::Read, Some(&path))?;
     Ok(path)

@@ -1,7 +1,9 @@
 //! Reports about nodes: listings, locks, mergeinfo, inherited properties.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, DirentFields, Inherit, Revnum, SvnResult};
 use sapwood_repos::{
     ListEntry, ListReceiver, ListRequest, MergeinfoRequest, PathAuthorizer as _, Protocol,
@@ -149,7 +151,7 @@ pub(super) fn mergeinfo(
     };
     let base = full_path(session, "")?;
     let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let paths: Vec<&FsPath> = paths.iter().map(FsPathBuf::as_path).collect();
     session.log_command(&Operation::GetMergeinfo {
         paths: &paths,
         inherit: inherit.word(),

@@ -1,7 +1,8 @@
 //! The replay report: a revision as it was committed.
 
+use sapwood_core::FsPath;
 use sapwood_core::ReplayRequest;
-use sapwood_core::path;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_delta::Version;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::report::replay::ReplayEditor;
@@ -24,15 +25,16 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
             return Err(sapwood_wire_dav::Error::Element("revision").into());
         }
         (_, Some(rev)) => {
-            let place = session.resource_path().unwrap_or("/");
-            let place = asked.include_path.as_deref().unwrap_or(path::to_relpath(place));
+            let place = session.resource_path().unwrap_or(FsPath::ROOT);
+            let place = asked.include_path.as_deref().unwrap_or(place.to_relpath().as_str());
             (rev, place.to_owned())
         }
         (_, None) => {
             return Err(Fail::status(400, "Request was missing the revision argument"));
         }
     };
-    session.log_command(&Operation::Replay { path: &format!("/{base}"), revision: rev });
+    let base = FsPathBuf::canonicalize(&base);
+    session.log_command(&Operation::Replay { path: &base, revision: rev });
     let tree = session.repository.fs().revision_root(rev)?;
     let request =
         ReplayRequest { low_water_mark: asked.low_water_mark, send_deltas: asked.send_deltas };
@@ -40,7 +42,7 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
     let mut editor = ReplayEditor::new(exchange, version, session.shared.settings.compression);
     sapwood_repos::replay(
         &tree,
-        &base,
+        base.to_relpath(),
         request,
         &session.access,
         &session.shared.cancel,

@@ -2,8 +2,10 @@
 
 use std::io::Read;
 
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
-use sapwood_core::path::{canonical_fspath, join};
+use sapwood_core::path::join;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
@@ -36,15 +38,15 @@ struct Summary {
 struct Plan {
     wanted: Wanted,
     revision: Revnum,
-    source: String,
-    destination: Option<String>,
+    source: FsPathBuf,
+    destination: Option<FsPathBuf>,
 }
 
 /// Nodes of the target tree.
 struct InTree(Root);
 
 impl Targets for InTree {
-    fn target(&mut self, path: &str) -> SvnResult<Target> {
+    fn target(&mut self, path: &FsPath) -> SvnResult<Target> {
         let root_revision = revision_of(&self.0)?;
         let Some(node) = self.0.find(path)? else {
             return Ok(Target { revision: root_revision, sha1: None });
@@ -83,7 +85,7 @@ pub(super) fn read<'a, R: Read>(
     let plan = plan(session, reading.wanted()?)?;
     let wanted = &plan.wanted;
     // What may not be read is told as being absent. But who has not said a name may still do so.
-    let target = join(&plan.source, &wanted.target);
+    let target = FsPathBuf::canonicalized(join(&plan.source, &wanted.target));
     if session.decide(Required::Read, Some(&target)) == Decision::AskWho {
         return Err(Fail::AskWho);
     }
@@ -198,10 +200,11 @@ fn take(
     let Some(link) = link else {
         return Ok(reporter.set_path(&path, Some(revision), depth, start_empty, token)?);
     };
-    let link = canonical_fspath(&link).into_owned();
+    let link = FsPathBuf::canonicalize(&link);
     reporter.link_path(&path, &link, revision, depth, start_empty, token)?;
     if plan.destination.is_none() {
-        map.link(join(&join(&plan.source, &plan.wanted.target), &path), &link);
+        let place = join(&join(&plan.source, &plan.wanted.target), &path);
+        map.link(FsPathBuf::canonicalized(place), &link);
     }
     Ok(())
 }
@@ -209,7 +212,8 @@ fn take(
 /// Writes the line of the log: which command it is has to be guessed.
 fn log(session: &Session<'_>, plan: &Plan, summary: &Summary) {
     let Plan { wanted, revision, source, destination } = plan;
-    let (path, depth, revision) = (&*join(source, &wanted.target), wanted.depth, *revision);
+    let path = &*FsPathBuf::canonicalized(join(source, &wanted.target));
+    let (depth, revision) = (wanted.depth, *revision);
     let operation = match destination.as_deref() {
         Some(to) if wanted.send_all => Operation::Switch { path, to, revision, depth },
         Some(versus) => Operation::Diff {

@@ -1,6 +1,8 @@
 //! Commands about history: log, locations, blame.
 
 use sapwood_core::Exact;
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
@@ -70,7 +72,7 @@ fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
 pub(super) fn log(session: &mut Session<'_>, params: Tuple<'_>) -> CommandResult {
     let params = read_log(params)?;
     let paths = full_paths(session, params.paths, "Log path entry not a string")?;
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let paths: Vec<&FsPath> = paths.iter().map(FsPathBuf::as_path).collect();
     trivial_auth(&mut session.conn);
     log_line(session, &params, &paths);
     let request = LogRequest {
@@ -122,7 +124,7 @@ impl LogReceiver for LogSender<'_> {
     }
 }
 
-fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&str]) {
+fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&FsPath]) {
     session.log_command(&Operation::Log {
         paths,
         start: params.start,
@@ -235,7 +237,7 @@ pub(super) fn get_location_segments(
 
 fn location_segments(
     session: &mut Session<'_>,
-    path: &str,
+    path: &FsPath,
     peg: Option<Revnum>,
     start: Option<Revnum>,
     end: Option<Revnum>,
@@ -267,7 +269,7 @@ fn location_segments(
             out.open();
             out.rev(segment.start);
             out.rev(segment.end);
-            out.bracketed_text(segment.path.as_deref());
+            out.bracketed_text(segment.path.as_ref().map(|path| path.as_str()));
             out.close();
             conn.relieve()
         },

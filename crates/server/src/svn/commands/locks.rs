@@ -6,8 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sapwood_core::FsPath;
 use sapwood_core::Lock;
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::{
@@ -157,11 +159,11 @@ pub(super) fn unlock(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     Ok(())
 }
 
-fn log_lock(session: &Session<'_>, paths: &[&str], steal: bool) {
+fn log_lock(session: &Session<'_>, paths: &[&FsPath], steal: bool) {
     session.log_command(&Operation::Lock { paths, steal });
 }
 
-fn log_unlock(session: &Session<'_>, paths: &[&str], break_lock: bool) {
+fn log_unlock(session: &Session<'_>, paths: &[&FsPath], break_lock: bool) {
     session.log_command(&Operation::Unlock { paths, break_lock });
 }
 
@@ -169,7 +171,7 @@ fn log_unlock(session: &Session<'_>, paths: &[&str], break_lock: bool) {
 struct Wanted<'a, T> {
     /// As the client wrote it.
     shown: &'a str,
-    path: String,
+    path: FsPathBuf,
     target: T,
 }
 
@@ -179,7 +181,7 @@ fn read_many<'a, T>(
     session: &mut Session<'_>,
     list: List<'a>,
     no_list: &'static str,
-    read: impl Fn(String, &mut Tuple<'a>) -> Result<T, WireError>,
+    read: impl Fn(FsPathBuf, &mut Tuple<'a>) -> Result<T, WireError>,
 ) -> Result<Vec<Wanted<'a, T>>, Fail> {
     session.make_room_for(list)?;
     let mut wanted = Vec::new();
@@ -195,9 +197,9 @@ fn read_many<'a, T>(
 }
 
 /// The paths of a request, each once.
-fn paths<'a, T>(wanted: &'a [Wanted<'_, T>]) -> Vec<&'a str> {
+fn paths<'a, T>(wanted: &'a [Wanted<'_, T>]) -> Vec<&'a FsPath> {
     let mut seen = HashSet::with_capacity(wanted.len());
-    wanted.iter().map(|wanted| &*wanted.path).filter(|path| seen.insert(*path)).collect()
+    wanted.iter().map(|wanted| wanted.path.as_path()).filter(|path| seen.insert(*path)).collect()
 }
 
 /// Splits off the paths that the user may not write, with their errors.
@@ -205,9 +207,9 @@ fn sort_out<T: Clone, R>(
     session: &Session<'_>,
     wanted: &[Wanted<'_, T>],
     needs_username: bool,
-) -> (Vec<T>, HashMap<String, SvnResult<R>>) {
-    let last: HashMap<&str, &T> =
-        wanted.iter().map(|wanted| (&*wanted.path, &wanted.target)).collect();
+) -> (Vec<T>, HashMap<FsPathBuf, SvnResult<R>>) {
+    let last: HashMap<&FsPath, &T> =
+        wanted.iter().map(|wanted| (wanted.path.as_path(), &wanted.target)).collect();
     let (mut allowed, mut results) = (Vec::with_capacity(last.len()), HashMap::new());
     for path in paths(wanted) {
         let Some(target) = last.get(path).copied() else { continue };
@@ -226,7 +228,7 @@ fn sort_out<T: Clone, R>(
 fn write_results<T, R>(
     session: &mut Session<'_>,
     wanted: &[Wanted<'_, T>],
-    results: &HashMap<String, SvnResult<R>>,
+    results: &HashMap<FsPathBuf, SvnResult<R>>,
     failure: Option<SvnError>,
     write: impl Fn(&mut Vec<u8>, &str, &R),
 ) -> CommandResult {

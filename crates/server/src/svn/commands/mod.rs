@@ -12,6 +12,8 @@ mod report;
 mod revisions;
 mod writes;
 
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
@@ -80,11 +82,11 @@ fn or_youngest(session: &Session<'_>, rev: Option<Revnum>) -> Result<Revnum, Fai
 
 /// The fspath of a decoded URL within the repository. As in the reference, what comes after the
 /// repository's URL is taken as it is.
-fn path_of_url(session: &Session<'_>, url: &str) -> Result<String, Fail> {
+fn path_of_url(session: &Session<'_>, url: &str) -> Result<FsPathBuf, Fail> {
     let decoded = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
     match decoded.strip_prefix(session.decoded_url.as_str()) {
-        Some("") => Ok("/".to_owned()),
-        Some(path) => Ok(sapwood_core::path::canonical_fspath(path).into_owned()),
+        Some("") => Ok(FsPath::ROOT.to_owned()),
+        Some(path) => Ok(FsPathBuf::canonicalize(path)),
         None => Err(Fail::Command(SvnError::new(
             ErrorCode::RA_ILLEGAL_URL,
             format!("'{decoded}' is not the same repository as '{}'", session.decoded_url),
@@ -114,7 +116,7 @@ fn full_paths(
     session: &mut Session<'_>,
     list: List<'_>,
     otherwise: &'static str,
-) -> Result<Vec<String>, Fail> {
+) -> Result<Vec<FsPathBuf>, Fail> {
     session.make_room_for(list)?;
     let full = |path| session.full_path(&sapwood_core::path::canonical_relpath(path));
     Ok(strings(list, otherwise).map(|path| path.map(full)).collect::<Result<_, _>>()?)

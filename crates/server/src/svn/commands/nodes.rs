@@ -1,7 +1,9 @@
 //! Commands about what is at a path: files, directories, properties, mergeinfo.
 
+use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{
     Depth, DirentFields, ErrorCode, Inherit, PropList, Revnum, SvnError, SvnResult,
 };
@@ -70,7 +72,7 @@ fn write_inherited(
 
 /// What `get-file` and `get-dir` ask in common.
 struct NodeRequest {
-    path: String,
+    path: FsPathBuf,
     rev: Option<Revnum>,
     want_props: bool,
     want_contents: bool,
@@ -396,7 +398,7 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     let inherit = Inherit::from_word(params.word()?.as_bytes()).unwrap_or(Inherit::Explicit);
     let descendants = params.bool()?;
     let paths = full_paths(session, list, "Path is not a string")?;
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let paths: Vec<&FsPath> = paths.iter().map(FsPathBuf::as_path).collect();
     session.log_command(&Operation::GetMergeinfo {
         paths: &paths,
         inherit: inherit.word(),

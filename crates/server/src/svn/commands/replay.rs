@@ -1,7 +1,6 @@
 //! Commands that tell revisions as they were committed.
 
 use sapwood_core::ReplayRequest;
-use sapwood_core::path::to_relpath;
 use sapwood_core::{Revnum, SvnError};
 use sapwood_delta::Editor as _;
 use sapwood_repos::revision_props;
@@ -53,7 +52,7 @@ fn replay_one(
     session.log_command(&Operation::Replay { path: &session.fs_path, revision: rev });
     let Session { conn, access, repository, options, fs_path, cancel, .. } = session;
     let mut editor = WireEditor::new(conn, *options);
-    let base = to_relpath(fs_path);
+    let base = fs_path.to_relpath();
     let request = ReplayRequest { low_water_mark, send_deltas };
     let result = repository.fs().revision_root(rev).map_err(SvnError::from).and_then(|root| {
         Ok(sapwood_repos::replay(&root, base, request, &*access, cancel, &mut editor)?)

@@ -2,6 +2,7 @@
 //! switch, status, diff.
 
 use sapwood_core::Exact;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_svn::Tuple;
@@ -57,7 +58,7 @@ pub(super) fn update(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
         send_copyfrom_args: copyfrom,
     };
     let summary = accept_report(session, &request)?;
-    let (path, revision) = (path.as_str(), rev);
+    let (path, revision) = (path.as_path(), rev);
     session.log_command(&if summary.entries == 1 && !summary.any_filled {
         Operation::CheckoutOrExport { path, revision, depth }
     } else {
@@ -259,6 +260,6 @@ fn take_entry(
             )));
         }
     };
-    let link = sapwood_core::path::canonical_fspath(link);
+    let link = FsPathBuf::canonicalize(link);
     Ok(reporter.link_path(&path, &link, rev, depth, start_empty, token).map_err(SvnError::from))
 }

@@ -1,5 +1,6 @@
 //! What the server's editors write drives an editor to the same calls.
 
+use sapwood_core::FsPath;
 use sapwood_core::{Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, FullText, Handle, TextDelta, Version};
 
@@ -128,7 +129,7 @@ fn edit(editor: &mut dyn Editor, with_absent: bool) -> SvnResult<()> {
 struct NoTargets;
 
 impl Targets for NoTargets {
-    fn target(&mut self, _: &str) -> SvnResult<Target> {
+    fn target(&mut self, _: &FsPath) -> SvnResult<Target> {
         Ok(Target { revision: Revnum(5), sha1: None })
     }
 }
@@ -167,7 +168,7 @@ fn written(send_all: bool) -> Vec<u8> {
     };
     let mut out = Vec::new();
     let mut targets = NoTargets;
-    let map = PathMap::new("/", "", None);
+    let map = PathMap::new(FsPath::ROOT, "", None);
     edit(&mut UpdateEditor::new(&mut out, style, map, false, &mut targets), true).unwrap();
     out
 }
