@@ -260,44 +260,36 @@ fn of_server(
 fn redirects(all: &[Directive], text: &mut String, notes: &mut Vec<String>) {
     for directive in all {
         let args: Vec<&str> = directive.args.iter().map(String::as_str).collect();
-        let matched = match (directive.name.as_str(), args.as_slice()) {
-            ("redirectmatch", [from, to] | ["temp" | "302", from, to]) => begins(from, to, false),
-            ("redirectmatch", ["permanent" | "301", from, to]) => begins(from, to, true),
-            _ => None,
+        let name = directive.name.as_str();
+        let (permanent, rest) = match (name, args.as_slice()) {
+            ("redirectpermanent", rest) | (_, ["permanent" | "301", rest @ ..]) => (true, rest),
+            (_, ["temp" | "302", rest @ ..] | rest) => (false, rest),
         };
-        if let Some((from, to, permanent)) = matched {
-            let (from, to) = (quoted(&from), quoted(to));
-            let _ =
-                write!(text, "\n[[redirect]]\nfrom = {from}\nto = {to}\npermanent = {permanent}\n");
-            continue;
-        }
-        let (permanent, from, to) = match (directive.name.as_str(), args.as_slice()) {
-            ("redirect", [from, to] | ["temp" | "302", from, to]) => (false, from, to),
-            ("redirect", ["permanent" | "301", from, to]) | ("redirectpermanent", [from, to]) => {
-                (true, from, to)
-            }
-            ("redirect" | "redirectmatch" | "redirecttemp", _) => {
-                let args = args.join(" ");
-                notes.push(format!(
-                    "{}: {} {args}: a redirect here is by the beginning of the path",
-                    directive.place, directive.shown
-                ));
-                continue;
-            }
+        let moved = match (name, rest) {
+            ("redirect" | "redirectpermanent", [from, to]) => Some(((*from).to_owned(), *to)),
+            ("redirectmatch", [from, to]) => begins(from, to),
+            ("redirect" | "redirectmatch" | "redirecttemp", _) => None,
             _ => continue,
         };
-        let (from, to) = (quoted(from), quoted(to));
+        let Some((from, to)) = moved else {
+            let args = args.join(" ");
+            notes.push(format!(
+                "{}: {} {args}: a redirect here is by the beginning of the path",
+                directive.place, directive.shown
+            ));
+            continue;
+        };
+        let (from, to) = (quoted(&from), quoted(to));
         let _ = write!(text, "\n[[redirect]]\nfrom = {from}\nto = {to}\npermanent = {permanent}\n");
     }
 }
 
 /// What a pattern says that is nothing but a beginning and the rest: `^/x(.*)$` and `/svn$1`.
-fn begins<'t>(from: &str, to: &'t str, permanent: bool) -> Option<(String, &'t str, bool)> {
+fn begins<'t>(from: &str, to: &'t str) -> Option<(String, &'t str)> {
     let begin = from.strip_prefix('^')?.strip_suffix("(.*)$")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '%');
     let to = to.strip_suffix("$1").filter(|to| !to.contains('$'))?;
-    (begin.starts_with('/') && begin.chars().all(plain))
-        .then(|| (format!("{begin}*"), to, permanent))
+    (begin.starts_with('/') && begin.chars().all(plain)).then(|| (format!("{begin}*"), to))
 }
 
 #[cfg(test)]

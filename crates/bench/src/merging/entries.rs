@@ -6,8 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use sapwood_core::Exact as _;
-use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::{Exact as _, Md5};
 
 use super::history::{IN_DIRECTORY, text};
 
@@ -65,9 +64,7 @@ fn directory(folder: &Path, url: &str, below: &str) -> io::Result<()> {
 
 /// The entry of a file.
 fn of_file(name: &str, text: &str) -> String {
-    let mut sum = Md5Hasher::new();
-    sum.update(text.as_bytes());
-    let (sum, size) = (sum.finish().to_hex(), text.len().to_string());
+    let (sum, size) = (Md5::of(text.as_bytes()).to_hex(), text.len().to_string());
     entry(&[
         (0, name),
         (1, "file"),

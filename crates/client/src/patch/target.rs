@@ -396,19 +396,21 @@ impl Run<'_> {
     /// directory: a patch is about many files of few.
     pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
         let (dir, name) = path::split(abspath);
-        if let Some(place) = self.place.borrow().as_ref() {
-            let is_dir =
-                || disk_kind(abspath.as_ref()).map(|kind| kind.is_some_and(|k| k.is_dir()));
-            if place.dir == abspath && is_dir()? {
+        let on_disk = disk_kind(abspath.as_ref())?;
+        let is_dir = on_disk.is_some_and(|kind| kind.is_dir());
+        // A directory may be the root of another working copy, and a link lead to one.
+        let is_leaf = !is_dir && on_disk.is_none_or(|kind| !kind.is_symlink());
+        match self.place.borrow().as_ref() {
+            Some(place) if is_dir && place.dir == abspath => {
                 return Ok((place.wc.clone(), place.relpath.clone()));
             }
-            // A directory may be the root of another working copy, and a link lead to one.
-            if place.dir == dir && is_leaf(abspath)? {
+            Some(place) if is_leaf && place.dir == dir => {
                 return Ok((place.wc.clone(), place.relpath.child(name)));
             }
+            _ => {}
         }
         let (wc, relpath) = self.ctx.working_copy(abspath.as_ref())?;
-        if !relpath.is_empty() && is_leaf(abspath)? {
+        if is_leaf && !relpath.is_empty() {
             let relpath = relpath.parent().to_owned();
             let place = Place { dir: dir.to_owned(), wc: wc.clone(), relpath };
             self.place.replace(Some(place));
@@ -424,11 +426,6 @@ impl Run<'_> {
             .filter(is_there)
             .map(|view| if view.is_dir() { NodeKind::Dir } else { NodeKind::File }))
     }
-}
-
-/// Whether nothing can be below a path: it is a file, or not there.
-fn is_leaf(abspath: &str) -> SvnResult<bool> {
-    Ok(disk_kind(abspath.as_ref())?.is_none_or(|kind| !kind.is_dir() && !kind.is_symlink()))
 }
 
 impl Target {

@@ -12,75 +12,10 @@ impl RelPathBuf {
 }
 
 impl RelPath {
-    /// The path without its last name; the root's parent is the root.
-    #[must_use]
-    pub fn parent(&self) -> &Self {
-        Self::trusted(path::dirname(self))
-    }
-
-    /// The last name, empty for the root.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        path::basename(self)
-    }
-
-    /// The parent and the last name.
-    #[must_use]
-    pub fn parent_and_name(&self) -> (&Self, &str) {
-        let (parent, name) = path::split(self);
-        (Self::trusted(parent), name)
-    }
-
-    /// What is left of this path below `above`; `None` when it is not at or below it.
-    #[must_use]
-    pub fn below(&self, above: &Self) -> Option<&Self> {
-        path::skip_ancestor(above, self).map(Self::trusted)
-    }
-
-    /// The same where this was found at or below `above`.
-    ///
-    /// # Errors
-    /// E235000 when it is not, which is a slip of ours.
-    #[track_caller]
-    pub fn rest_below(&self, above: &Self) -> SvnResult<&Self> {
-        path::rest_below(above, self).map(Self::trusted)
-    }
-
-    /// Whether this is `above` or below it.
-    #[must_use]
-    pub fn is_at_or_below(&self, above: &Self) -> bool {
-        path::is_ancestor(above, self)
-    }
-
-    /// The deepest path that both are at or below.
-    #[must_use]
-    pub fn common_ancestor(&self, other: &Self) -> &Self {
-        Self::trusted(path::common_ancestor(self, other))
-    }
-
-    /// The names, in order.
-    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
-        path::components(self)
-    }
-
     /// Whether this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.is_empty()
-    }
-
-    /// The path of `below` below this one.
-    #[must_use]
-    pub fn join(&self, below: &Self) -> RelPathBuf {
-        RelPathBuf::trusted(path::join(self, below))
-    }
-
-    /// The path of one entry of this directory. The name has no slash and is not empty.
-    #[must_use]
-    #[track_caller]
-    pub fn child(&self, name: &str) -> RelPathBuf {
-        debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
-        RelPathBuf::trusted(path::join(self, name))
     }
 
     /// The same from the root of a repository on.
@@ -105,57 +40,6 @@ impl FsPathBuf {
 }
 
 impl FsPath {
-    /// The path without its last name; the root's parent is the root.
-    #[must_use]
-    pub fn parent(&self) -> &Self {
-        Self::trusted(path::dirname(self))
-    }
-
-    /// The last name, empty for the root.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        path::basename(self)
-    }
-
-    /// The parent and the last name.
-    #[must_use]
-    pub fn parent_and_name(&self) -> (&Self, &str) {
-        let (parent, name) = path::split(self);
-        (Self::trusted(parent), name)
-    }
-
-    /// What is left of this path below `above`; `None` when it is not at or below it.
-    #[must_use]
-    pub fn below(&self, above: &Self) -> Option<&RelPath> {
-        path::skip_ancestor(above, self).map(RelPath::trusted)
-    }
-
-    /// The same where this was found at or below `above`.
-    ///
-    /// # Errors
-    /// E235000 when it is not, which is a slip of ours.
-    #[track_caller]
-    pub fn rest_below(&self, above: &Self) -> SvnResult<&RelPath> {
-        path::rest_below(above, self).map(RelPath::trusted)
-    }
-
-    /// Whether this is `above` or below it.
-    #[must_use]
-    pub fn is_at_or_below(&self, above: &Self) -> bool {
-        path::is_ancestor(above, self)
-    }
-
-    /// The deepest path that both are at or below.
-    #[must_use]
-    pub fn common_ancestor(&self, other: &Self) -> &Self {
-        Self::trusted(path::common_ancestor(self, other))
-    }
-
-    /// The names, in order.
-    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
-        path::components(self)
-    }
-
     /// Whether this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
@@ -167,21 +51,82 @@ impl FsPath {
     pub fn to_relpath(&self) -> &RelPath {
         RelPath::trusted(path::to_relpath(self))
     }
-
-    /// The path of `below` below this one.
-    #[must_use]
-    pub fn join(&self, below: &RelPath) -> FsPathBuf {
-        FsPathBuf::trusted(path::join(self, below))
-    }
-
-    /// The path of one entry of this directory. The name has no slash and is not empty.
-    #[must_use]
-    #[track_caller]
-    pub fn child(&self, name: &str) -> FsPathBuf {
-        debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
-        FsPathBuf::trusted(path::join(self, name))
-    }
 }
+
+/// What relpaths and repository paths have in common: names between slashes, below a root.
+macro_rules! names_below_a_root {
+    ($name:ident, $owned:ident) => {
+        impl $name {
+            /// The path without its last name; the root's parent is the root.
+            #[must_use]
+            pub fn parent(&self) -> &Self {
+                Self::trusted(path::dirname(self))
+            }
+
+            /// The last name, empty for the root.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                path::basename(self)
+            }
+
+            /// The parent and the last name.
+            #[must_use]
+            pub fn parent_and_name(&self) -> (&Self, &str) {
+                let (parent, name) = path::split(self);
+                (Self::trusted(parent), name)
+            }
+
+            /// What is left of this path below `above`; `None` when it is not at or below it.
+            #[must_use]
+            pub fn below(&self, above: &Self) -> Option<&RelPath> {
+                path::skip_ancestor(above, self).map(RelPath::trusted)
+            }
+
+            /// The same where this was found at or below `above`.
+            ///
+            /// # Errors
+            /// E235000 when it is not, which is a slip of ours.
+            #[track_caller]
+            pub fn rest_below(&self, above: &Self) -> SvnResult<&RelPath> {
+                path::rest_below(above, self).map(RelPath::trusted)
+            }
+
+            /// Whether this is `above` or below it.
+            #[must_use]
+            pub fn is_at_or_below(&self, above: &Self) -> bool {
+                path::is_ancestor(above, self)
+            }
+
+            /// The deepest path that both are at or below.
+            #[must_use]
+            pub fn common_ancestor(&self, other: &Self) -> &Self {
+                Self::trusted(path::common_ancestor(self, other))
+            }
+
+            /// The names, in order.
+            pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
+                path::components(self)
+            }
+
+            /// The path of `below` below this one.
+            #[must_use]
+            pub fn join(&self, below: &RelPath) -> $owned {
+                $owned::trusted(path::join(self, below))
+            }
+
+            /// The path of one entry of this directory. The name has no slash and is not empty.
+            #[must_use]
+            #[track_caller]
+            pub fn child(&self, name: &str) -> $owned {
+                debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
+                $owned::trusted(path::join(self, name))
+            }
+        }
+    };
+}
+
+names_below_a_root!(RelPath, RelPathBuf);
+names_below_a_root!(FsPath, FsPathBuf);
 
 #[cfg(test)]
 mod tests {
