@@ -66,6 +66,15 @@ diff --changelist list .
 diff -x -w -r 1 f
 diff --ignore-properties -r 1:HEAD d
 commit -m nothing --no-unlock f
+commit -m gone d/e/b
+chmod 755 d3/e/b; echo z >> d3/e/b; sleep 0.02
+commit -m flags-set-by-hand d3/e/b
+ls -l d3/e | cut -c1-10
+echo y > d3/e/b; sleep 0.02
+commit -m no-flags d3/e/b
+echo z > d3/e/b
+svn st d3
+svn revert -q d3/e/b
 commit -m unlocked
 commit -m unlocked
 svn st

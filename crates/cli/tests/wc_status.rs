@@ -335,7 +335,13 @@ fn transactions_are_few() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     assert_eq!(said(&Programs::reference(), "status"), "");
-    shell(folder.path(), "diff -r -x .svn wc other");
+    shell(folder.path(), "diff -r -x .svn wc other; echo new > wc/1/1; sleep 0.02");
+    let before = transactions(&wc);
+    svn("commit -q -m 3 wc/1/1");
+    let committed = transactions(&wc) - before;
+    // The lock, what was committed, the lock again.
+    assert!(committed <= 3, "{committed} transactions for the commit of a file");
+    assert_eq!(said(&Programs::reference(), "status"), "");
 }
 
 /// `svnversion` of whole, mixed, changed, switched, sparse and exported trees.

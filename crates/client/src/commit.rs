@@ -12,6 +12,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnRe
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
+use sapwood_wc::db::Kind;
 use sapwood_wc::locks::Lock;
 
 pub(crate) use self::drive::{Drive, Extra, Sent};
@@ -163,7 +164,11 @@ impl<'a> Plan<'a> {
                 common = common.common_ancestor(relpath);
             }
             // The parent of a target, so that the target can go.
-            let dir = if relpaths.contains(&common) { common.parent() } else { common };
+            let mut dir = if relpaths.contains(&common) { common.parent() } else { common };
+            if wc.db().top(dir)?.is_none_or(|row| row.kind != Kind::Dir) {
+                // The error then names what the reference's names.
+                dir = dir.parent();
+            }
             locks.push(wc.lock(dir, -1).map_err(|e| failed(e.into()))?);
         }
         Ok(locks)

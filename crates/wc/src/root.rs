@@ -9,6 +9,7 @@ use std::rc::Rc;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Meter};
 
+use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
@@ -25,6 +26,8 @@ pub struct Options {
     pub preserved_extensions: Vec<String>,
     /// Whether operations that record times wait until the clock of the file system has moved on.
     pub wait_for_tick: bool,
+    /// The newest time that was recorded in any working copy opened with these options.
+    pub recorded: RecordedTimes,
     /// Where the user lives: keywords have local time.
     pub zone: jiff::tz::TimeZone,
     /// The socket of the user's monitor, if there may be one (`sapwood-watch`).
@@ -40,6 +43,7 @@ impl Default for Options {
             use_commit_times: false,
             preserved_extensions: Vec::new(),
             wait_for_tick: true,
+            recorded: RecordedTimes::default(),
             zone: jiff::tz::TimeZone::UTC,
             monitor: None,
             meter: Meter::default(),
@@ -77,7 +81,8 @@ impl WorkingCopy {
         Ok(Self::with(root, db, options))
     }
 
-    fn with(root: &Path, db: Db, options: Options) -> Self {
+    fn with(root: &Path, mut db: Db, options: Options) -> Self {
+        db.note_times_in(options.recorded.clone());
         let root = root.to_owned();
         let held = RefCell::new(Vec::new());
         Self { shared: Rc::new(Shared { root, db, options, held }) }

@@ -458,6 +458,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     let no_wait = std::env::var_os(NO_WAIT).is_some_and(|value| value == "yes");
     Ok(sapwood_wc::Options {
         wait_for_tick: !no_wait,
+        recorded: sapwood_wc::clock::RecordedTimes::default(),
         access: sapwood_wc::db::Access {
             exclusive: config.get_bool("working-copy", "exclusive-locking", false)?,
             busy_timeout: Duration::from_millis(u64::try_from(timeout).unwrap_or(0)),

@@ -13,14 +13,13 @@ use sapwood_core::props::names;
 use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::CommitEditor;
-use sapwood_wc::commit::{Item, Outgoing};
-use sapwood_wc::pristine::NewPristine;
+use sapwood_wc::commit::{Item, Outgoing, SentText};
 
 use super::errors::explain;
 use crate::context::Context;
 
 /// The texts that were sent, by the path of the working file.
-pub(crate) type Sent = HashMap<PathBuf, NewPristine>;
+pub(crate) type Sent = HashMap<PathBuf, SentText>;
 
 /// What an edit is driven with.
 pub(crate) struct Drive<'a> {
@@ -265,7 +264,7 @@ impl<'i> Run<'_, 'i> {
         Ok(sent)
     }
 
-    fn text(&mut self, item: &Item, file: Handle) -> SvnResult<NewPristine> {
+    fn text(&mut self, item: &Item, file: Handle) -> SvnResult<SentText> {
         let outgoing = Outgoing::open(item)?;
         let base = outgoing.base_md5();
         let editor = &mut *self.editor;
@@ -273,7 +272,7 @@ impl<'i> Run<'_, 'i> {
             outgoing.send(|delta| editor.apply_textdelta(file, base, delta)).map_err(|e| {
                 e.context(format!("While preparing '{}' for commit", item.abspath().display()))
             })?;
-        self.editor.close_file(file, Some(text.md5))?;
+        self.editor.close_file(file, Some(text.pristine.md5))?;
         Ok(text)
     }
 }

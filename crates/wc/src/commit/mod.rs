@@ -17,7 +17,7 @@ use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
-pub use outgoing::Outgoing;
+pub use outgoing::{Outgoing, SentText};
 pub use process::{Committed, Revision};
 
 use crate::root::WorkingCopy;

@@ -3,22 +3,39 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Cut;
-use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, Md5, Meter, PropList, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
 use super::Item;
+use crate::clock;
 use crate::db::NodeRow;
 use crate::error::{Error, Result};
 use crate::pristine::{NewPristine, PristineWriter};
+use crate::queue::NEEDS_LOCK;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
+use crate::view::FileStat;
 
 /// A text that is to be sent.
 pub struct Outgoing {
     local: Teed,
     base: Option<Base>,
+    as_read: Option<FileStat>,
+}
+
+/// A text that was sent.
+#[derive(Debug)]
+pub struct SentText {
+    /// It, ready to become the pristine text.
+    pub pristine: NewPristine,
+    /// The file as it was when it was read, if nothing about it is to be done after the commit: it has this text
+    /// byte by byte and the flags of a file without properties. A file that has still this size and time has still
+    /// this text: the clock had moved on from its time when it was read.
+    pub(super) as_read: Option<FileStat>,
 }
 
 impl std::fmt::Debug for Outgoing {
@@ -73,12 +90,17 @@ impl Outgoing {
         let wc = &item.wc;
         let path = item.abspath();
         let view = wc.view(&item.relpath)?.ok_or_else(|| Error::NodeNotFound(path.clone()))?;
-        let translation = Translation::of(&view.props()?, None);
+        let props = view.props()?;
+        let translation = Translation::of(&props, None);
         let failed = |e| Error::io(e, "Can't open file", &path);
+        let mut as_read = None;
         let inner: Box<dyn Read> = if translation.special {
             special::read_normal(&path).map_err(failed)?
         } else {
             let file = File::open(&path).map_err(failed)?;
+            if !translation.is_needed() && !sets_flags(&props) {
+                as_read = settled_stat(&file).map_err(failed)?;
+            }
             if translation.is_needed() {
                 let translator = translation.translator(Direction::ToNormal, false)?;
                 Box::new(TranslatedReader::new(file, translator))
@@ -105,7 +127,8 @@ impl Outgoing {
             }
         };
         let meter = wc.options().meter.clone();
-        Ok(Self { local: Teed { inner, pristine: wc.write_pristine()?, meter }, base })
+        let local = Teed { inner, pristine: wc.write_pristine()?, meter };
+        Ok(Self { local, base, as_read })
     }
 
     /// The checksum of the text that the delta is against.
@@ -121,7 +144,7 @@ impl Outgoing {
     pub fn send(
         mut self,
         apply: impl FnOnce(&mut dyn TextDelta) -> SvnResult<()>,
-    ) -> SvnResult<NewPristine> {
+    ) -> SvnResult<SentText> {
         let sent = match &mut self.base {
             None => apply(&mut FullText::new(&mut self.local)),
             Some(base) => apply(&mut ComputedDelta::new(&mut base.file, &mut self.local)),
@@ -146,6 +169,21 @@ impl Outgoing {
         sent?;
         rest(&mut self.local)?;
         self.local.meter.add_file();
-        Ok(self.local.pristine.finish())
+        Ok(SentText { pristine: self.local.pristine.finish(), as_read: self.as_read })
     }
+}
+
+/// Whether properties say which flags a file has.
+fn sets_flags(props: &PropList) -> bool {
+    props.get(names::EXECUTABLE).is_some() || props.get(NEEDS_LOCK).is_some()
+}
+
+/// Size and time of an open file that may be written and not executed, if files that are changed from now on get
+/// a later time.
+fn settled_stat(file: &File) -> io::Result<Option<FileStat>> {
+    let found = file.metadata()?;
+    let mode = found.permissions().mode();
+    let stat = FileStat::of(&found);
+    let as_made = mode & 0o111 == 0 && mode & 0o200 != 0;
+    Ok((stat.file && as_made && clock::is_past(stat.mtime)).then_some(stat))
 }

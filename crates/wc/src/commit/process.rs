@@ -2,7 +2,8 @@
 //!
 //! One transaction a working copy puts the new texts into the store, moves the committed layers down
 //! to BASE, forgets local properties, changelists and locks, and writes down the work on files,
-//! which follows: keywords are expanded anew, flags set, size and time recorded.
+//! which follows: keywords are expanded anew, flags set, size and time recorded. Of a file that
+//! has no such property and is still as it was read, size and time are recorded at once.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,12 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, path};
 
-use super::Changes;
+use super::{Changes, SentText};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::pristine::NewPristine;
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
-use crate::view::{Status, View};
+use crate::view::{FileStat, Status, View, stat_file};
 
 /// A node that was committed.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Committed {
     /// Whether everything below it was committed with it, as part of a copy.
     pub recurse: bool,
     /// The text that was sent.
-    pub text: Option<NewPristine>,
+    pub text: Option<SentText>,
 }
 
 /// The revision that was made.
@@ -61,9 +61,9 @@ impl WorkingCopy {
         self.db().write(|_| {
             let mut texts = HashMap::new();
             for node in &mut committed {
-                if let Some(text) = node.text.take() {
-                    texts.insert(node.relpath.clone(), text.sha1);
-                    self.install_pristine(text)?;
+                if let Some(SentText { pristine, as_read }) = node.text.take() {
+                    texts.insert(node.relpath.clone(), Sent { sha1: pristine.sha1, as_read });
+                    self.install_pristine(pristine)?;
                 }
             }
             let process = Process { wc: self, revision, texts };
@@ -86,7 +86,14 @@ impl WorkingCopy {
 struct Process<'a> {
     wc: &'a WorkingCopy,
     revision: &'a Revision,
-    texts: HashMap<RelPathBuf, Sha1>,
+    texts: HashMap<RelPathBuf, Sent>,
+}
+
+/// What was sent of a file.
+struct Sent {
+    sha1: Sha1,
+    /// As [`SentText`] has it.
+    as_read: Option<FileStat>,
 }
 
 /// What goes away with the commit of one node.
@@ -160,23 +167,33 @@ impl Process<'_> {
             author: self.revision.author.clone(),
             checksum: None,
         };
-        let mut work = None;
-        if top.kind != Kind::Dir && status != Status::Deleted {
-            let sent = self.texts.get(relpath).copied();
-            changed.checksum = sent.or(top.checksum);
+        let is_file = top.kind != Kind::Dir && status != Status::Deleted;
+        let mut as_read = None;
+        if is_file {
+            let sent = self.texts.get(relpath);
+            as_read = sent.and_then(|sent| sent.as_read);
+            changed.checksum = sent.map(|sent| sent.sha1).or(top.checksum);
             if sent.is_none() && !is_root && !view.props_modified() {
                 // It came along with a copy as it was: it did not change in this revision.
                 changed.revision = top.changed_revision;
                 changed.date = top.changed_date;
                 changed.author.clone_from(&top.changed_author);
             }
-            work = Some(WorkItem::FileCommit { relpath: relpath.to_owned() });
         }
         self.rows(view, changed, ends)?;
-        if let Some(work) = work {
-            self.wc.db().add_work(&work)?;
+        if !is_file {
+            return Ok(());
         }
-        Ok(())
+        // With nothing to do about the file, its times go into this transaction, and no work is written down.
+        match as_read {
+            Some(as_read) if stat_file(&self.wc.abspath(relpath))? == Some(as_read) => {
+                self.wc.db().record_fileinfo(relpath, as_read.size, as_read.mtime)
+            }
+            _ => {
+                self.wc.db().add_work(&WorkItem::FileCommit { relpath: relpath.to_owned() })?;
+                Ok(())
+            }
+        }
     }
 
     /// Where a node is in the repository from now on.

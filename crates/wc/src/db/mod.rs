@@ -28,7 +28,9 @@ use sapwood_core::ErrorCode;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPath;
 
+use crate::clock::RecordedTimes;
 use crate::error::{Error, Result};
+use crate::memory::listed::Listed;
 use crate::memory::touched::{self, Tracking};
 use crate::memory::{Changes, Since, State};
 
@@ -71,8 +73,12 @@ pub struct Db {
     open: Cell<Open>,
     /// Which paths its changes touched.
     tracking: Cell<Tracking>,
+    /// What they are.
+    listed: Listed,
     /// Its format, and what it says about pristine texts.
     settings: Cell<Settings>,
+    /// Which times of files it recorded.
+    recorded: RecordedTimes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,8 +212,15 @@ impl Db {
             wc_id: 1,
             open: Cell::new(Open::Nothing),
             tracking: Cell::new(tracking),
+            listed: Listed::default(),
             settings: Cell::new(Settings::default()),
+            recorded: RecordedTimes::default(),
         })
+    }
+
+    /// The newest time that is recorded is kept in `recorded` from now on.
+    pub(crate) fn note_times_in(&mut self, recorded: RecordedTimes) {
+        self.recorded = recorded;
     }
 
     /// The file.
@@ -327,9 +340,14 @@ impl Db {
         }
         let result = work(self);
         self.open.set(Open::Nothing);
-        let value = result?;
-        transaction.commit()?;
-        Ok(value)
+        let committed = result.and_then(|value| {
+            transaction.commit()?;
+            Ok(value)
+        });
+        if committed.is_err() && open == Open::Write {
+            self.listed.take_back();
+        }
+        committed
     }
 
     /// Outside of a transaction: from here on the paths of changed rows are listed.
@@ -337,7 +355,7 @@ impl Db {
         if self.tracking.get() == Tracking::Idle
             && let Some(adm) = self.path.parent()
         {
-            self.tracking.set(touched::prepare(&self.connection, adm));
+            self.tracking.set(touched::prepare(&self.connection, adm, &self.listed));
         }
     }
 
@@ -351,7 +369,7 @@ impl Db {
         {
             return;
         }
-        touched::end(&self.connection, self.wc_id, &self.path, from, version);
+        touched::end(&self.connection, self.wc_id, &self.path, &self.listed, (from, version));
         self.tracking.set(Tracking::Ready);
     }
 
@@ -367,7 +385,7 @@ impl Db {
                     State::of(&db.path).map(nothing_since)
                 }
                 Tracking::Since(state, version) if version == now => {
-                    let changes = touched::so_far(&db.connection, db.wc_id)?;
+                    let changes = db.listed.changes(&db.connection, db.wc_id)?;
                     changes.map(|changes| Since { state, changes })
                 }
                 Tracking::Since(..) => None,
@@ -384,7 +402,7 @@ impl Db {
                 return db.execute(sql, params);
             }
             let all = || db.connection.prepare(sql)?.execute(params);
-            Ok(touched::bump(&db.connection, revision, all)?)
+            Ok(db.listed.bump(&db.connection, revision, all)?)
         })
     }
 

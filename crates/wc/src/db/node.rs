@@ -358,6 +358,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
+        self.recorded.note(mtime);
         self.execute(
             "UPDATE nodes SET translated_size = ?3, last_mod_time = ?4 WHERE wc_id = ?1 AND \
              local_relpath = ?2 AND op_depth = (SELECT MAX(op_depth) FROM nodes WHERE wc_id = ?1 \

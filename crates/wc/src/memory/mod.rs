@@ -5,6 +5,7 @@
 //! paths our own changes of wc.db touched ([`touched`]), and what a later status found of them. Both may be
 //! deleted at any moment, and neither is believed over wc.db: a [`State`] says which wc.db they speak of.
 
+pub(crate) mod listed;
 mod state;
 pub(crate) mod touched;
 
