@@ -5,7 +5,9 @@
 //! layers. Repository paths are only kept where they are not what the place of the node says.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
+use hashbrown::HashTable;
 use rusqlite::{Row, params};
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -140,7 +142,9 @@ pub(crate) enum Scope<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) nodes: Vec<Node>,
-    by_path: HashMap<RelPathBuf, u32>,
+    /// Their numbers, by their paths: of a million nodes the paths are not kept twice.
+    by_path: HashTable<u32>,
+    hashes: RandomState,
     pub(crate) dirs: HashMap<RelPathBuf, Children>,
     pub(crate) authors: Vec<Box<str>>,
     /// The path of the root of the working copy in its repository.
@@ -157,10 +161,27 @@ pub(crate) struct Table {
     pub(crate) has_externals: bool,
 }
 
+/// The bytes that a row of NODES with its two indices takes at least.
+const SMALLEST_ROW: u64 = 64;
+
 const COLUMNS: &str = "local_relpath, op_depth, presence, kind, revision, repos_id, repos_path, \
      moved_here, moved_to, depth, checksum IS NOT NULL, translated_size, last_mod_time, \
      changed_revision, changed_date, changed_author, properties, file_external, \
      inherited_props";
+
+/// How many rows NODES can have; a list that grows by doubling would hold a million nodes three times. What is not used
+/// of the room takes no memory.
+fn rows_at_most(db: &Db) -> Result<usize> {
+    let last = db.first("SELECT max(rowid) FROM nodes", [], |row| row.get::<_, Option<i64>>(0))?;
+    let bytes = db.path().metadata().map_or(0, |found| found.len());
+    let rows = last.flatten().and_then(|last| u64::try_from(last).ok()).unwrap_or(0);
+    Ok(usize::try_from(rows.min(bytes / SMALLEST_ROW)).unwrap_or(0))
+}
+
+/// The path of a node of the scan.
+fn path_of(nodes: &[Node], number: u32) -> Option<&RelPath> {
+    usize::try_from(number).ok().and_then(|at| nodes.get(at)).map(|node| node.relpath.as_path())
+}
 
 fn revision(number: Option<i64>) -> Option<Revnum> {
     number.and_then(|n| u64::try_from(n).ok()).map(Revnum)
@@ -263,6 +284,9 @@ impl Table {
     }
 
     fn read_nodes(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
+        if scope == Scope::Subtree(RelPath::ROOT) {
+            self.nodes.reserve_exact(rows_at_most(db)?);
+        }
         let (sql, path) = nodes_query(scope);
         let mut statement = db.connection().prepare_cached(&sql)?;
         let mut rows = match path {
@@ -331,11 +355,14 @@ impl Table {
 
     fn node_mut(&mut self, relpath: &RelPath) -> Result<&mut Node> {
         let out_of_place = || SvnError::internal("a path's place in the table of nodes");
-        let at = if let Some(at) = self.by_path.get(relpath) {
-            usize::try_from(*at).map_err(|_| out_of_place())?
+        let at = if let Some(at) = self.number(relpath) {
+            usize::try_from(at).map_err(|_| out_of_place())?
         } else {
             let at = self.nodes.len();
-            self.by_path.insert(relpath.into(), u32::try_from(at).map_err(|_| out_of_place())?);
+            let number = u32::try_from(at).map_err(|_| out_of_place())?;
+            let (nodes, hashes) = (&self.nodes, &self.hashes);
+            let hash_of = |number: &u32| hashes.hash_one(path_of(nodes, *number));
+            self.by_path.insert_unique(hashes.hash_one(Some(relpath)), number, hash_of);
             let relpath = relpath.into();
             self.nodes.push(Node { relpath, base: None, work: Vec::new(), actual: None });
             at
@@ -443,11 +470,12 @@ impl Table {
     }
 
     pub(crate) fn number(&self, relpath: &RelPath) -> Option<u32> {
-        self.by_path.get(relpath).copied()
+        let found = |number: &u32| path_of(&self.nodes, *number) == Some(relpath);
+        self.by_path.find(self.hashes.hash_one(Some(relpath)), found).copied()
     }
 
     pub(crate) fn find(&self, relpath: &RelPath) -> Option<&Node> {
-        self.by_path.get(relpath).and_then(|at| self.node(*at))
+        self.number(relpath).and_then(|at| self.node(at))
     }
 
     pub(crate) fn children(&self, dir: &RelPath) -> &[u32] {
