@@ -180,6 +180,9 @@ pub fn prop(out: &mut Vec<u8>, kind: &str, name: &str, value: Option<&[u8]>) {
     }
 }
 
+/// Bytes that are encoded before the sink is relieved: more would only move what it holds.
+const ENCODED_AT_ONCE: usize = 12 << 10;
+
 /// Writes a text delta as base64 of svndiff. What is stored as svndiff goes through as it is.
 ///
 /// # Errors
@@ -192,8 +195,11 @@ pub fn text_delta(
 ) -> SvnResult<()> {
     let mut encoder = Encoder::default();
     write_svndiff(delta, version, level, &mut |bytes| {
-        encoder.write(bytes, sink.buffer());
-        sink.relieve()
+        for piece in bytes.chunks(ENCODED_AT_ONCE) {
+            encoder.write(piece, sink.buffer());
+            sink.relieve()?;
+        }
+        Ok(())
     })?;
     encoder.finish(sink.buffer());
     Ok(())
