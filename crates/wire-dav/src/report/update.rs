@@ -320,7 +320,9 @@ impl<S: Sink> UpdateEditor<S> {
             self.address("/bc/");
             self.sink.buffer().raw("\"");
         } else if let Some(sha1) = sha1 {
-            out.attribute("sha1-checksum", &sha1.to_hex());
+            out.raw(" sha1-checksum=\"");
+            out.extend_from_slice(sha1.hex_digits().as_flattened());
+            out.raw("\"");
         }
         let out = self.sink.buffer();
         if let Some((from, revision)) = copy_from {
@@ -365,7 +367,7 @@ impl<S: Sink> UpdateEditor<S> {
             value.is_some() && include_props
         };
         if tell {
-            reply::prop(self.out()?, "set-prop", name, value);
+            reply::prop(self.out()?, "S:set-prop", name, value);
         }
         Ok(())
     }
@@ -377,7 +379,7 @@ impl<S: Sink> UpdateEditor<S> {
         self.open.truncate(at);
         let out = self.out()?;
         for name in removed {
-            reply::prop(out, "set-prop", &name, None);
+            reply::prop(out, "S:set-prop", &name, None);
         }
         out.raw(match (added, is_dir) {
             (true, true) => "</S:add-directory>\n",
@@ -540,7 +542,7 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         if let Some(text) = text {
             let out = self.out()?;
             out.raw("<S:prop><V:md5-checksum>");
-            out.raw(&text.to_hex());
+            out.extend_from_slice(text.hex_digits().as_flattened());
             out.raw("</V:md5-checksum></S:prop>\n");
         }
         self.close(false, file)

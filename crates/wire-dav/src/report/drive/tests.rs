@@ -321,9 +321,9 @@ fn revisions_of_a_file() {
     let mut body = Vec::new();
     reply::begin(&mut body, "file-revs-report");
     body.extend_from_slice(b"<S:file-rev path=\"/f\" rev=\"3\">");
-    reply::prop(&mut body, "rev-prop", "svn:log", Some(b"why"));
-    reply::prop(&mut body, "set-prop", "a", Some(b"\xff"));
-    reply::prop(&mut body, "set-prop", "b", None);
+    reply::prop(&mut body, "S:rev-prop", "svn:log", Some(b"why"));
+    reply::prop(&mut body, "S:set-prop", "a", Some(b"\xff"));
+    reply::prop(&mut body, "S:set-prop", "b", None);
     body.extend_from_slice(b"<S:txdelta>");
     reply::text_delta(&mut body, &mut FullText::new(&b"text"[..]), Version::V1, 5).unwrap();
     body.extend_from_slice(b"</S:txdelta></S:file-rev><S:file-rev path=\"/f\" rev=\"4\">");
