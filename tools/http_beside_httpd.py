@@ -78,15 +78,15 @@ class Server:
     def cpu(self):
         return int((self.group / "cpuacct.usage").read_text()) / 1e9
 
-    def memory(self):
-        """MiB, each shared page counted once."""
+    def memory(self, what="Pss:"):
+        """MiB, each shared page counted once. `Pss_Anon:` is that without the pages of programs and libraries."""
         total = 0
         for pid in children(self.child.pid):
             try:
                 lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
             except OSError:
                 continue
-            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            total += next(int(line.split()[1]) for line in lines if line.startswith(what))
         return total / 1024
 
     def end(self):
@@ -197,7 +197,7 @@ def memory(args):
             c.request("OPTIONS", f"/{name}")
             c.getresponse().read()
             idle.append(c)
-        with_idle = server.memory()
+        with_idle, own = server.memory(), server.memory("Pss_Anon:")
         command = f"svnbench null-export -q --non-interactive http://127.0.0.1:{server.port}/{name}/trunk"
         clients = [subprocess.Popen(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(50)]
         most = 0
@@ -205,13 +205,13 @@ def memory(args):
             most = max(most, server.memory())
             time.sleep(0.05)
         failed = sum(1 for c in clients if c.wait() != 0)
-        rows.append([server.name, f"{fresh:.0f}", f"{with_idle:.0f}", f"{most:.0f}", f"{server.memory():.0f}", failed])
+        rows.append([server.name, f"{fresh:.1f}", f"{with_idle:.1f}", f"{own:.1f}", f"{most:.0f}", f"{server.memory():.0f}", failed])
         note(*rows[-1])
         for c in idle:
             c.close()
         server.end()
     print("### Memory in MiB (proportional set size, all processes)\n")
-    table(["server", "new", "100 idle connections", "and 50 exports at a time (most)", "after", "failed"], rows)
+    table(["server", "new", "100 idle connections", "of that no program's pages", "and 50 exports at a time (most)", "after", "failed"], rows)
 
 
 def commit(connection, base, path, text):

@@ -122,3 +122,65 @@ impl Driver {
         done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Counts how often a task was woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn what_is_handed_over_wakes_no_other_thread() {
+        let (send, mut receive) = mpsc::channel(8);
+        let got = Arc::new(Mutex::new(Vec::new()));
+        let connection = {
+            let got = Arc::clone(&got);
+            async move {
+                while let Some(piece) = receive.recv().await {
+                    got.lock().push(piece);
+                }
+            }
+        };
+        let mut driver = None;
+        let driven = Driven::new(|its| {
+            driver = Some(its);
+            connection
+        });
+        let driver = driver.unwrap();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let mut cx = Context::from_waker(&waker);
+        let woken = || wakes.0.load(Ordering::Relaxed);
+        let mut task = std::pin::pin!(driven.ended());
+        assert!(task.as_mut().poll(&mut cx).is_pending());
+
+        for piece in 0..5 {
+            driver.hand_over(|| send.try_send(piece)).unwrap();
+        }
+        assert_eq!((got.lock().as_slice(), woken()), (&[0, 1, 2, 3, 4][..], 0));
+
+        // What comes from elsewhere wakes the task, as if there were no handler.
+        send.try_send(5).unwrap();
+        assert_eq!((got.lock().len(), woken()), (5, 1));
+        assert!(task.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(got.lock().len(), 6);
+
+        // The task hears of the end, and the handler is let go on after it.
+        driver.hand_over(|| drop(send));
+        assert_eq!(woken(), 2);
+        assert!(task.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(driver.hand_over(|| 7), 7);
+    }
+}
