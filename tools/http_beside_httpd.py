@@ -7,7 +7,9 @@ REPOSITORY is one of `sapwood bench make-repo --profile ruby --pack`, in a folde
 DIR is for working copies and for repositories that are committed to, on the disk that is to be measured.
 Run it as root: httpd then serves as user 65534. Servers take turns within each repetition; figures are medians. Processor time is user
 and system time of all processes of a server, exact, from a control group. --only picks sections: requests, memory, commits,
-checkout. The clients are the reference's, but for `checkout`, which is ours.
+checkout. The clients are the reference's, but for `checkout`, which is ours. --states picks those of a server that is asked: new, hot, and
+cold (new, and the files of the repository taken out of the system's cache, those of nothing else; it has to be on a disk for that). With
+--tls requests are by https, with a certificate made for it.
 
 Servers: `Sapwood` is one `sapwood serve FOLDER` with its defaults, asked over svn: and http:. `httpd` is the event MPM with 1 GB of cache,
 SVNCacheRevProps and SVNBlockRead on, no compression (the settings of the measurements of 2014); `httpd, Prefer` has
@@ -41,6 +43,25 @@ def table(head, rows):
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |")
     print(flush=True)
+
+
+def forget(folder):
+    """Takes files out of the system's cache."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(handle)
+
+
+def certificate(args):
+    """Files of a certificate that signs itself, and of its key."""
+    files = args.scratch / "certificate.pem", args.scratch / "key.pem"
+    if not files[0].exists():
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "9",
+                        "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    return files
 
 
 def free_port():
@@ -78,15 +99,15 @@ class Server:
     def cpu(self):
         return int((self.group / "cpuacct.usage").read_text()) / 1e9
 
-    def memory(self):
-        """MiB, each shared page counted once."""
+    def memory(self, what="Pss:"):
+        """MiB, each shared page counted once. `Pss_Anon:` is that without the pages of programs and libraries."""
         total = 0
         for pid in children(self.child.pid):
             try:
                 lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
             except OSError:
                 continue
-            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            total += next(int(line.split()[1]) for line in lines if line.startswith(what))
         return total / 1024
 
     def end(self):
@@ -103,8 +124,11 @@ def sapwood(args, root):
     http_port, svn_port = free_port(), free_port()
     conf = args.scratch / "svnserve.conf"
     conf.write_text("[general]\nanon-access = write\n")
+    web = ["--http-port", str(http_port)]
+    if args.tls:
+        web = ["--https-port", str(http_port), "--tls-certificate", certificate(args)[0], "--tls-key", certificate(args)[1]]
     server = Server("Sapwood", [args.sapwood, "serve", "--folder", root, "--listen", "127.0.0.1", "--port", str(svn_port),
-                                "--http-port", str(http_port), "--config-file", conf], http_port)
+                                "--config-file", conf, *web], http_port)
     server.svn = f"svn://127.0.0.1:{svn_port}"
     return server
 
@@ -119,6 +143,9 @@ def httpd(args, root, more):
     lines += ['User "#65534"', 'Group "#65534"', f"Listen 127.0.0.1:{port}", "ServerName localhost", f"PidFile {folder}/pid",
               f"ErrorLog {folder}/error", f"DocumentRoot {folder}", "StartServers 1", "ServerLimit 4", "ThreadsPerChild 64",
               "MaxRequestWorkers 256", "KeepAlive On", "KeepAliveTimeout 60", "MaxKeepAliveRequests 0", "LimitXMLRequestBody 0"]
+    if args.tls:
+        lines.insert(0, f"LoadModule ssl_module {MODULES}/mod_ssl.so")
+        lines += ["SSLEngine on", "SSLCertificateFile %s" % certificate(args)[0], "SSLCertificateKeyFile %s" % certificate(args)[1]]
     lines += FAST + ["<Location />", "DAV svn", f"SVNParentPath {root}"] + PLACE + (MORE if more else [])
     lines += ["Require all granted", "</Location>"]
     (folder / "conf").write_text("\n".join(lines) + "\n")
@@ -140,6 +167,8 @@ def requests(args):
     old = youngest - youngest // 20
     wc = args.scratch / "wc"
     options = f"--non-interactive --config-dir {args.scratch}/none"
+    if args.tls:
+        options += " --trust-server-cert-failures unknown-ca,cn-mismatch,expired,not-yet-valid,other"
     wanted = [
         ("null-log -v", f"svnbench null-log -v -q {options} {{u}}", None),
         ("log -v", f"svn log -v {options} {{u}}", None),
@@ -151,19 +180,22 @@ def requests(args):
         ("list -v", f"svn list -v {options} {{u}}/trunk", None),
         ("null-blame", f"svnbench null-blame {options} {{u}}/trunk/ChangeLog", None),
     ]
+    titles = {"new": "New server, files in the system cache", "cold": "New server, files in no cache", "hot": "Third time"}
     ways = ["Sapwood svn", "Sapwood http", "httpd", "httpd, Prefer"]
-    for state in ["new", "hot"]:
+    for state in args.states.split(","):
         figures = {}
         for title, command, ready in wanted:
-            if state == "new" and title in ("update", "checkout", "export", "log -v", "list -v"):
+            if state != "hot" and title in ("update", "checkout", "export", "log -v", "list -v"):
                 continue
             for turn in range(args.runs):
                 order = ways if turn % 2 == 0 else ways[::-1]
                 for way in order:
+                    if state == "cold":
+                        forget(args.repo)
                     server = sapwood(args, root) if way.startswith("Sapwood") else httpd(args, root, "Prefer" in way)
-                    base = server.svn if way == "Sapwood svn" else f"http://127.0.0.1:{server.port}"
+                    base = server.svn if way == "Sapwood svn" else f"{'https' if args.tls else 'http'}://127.0.0.1:{server.port}"
                     url = f"{base}/{name}"
-                    for go in range(1 if state == "new" else 3):
+                    for go in range(3 if state == "hot" else 1):
                         if ready:
                             run(ready.replace("{u}", url))
                         before = server.cpu()
@@ -173,7 +205,7 @@ def requests(args):
                     server.end()
             note(state, title, *(f"{way} {statistics.median(c for c, _ in figures[title, way]):.4f}" for way in ways))
         for what, at in (("Processor time of the server, s", 0), ("Time by the clock, s", 1)):
-            print(f"### {'New server, files in the system cache' if state == 'new' else 'Third time'}: {what.lower()}\n")
+            print(f"### {titles[state]}: {what.lower()}\n")
             rows = []
             for title, _, _ in wanted:
                 if (title, ways[0]) not in figures:
@@ -197,7 +229,7 @@ def memory(args):
             c.request("OPTIONS", f"/{name}")
             c.getresponse().read()
             idle.append(c)
-        with_idle = server.memory()
+        with_idle, own = server.memory(), server.memory("Pss_Anon:")
         command = f"svnbench null-export -q --non-interactive http://127.0.0.1:{server.port}/{name}/trunk"
         clients = [subprocess.Popen(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(50)]
         most = 0
@@ -205,13 +237,13 @@ def memory(args):
             most = max(most, server.memory())
             time.sleep(0.05)
         failed = sum(1 for c in clients if c.wait() != 0)
-        rows.append([server.name, f"{fresh:.0f}", f"{with_idle:.0f}", f"{most:.0f}", f"{server.memory():.0f}", failed])
+        rows.append([server.name, f"{fresh:.1f}", f"{with_idle:.1f}", f"{own:.1f}", f"{most:.0f}", f"{server.memory():.0f}", failed])
         note(*rows[-1])
         for c in idle:
             c.close()
         server.end()
     print("### Memory in MiB (proportional set size, all processes)\n")
-    table(["server", "new", "100 idle connections", "and 50 exports at a time (most)", "after", "failed"], rows)
+    table(["server", "new", "100 idle connections", "of that no program's pages", "and 50 exports at a time (most)", "after", "failed"], rows)
 
 
 def commit(connection, base, path, text):
@@ -313,6 +345,8 @@ def main():
     parser.add_argument("--scratch", required=True, type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5, help="of each run of commits")
+    parser.add_argument("--states", default="new,hot", help="of requests: new, hot, cold")
+    parser.add_argument("--tls", action="store_true")
     parser.add_argument("--only", default="requests,memory,commits,checkout")
     args = parser.parse_args()
     args.sapwood = args.sapwood.resolve()

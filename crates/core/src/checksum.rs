@@ -5,8 +5,8 @@ use std::fmt;
 use md5::Digest as _;
 
 /// The hexadecimal digit of a number below sixteen.
-fn digit(number: u8) -> char {
-    char::from(if number < 10 { b'0' | number } else { (b'a' - 10).wrapping_add(number) })
+const fn digit(number: u8) -> u8 {
+    if number < 10 { b'0' | number } else { (b'a' - 10).wrapping_add(number) }
 }
 
 macro_rules! digest_type {
@@ -30,10 +30,16 @@ macro_rules! digest_type {
                 Some(Self(out))
             }
 
+            /// The lower-case hexadecimal digits of each byte.
+            #[must_use]
+            pub fn hex_digits(&self) -> [[u8; 2]; $len] {
+                self.0.map(|byte| [digit(byte >> 4), digit(byte & 15)])
+            }
+
             /// The lower-case hexadecimal form.
             #[must_use]
             pub fn to_hex(&self) -> String {
-                self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+                self.hex_digits().as_flattened().iter().copied().map(char::from).collect()
             }
         }
 

@@ -5,13 +5,24 @@
 //! before anything else of another directory happens, at last [`Editor::close_edit`] or
 //! [`Editor::abort_edit`]. Paths are relpaths below the edit's root.
 
-use sapwood_core::{Md5, Revnum, SvnResult};
+use sapwood_core::{FsPath, Md5, Revnum, Sha1, SvnResult};
 
 use crate::stream::TextDelta;
 
 /// An open directory or file of an edit: a number of the editor's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
+
+/// What a node is in the tree that an edit leads to.
+#[derive(Clone, Copy, Debug)]
+pub struct EditTarget<'t> {
+    /// Its path there, which is not the edit's where a working copy is switched.
+    pub path: &'t FsPath,
+    /// A revision in which the node is at this path: best the one of its last change.
+    pub revision: Revnum,
+    /// A file's SHA-1, when it is known without reading the file.
+    pub sha1: Option<Sha1>,
+}
 
 /// Receiver of a tree delta. Every method may fail with whatever the receiver meets.
 #[allow(clippy::missing_errors_doc)]
@@ -20,6 +31,12 @@ pub trait Editor {
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         let _ = revision;
         Ok(())
+    }
+
+    /// What the node is that the next call opens or adds. Drivers say it that answer reports, whose
+    /// receivers may tell more of a node than the edit does: most do not care.
+    fn leads_to(&mut self, target: &EditTarget<'_>) {
+        let _ = target;
     }
 
     /// Opens the root directory; `base` is the revision the receiver is believed to have.

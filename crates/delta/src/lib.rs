@@ -22,7 +22,7 @@ pub mod xdelta;
 
 pub use apply::{Applier, ApplyReader};
 pub use compose::compose;
-pub use editor::{Editor, Handle};
+pub use editor::{EditTarget, Editor, Handle};
 pub use error::Error;
 pub use ignore_all::IgnoreAll;
 pub use report::Report;

@@ -90,6 +90,12 @@ impl Node {
     pub fn created_rev(&self) -> Option<Revnum> {
         self.rev.id.revision()
     }
+    /// A revision in which the node is at its path: that of its last change, unless it came here by a
+    /// copy of a parent after that; then `tree`, the revision that it was looked up in.
+    #[must_use]
+    pub fn revision_here(&self, tree: Revnum) -> Revnum {
+        self.created_rev().filter(|_| self.created_path() == self.path()).unwrap_or(tree)
+    }
     /// The path at which this node-revision was made.
     #[must_use]
     pub fn created_path(&self) -> &FsPath {

@@ -9,9 +9,6 @@ pub struct Encoder {
     waiting: Vec<u8>,
 }
 
-/// Bytes that are encoded at a time: whole groups.
-const CHUNK: usize = 3 * 1024;
-
 impl Encoder {
     /// Appends the digits of what is whole.
     pub fn write(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
@@ -37,41 +34,11 @@ impl Encoder {
     }
 }
 
-const DIGITS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// The two digits of each twelve bits.
-static PAIRS: [[u8; 2]; 1 << 12] = {
-    let mut pairs = [[0; 2]; 1 << 12];
-    let mut bits = 0;
-    while bits < 1 << 12 {
-        #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
-        {
-            // While it is compiled.
-            pairs[bits] = [DIGITS[bits >> 6], DIGITS[bits & 63]];
-            bits += 1;
-        }
-    }
-    pairs
-};
-
 /// Appends the digits of whole groups.
-fn encode(bytes: &[u8], out: &mut Vec<u8>) {
-    out.reserve(bytes.len().div_ceil(3).times(4));
-    let pair = |bits: u32| {
-        let at = usize::try_from(bits & 0xfff).unwrap_or(0);
-        PAIRS.get(at).copied().unwrap_or([b'A'; 2])
-    };
-    let mut buffer = [0u8; CHUNK / 3 * 4];
-    for chunk in bytes.chunks(CHUNK) {
-        let groups = chunk.as_chunks::<3>().0;
-        let places = buffer.as_chunks_mut::<4>().0;
-        for ([a, b, c], place) in groups.iter().zip(places) {
-            let bits = u32::from_be_bytes([0, *a, *b, *c]);
-            let ([a, b], [c, d]) = (pair(bits >> 12), pair(bits));
-            *place = [a, b, c, d];
-        }
-        out.extend_from_slice(buffer.head(groups.len().times(4)));
-    }
+fn encode(groups: &[u8], out: &mut Vec<u8>) {
+    // The library makes just the room that it needs.
+    out.reserve(groups.len().div_ceil(3).times(4));
+    base64_simd::STANDARD.encode_append(groups, out);
 }
 
 /// Decodes pieces; the digits of a group that is not whole wait for the next piece.

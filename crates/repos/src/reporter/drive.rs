@@ -13,7 +13,7 @@ use self::entry::{Depths, Entry, Source};
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
-use sapwood_delta::{Editor, Handle};
+use sapwood_delta::{EditTarget, Editor, Handle};
 use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted};
 use sapwood_fs::{Children, DirEntry, Directory, Filesystem, Node, RevpropsSnapshot, Root, Roots};
 
@@ -139,6 +139,7 @@ impl Drive<'_> {
                 .into());
             }
             self.editor.set_target_revision(self.revision)?;
+            self.tell(&target)?;
             let root = self.editor.open_root(Some(source_revision))?;
             let level =
                 self.level(root, String::new(), source, target, info.start_empty, depths, false)?;
@@ -159,6 +160,14 @@ impl Drive<'_> {
             self.walk(level)?;
         }
         Ok(self.editor.close_directory(root)?)
+    }
+
+    /// Tells the editor what the node is that the next call opens or adds.
+    fn tell(&mut self, target: &Node) -> Result<()> {
+        let sha1 = if target.kind() == NodeKind::File { target.sha1()? } else { None };
+        let revision = target.revision_here(self.revision);
+        self.editor.leads_to(&EditTarget { path: target.path(), revision, sha1 });
+        Ok(())
     }
 
     fn source_root(&mut self, revision: Revnum) -> Result<Root> {

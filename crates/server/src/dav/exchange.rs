@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::certificate::ClientCertificate;
+use super::driven::Driver;
 use super::packing::{self, Packer};
 use super::session::{DavResult, Fail};
 use crate::settings::{Limits, Network};
@@ -257,6 +258,12 @@ impl Read for Body {
     }
 }
 
+/// Sends the head, if it has not gone out.
+fn begin(head: &mut Option<Begin>) -> SvnResult<()> {
+    let Some((start, response)) = head.take() else { return Ok(()) };
+    start.send(response).map_err(|_| gone("by the client"))
+}
+
 fn gone(why: &str) -> SvnError {
     SvnError::new(ErrorCode::APMOD_CONNECTION_ABORTED, format!("Connection closed: {why}"))
 }
@@ -311,6 +318,9 @@ impl hyper::body::Body for ReplyBody {
     }
 }
 
+/// The head of a reply, and where it is waited for.
+type Begin = (oneshot::Sender<Response<ReplyBody>>, Response<ReplyBody>);
+
 /// A request's body and its reply.
 #[derive(Debug)]
 pub struct Exchange {
@@ -320,8 +330,12 @@ pub struct Exchange {
     headers: HeaderMap,
     out: Vec<u8>,
     start: Option<oneshot::Sender<Response<ReplyBody>>>,
+    /// The head, until it goes out with the first piece.
+    head: Option<Begin>,
     pieces: Option<mpsc::Sender<Result<Bytes, io::Error>>>,
     handle: Handle,
+    /// By which the connection sends what it was given.
+    driver: Driver,
     patience: Duration,
     /// The bytes of the reply's body that went out.
     sent: u64,
@@ -336,10 +350,11 @@ impl Exchange {
     /// A reply that is empty, with the status 200. `patience` is how long the client may read
     /// nothing.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         body: Body,
         start: oneshot::Sender<Response<ReplyBody>>,
         handle: Handle,
+        driver: Driver,
         patience: Duration,
     ) -> Self {
         Self {
@@ -348,8 +363,10 @@ impl Exchange {
             headers: HeaderMap::new(),
             out: Vec::new(),
             start: Some(start),
+            head: None,
             pieces: None,
             handle,
+            driver,
             patience,
             sent: 0,
             user: None,
@@ -434,21 +451,27 @@ impl Exchange {
         &mut self.out
     }
 
+    /// Waits for room, and hands a piece to the connection, after the head.
     fn send(&mut self, piece: Result<Bytes, io::Error>) -> SvnResult<()> {
-        let Some(pieces) = &self.pieces else { return Err(gone("there is nowhere to write to")) };
-        let piece = match pieces.try_send(piece) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(gone("by the client")),
-            Err(mpsc::error::TrySendError::Full(piece)) => piece,
+        let Self { head, pieces, handle, driver, patience, .. } = self;
+        let Some(pieces) = pieces else { return Err(gone("there is nowhere to write to")) };
+        let room = match pieces.try_reserve() {
+            Ok(room) => room,
+            Err(mpsc::error::TrySendError::Closed(())) => return Err(gone("by the client")),
+            Err(mpsc::error::TrySendError::Full(())) => {
+                let room = async { tokio::time::timeout(*patience, pieces.reserve()).await };
+                match handle.block_on(room) {
+                    Ok(Ok(room)) => room,
+                    Ok(Err(_)) => return Err(gone("by the client")),
+                    Err(_) => return Err(gone("the client does not read")),
+                }
+            }
         };
-        let sent = self
-            .handle
-            .block_on(async { tokio::time::timeout(self.patience, pieces.send(piece)).await });
-        match sent {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(gone("by the client")),
-            Err(_) => Err(gone("the client does not read")),
-        }
+        driver.hand_over(|| {
+            begin(head)?;
+            room.send(piece);
+            Ok(())
+        })
     }
 
     /// Sends what there is, and the head before it.
@@ -462,14 +485,14 @@ impl Exchange {
             if self.takes_gzip {
                 self.packer = Packer::of(self.status, &mut self.headers);
             }
-            let response = self.response(ReplyBody::Pieces(receive));
-            start.send(response).map_err(|_| gone("by the client"))?;
+            self.head = Some((start, self.response(ReplyBody::Pieces(receive))));
         }
-        if self.out.is_empty() {
-            return Ok(());
+        if !self.out.is_empty() {
+            let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(CHUNK / 2)));
+            self.send_piece(full, false)?;
         }
-        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(CHUNK / 2)));
-        self.send_piece(full, false)
+        let Self { driver, head, .. } = self;
+        if head.is_some() { driver.hand_over(|| begin(head)) } else { Ok(()) }
     }
 
     fn response(&mut self, body: ReplyBody) -> Response<ReplyBody> {
@@ -509,14 +532,20 @@ impl Exchange {
             }
             self.count_sent(out.len());
             let body = ReplyBody::Whole((!out.is_empty()).then(|| Bytes::from(out)));
-            let response = self.response(body);
-            let _ = start.send(response);
+            let mut head = Some((start, self.response(body)));
+            let _ = self.driver.hand_over(|| begin(&mut head));
             return;
         }
         // When the client has gone there is no one left to write to.
         let _ = self.flush();
         let _ = self.send_piece(Vec::new(), true);
-        self.pieces = None;
+        self.end_body();
+    }
+
+    /// No more pieces follow.
+    fn end_body(&mut self) {
+        let pieces = self.pieces.take();
+        self.driver.hand_over(|| drop(pieces));
     }
 
     /// Forgets what was collected, for another reply. Nothing may have gone out.
@@ -532,7 +561,7 @@ impl Exchange {
         if self.has_begun() {
             let aborted = io::Error::other(error.clone());
             let _ = self.send(Err(aborted));
-            self.pieces = None;
+            self.end_body();
             return;
         }
         self.reset();

@@ -17,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::certificate::ClientCertificate;
+use super::driven::{Driven, Driver};
 use super::exchange::{Body, Exchange, Head, ReplyBody};
 use super::tls::{Tls, TlsFiles};
 use super::{methods, packing};
@@ -173,34 +174,41 @@ struct Peer {
     certificate: Option<Arc<ClientCertificate>>,
 }
 
+/// Serves a connection to its end.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: Peer,
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let service = service_fn(move |request| answer(Arc::clone(&shared), peer.clone(), request));
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD)
-        // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
-        // A client that has said all may close its side, and still gets its reply.
-        .half_close(true)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    tokio::select! {
-        // What goes wrong with a connection is its client's business.
-        _ = connection.as_mut() => return,
-        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
+    let connection = |driver: Driver| async move {
+        let service = service_fn(move |request| {
+            answer(Arc::clone(&shared), peer.clone(), driver.clone(), request)
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD)
+            // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
+            // A client that has said all may close its side, and still gets its reply.
+            .half_close(true)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            // What goes wrong with a connection is its client's business.
+            _ = connection.as_mut() => return,
+            _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    };
+    Driven::new(connection).ended().await;
 }
 
 async fn answer(
     shared: Arc<Shared>,
     peer: Peer,
+    driver: Driver,
     request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (parts, body) = request.into_parts();
@@ -210,7 +218,7 @@ async fn answer(
         let watch = handle.clone();
         let limits = shared.settings.limits;
         let body = Body::new(body, handle.clone(), limits);
-        let mut exchange = Exchange::new(body, send, handle, limits.stall);
+        let mut exchange = Exchange::new(body, send, handle, driver, limits.stall);
         let http = &shared.settings.http;
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;

@@ -12,7 +12,7 @@ use sapwood_wire_dav::{Resource, headers, merge as wire};
 
 use super::edit::shown_tokens;
 use super::exchange::Exchange;
-use super::propfind::{revision_of, safe_revision};
+use super::propfind::revision_of;
 use super::session::{DavResult, Fail, Session};
 use super::txns::{self, Name};
 use crate::common::oplog::Operation;
@@ -143,7 +143,7 @@ fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> 
 
 fn tell(session: &Session<'_>, exchange: &mut Exchange, root: &Root, path: &FsPath) -> DavResult {
     let Some(node) = root.find(path)? else { return Ok(()) };
-    let rev = safe_revision(&node, revision_of(root)?);
+    let rev = node.revision_here(revision_of(root)?);
     let href = session.address(&Resource::Public(path.to_owned()));
     let version = session.address(&Resource::Version(rev, path.to_owned()));
     wire::changed(exchange.out(), &href, &version, node.kind() == NodeKind::Dir);

@@ -8,6 +8,7 @@
 //!
 //! * [`http`]: the listener and the runtime.
 //! * [`exchange`]: one request's body and reply.
+//! * `driven`: the connection, which the handler of its request drives, too.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
 //! * `who`: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
 //! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
@@ -25,6 +26,7 @@ pub mod auto;
 mod browse;
 pub mod certificate;
 pub mod digest;
+mod driven;
 mod edit;
 pub mod exchange;
 mod get;

@@ -460,7 +460,7 @@ impl Tree<'_> {
                 info.date_author.author().map(|author| Value::Text(propfind::author(author)))
             }
             (NS_DAV, "checked-in") if !is_version => {
-                let rev = safe_revision(node, self.revision);
+                let rev = node.revision_here(self.revision);
                 let version = Resource::Version(rev, node.path().to_owned());
                 let slash = if node.path() == "/" { "/" } else { "" };
                 Some(href(&format!("{}{slash}", self.session.address(&version))))
@@ -509,12 +509,6 @@ fn locks_that_there_are(session: &Session<'_>, is_file: bool) -> Option<Value> {
         (false, true) => Value::Xml(of("exclusive")),
         (false, false) => Value::Text(String::new()),
     })
-}
-
-/// A revision in which the node is at its path: that of its last change, unless it came here by a
-/// copy of a parent after that: then `revision`, that of the tree.
-pub(super) fn safe_revision(node: &Node, revision: Revnum) -> Revnum {
-    node.created_rev().filter(|_| node.created_path() == node.path()).unwrap_or(revision)
 }
 
 /// The revision of a tree that no transaction makes.

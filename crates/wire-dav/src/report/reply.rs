@@ -161,24 +161,20 @@ pub fn list_item(out: &mut Vec<u8>, item: &ListItem<'_>, fields: ListFields) {
     out.raw("</S:item>\n");
 }
 
-/// Appends a property of `file-revs-report` and of the update report: `kind` is `rev-prop` or
-/// `set-prop`; no value is `remove-prop`.
-pub fn prop(out: &mut Vec<u8>, kind: &str, name: &str, value: Option<&[u8]>) {
-    out.raw("<S:");
+/// Appends a property of `file-revs-report` and of the update report: `element` is `S:rev-prop`
+/// or `S:set-prop`; no value is `S:remove-prop`.
+pub fn prop(out: &mut Vec<u8>, element: &str, name: &str, value: Option<&[u8]>) {
+    out.raw("<");
+    out.raw(if value.is_some() { element } else { "S:remove-prop" });
+    out.attribute("name", name);
     match value {
-        Some(value) => {
-            out.raw(kind);
-            out.attribute("name", name);
-            let element = ["S:", kind].concat();
-            out.value(&element, value);
-        }
-        None => {
-            out.raw("remove-prop");
-            out.attribute("name", name);
-            out.raw("/>\n");
-        }
+        Some(value) => out.value(element, value),
+        None => out.raw("/>\n"),
     }
 }
+
+/// Bytes that are encoded before the sink is relieved: more would only move what it holds.
+const ENCODED_AT_ONCE: usize = 12 << 10;
 
 /// Writes a text delta as base64 of svndiff. What is stored as svndiff goes through as it is.
 ///
@@ -192,8 +188,11 @@ pub fn text_delta(
 ) -> SvnResult<()> {
     let mut encoder = Encoder::default();
     write_svndiff(delta, version, level, &mut |bytes| {
-        encoder.write(bytes, sink.buffer());
-        sink.relieve()
+        for piece in bytes.chunks(ENCODED_AT_ONCE) {
+            encoder.write(piece, sink.buffer());
+            sink.relieve()?;
+        }
+        Ok(())
     })?;
     encoder.finish(sink.buffer());
     Ok(())

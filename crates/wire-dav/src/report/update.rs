@@ -4,20 +4,14 @@
 //! parent, what the client has. The reply is a tree of elements. With `send-all` ("bulk") texts
 //! and properties are in it; without ("skelta") the client fetches texts one by one.
 
-use std::collections::HashMap;
-
-use sapwood_core::FsPath;
-use sapwood_core::RelPath;
 use sapwood_core::exact::Exact;
-use sapwood_core::path::{basename, canonical_relpath, join};
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::path::{basename, canonical_relpath};
 use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
-use sapwood_delta::{Editor, Handle, TextDelta, Version};
+use sapwood_delta::{EditTarget, Editor, Handle, TextDelta, Version};
 
 use super::{Sink, replay, reply};
 use crate::NS_SVN;
 use crate::error::{Error, Result};
-use crate::resource::Resource;
 use crate::xml::{Element, HEADER, Xml as _};
 
 /// What is wanted.
@@ -184,22 +178,6 @@ fn entry(element: &Element) -> Result<Item> {
     })
 }
 
-/// What the reply tells of a node beside what the edit says.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// A revision in which the node is at this path: best the one of its last change.
-    pub revision: Revnum,
-    /// A file's SHA-1, when it is known without reading the file.
-    pub sha1: Option<Sha1>,
-}
-
-/// Looks up the nodes of the revision that is come to.
-#[allow(clippy::missing_errors_doc)] // All: corruption and system errors.
-pub trait Targets {
-    /// The node at a path.
-    fn target(&mut self, path: &FsPath) -> SvnResult<Target>;
-}
-
 /// How a reply is written.
 #[derive(Clone, Debug)]
 pub struct Style {
@@ -219,93 +197,48 @@ pub struct Style {
     pub special: String,
 }
 
-/// Which path of the revision an edit's path stands for: switches and links lead elsewhere.
-#[derive(Clone, Debug)]
-pub struct PathMap {
-    /// The fspath of the edit's root.
-    anchor: FsPathBuf,
-    /// The same where it was switched to.
-    switched: FsPathBuf,
-    links: HashMap<FsPathBuf, FsPathBuf>,
-}
-
-impl PathMap {
-    /// The map of an edit of `target` (or of everything) in `source`, which leads to
-    /// `destination` when that is given.
-    #[must_use]
-    pub fn new(source: &FsPath, target: &str, destination: Option<&FsPath>) -> Self {
-        let mut map = Self {
-            anchor: source.to_owned(),
-            switched: destination.unwrap_or(source).to_owned(),
-            links: HashMap::new(),
-        };
-        if let (Some(destination), false) = (destination, target.is_empty()) {
-            map.switched = destination.parent().to_owned();
-            map.links
-                .insert(FsPathBuf::canonicalized(join(source, target)), destination.to_owned());
-        }
-        map
-    }
-
-    /// Notes that the client has `link` at `path`.
-    pub fn link(&mut self, path: FsPathBuf, link: &FsPath) {
-        self.links.insert(path, link.to_owned());
-    }
-}
-
 /// An open directory or file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Open {
-    /// The path as the edit says it.
-    path: FsPathBuf,
-    /// The same where the edit leads to.
-    switched: FsPathBuf,
-    /// The same by a link of this or a parent.
-    linked: Option<FsPathBuf>,
     added: bool,
     copied: bool,
     removed: Vec<String>,
     base: Option<Md5>,
     text_changed: bool,
+    sha1: Option<Sha1>,
 }
 
-impl Open {
-    fn real(&self) -> &FsPath {
-        match &self.linked {
-            Some(linked) if *linked != self.path => linked,
-            _ => &self.switched,
-        }
-    }
+/// What the driver has told of the node that comes next.
+#[derive(Debug)]
+struct Told {
+    /// Its path, percent-encoded; empty for the root.
+    path: String,
+    revision: Revnum,
+    sha1: Option<Sha1>,
+    /// Whether the node has come: then this is of no more use.
+    is_used: bool,
 }
 
 /// Writes an edit as an `update-report`.
-pub struct UpdateEditor<'t, S> {
+pub struct UpdateEditor<S> {
     sink: S,
     style: Style,
-    map: PathMap,
-    /// Whether one name below the root is meant: then the root's address is not told.
-    has_target: bool,
-    targets: &'t mut dyn Targets,
+    told: Told,
     open: Vec<Open>,
     started: bool,
 }
 
-impl<S> std::fmt::Debug for UpdateEditor<'_, S> {
+impl<S> std::fmt::Debug for UpdateEditor<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UpdateEditor").field("style", &self.style).finish_non_exhaustive()
     }
 }
 
-impl<'t, S: Sink> UpdateEditor<'t, S> {
+impl<S: Sink> UpdateEditor<S> {
     /// An editor that has written nothing.
-    pub fn new(
-        sink: S,
-        style: Style,
-        map: PathMap,
-        has_target: bool,
-        targets: &'t mut dyn Targets,
-    ) -> Self {
-        Self { sink, style, map, has_target, targets, open: Vec::new(), started: false }
+    pub const fn new(sink: S, style: Style) -> Self {
+        let told = Told { path: String::new(), revision: Revnum::ZERO, sha1: None, is_used: true };
+        Self { sink, style, told, open: Vec::new(), started: false }
     }
 
     fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
@@ -333,26 +266,16 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         self.open.get_mut(at).ok_or_else(out_of_order)
     }
 
-    fn child(&mut self, path: &str, parent: Handle, added: bool) -> SvnResult<Open> {
+    /// Opens what the driver has told of, below `parent`.
+    fn child(&mut self, parent: Handle, added: bool, copied: bool) -> SvnResult<Handle> {
+        if std::mem::replace(&mut self.told.is_used, true) {
+            return Err(out_of_order());
+        }
         // What is still open beside it would be a driver that left something out.
         let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
         self.open.truncate(level);
-        let parent = self.find(parent)?;
-        let name = RelPath::trusted(basename(path));
-        let path = parent.path.join(name);
-        let switched = parent.switched.join(name);
-        let inherited = parent.linked.as_ref().map(|linked| linked.join(name));
-        let linked = self.map.links.get(&path).cloned().or(inherited);
-        Ok(Open {
-            path,
-            switched,
-            linked,
-            added,
-            copied: false,
-            removed: Vec::new(),
-            base: None,
-            text_changed: false,
-        })
+        self.find(parent)?;
+        Ok(self.push(Open { added, copied, sha1: self.told.sha1, ..Open::default() }))
     }
 
     fn push(&mut self, open: Open) -> Handle {
@@ -360,21 +283,24 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         Handle(u64::try_from(self.open.len().minus(1)).unwrap_or(u64::MAX))
     }
 
-    /// Writes the address of a node's version.
-    fn checked_in(&mut self, path: &str, revision: Revnum) {
-        let Self { sink, style, .. } = self;
+    /// Writes the address of the node that was told of: as `Resource::path` makes it, without texts in
+    /// between, since there is one of each node.
+    fn address(&mut self, kind: &str) {
+        let Self { sink, style, told, .. } = self;
         let out = sink.buffer();
-        out.raw("<D:checked-in><D:href>");
-        out.text(&style.root);
-        // As `Resource::path` makes it, without texts in between: there is one of each node.
+        out.attribute_text(&style.root);
         out.raw("/");
-        out.text(&style.special);
-        out.raw(if style.v2 { "/rvr/" } else { "/ver/" });
-        out.number(revision.0);
-        if path != "/" {
-            out.text(&uri::encode(path));
-        }
-        out.raw("</D:href></D:checked-in>\n");
+        out.attribute_text(&style.special);
+        out.raw(kind);
+        out.number(told.revision.0);
+        out.attribute_text(&told.path);
+    }
+
+    /// Writes the address of a node's version.
+    fn checked_in(&mut self) {
+        self.sink.buffer().raw("<D:checked-in><D:href>");
+        self.address(if self.style.v2 { "/rvr/" } else { "/ver/" });
+        self.sink.buffer().raw("</D:href></D:checked-in>\n");
     }
 
     fn add(
@@ -384,24 +310,21 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        let mut child = self.child(path, parent, true)?;
-        child.copied = copy_from.is_some();
-        let real = child.real().to_owned();
-        let target = self.targets.target(&real)?;
-        self.out()?;
-        let Self { sink, style, .. } = self;
-        let out = sink.buffer();
+        let child = self.child(parent, true, copy_from.is_some())?;
+        let sha1 = self.told.sha1;
+        let out = self.out()?;
         out.raw(if is_dir { "<S:add-directory" } else { "<S:add-file" });
         out.attribute("name", basename(path));
         if is_dir {
-            let collection = Resource::BaselineCollection(target.revision, real.clone());
             out.raw(" bc-url=\"");
-            out.attribute_text(&style.root);
-            out.attribute_text(collection.path(&style.special).trim_end_matches('/'));
+            self.address("/bc/");
+            self.sink.buffer().raw("\"");
+        } else if let Some(sha1) = sha1 {
+            out.raw(" sha1-checksum=\"");
+            out.extend_from_slice(sha1.hex_digits().as_flattened());
             out.raw("\"");
-        } else if let Some(sha1) = target.sha1 {
-            out.attribute("sha1-checksum", &sha1.to_hex());
         }
+        let out = self.sink.buffer();
         if let Some((from, revision)) = copy_from {
             out.attribute("copyfrom-path", from);
             out.raw(" copyfrom-rev=\"");
@@ -409,8 +332,8 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
             out.raw("\"");
         }
         out.raw(">\n");
-        self.checked_in(&real, target.revision);
-        Ok(self.push(child))
+        self.checked_in();
+        Ok(child)
     }
 
     fn reopen(
@@ -420,16 +343,14 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        let child = self.child(path, parent, false)?;
-        let real = child.real().to_owned();
-        let target = self.targets.target(&real)?;
+        let child = self.child(parent, false, false)?;
         let out = self.out()?;
         out.raw(if is_dir { "<S:open-directory" } else { "<S:open-file" });
         out.attribute("name", basename(path));
         replay::revision(out, base);
         out.raw(">\n");
-        self.checked_in(&real, target.revision);
-        Ok(self.push(child))
+        self.checked_in();
+        Ok(child)
     }
 
     fn prop(&mut self, node: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -446,7 +367,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
             value.is_some() && include_props
         };
         if tell {
-            reply::prop(self.out()?, "set-prop", name, value);
+            reply::prop(self.out()?, "S:set-prop", name, value);
         }
         Ok(())
     }
@@ -458,7 +379,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         self.open.truncate(at);
         let out = self.out()?;
         for name in removed {
-            reply::prop(out, "set-prop", &name, None);
+            reply::prop(out, "S:set-prop", &name, None);
         }
         out.raw(match (added, is_dir) {
             (true, true) => "</S:add-directory>\n",
@@ -485,8 +406,17 @@ fn out_of_order() -> sapwood_core::SvnError {
     )
 }
 
-impl<S: Sink> Editor for UpdateEditor<'_, S> {
+impl<S: Sink> Editor for UpdateEditor<S> {
     sapwood_delta::nothing_to_abort!();
+
+    fn leads_to(&mut self, target: &EditTarget<'_>) {
+        let told = &mut self.told;
+        told.path.clear();
+        if !target.path.is_root() {
+            told.path.push_str(&uri::encode(target.path));
+        }
+        (told.revision, told.sha1, told.is_used) = (target.revision, target.sha1, false);
+    }
 
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         let out = self.out()?;
@@ -502,23 +432,11 @@ impl<S: Sink> Editor for UpdateEditor<'_, S> {
         replay::revision(out, base);
         out.raw(">\n");
         self.open.clear();
-        let PathMap { anchor, switched, links } = &self.map;
-        let root = Open {
-            path: anchor.clone(),
-            switched: switched.clone(),
-            linked: links.get(anchor).cloned(),
-            added: false,
-            copied: false,
-            removed: Vec::new(),
-            base: None,
-            text_changed: false,
-        };
-        if !self.has_target {
-            let real = root.real().to_owned();
-            let revision = self.targets.target(&real)?.revision;
-            self.checked_in(&real, revision);
+        // Where one name below the root is meant, nothing is told of the root.
+        if !std::mem::replace(&mut self.told.is_used, true) {
+            self.checked_in();
         }
-        Ok(self.push(root))
+        Ok(self.push(Open::default()))
     }
 
     fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
@@ -610,8 +528,7 @@ impl<S: Sink> Editor for UpdateEditor<'_, S> {
         let send_all = self.style.send_all;
         let open = self.find(file)?;
         if !send_all && !open.added && open.text_changed {
-            let (base, real) = (open.base, open.real().to_owned());
-            let sha1 = self.targets.target(&real)?.sha1;
+            let (base, sha1) = (open.base, open.sha1);
             let out = self.out()?;
             out.raw("<S:fetch-file");
             if let Some(base) = base {
@@ -625,7 +542,7 @@ impl<S: Sink> Editor for UpdateEditor<'_, S> {
         if let Some(text) = text {
             let out = self.out()?;
             out.raw("<S:prop><V:md5-checksum>");
-            out.raw(&text.to_hex());
+            out.extend_from_slice(text.hex_digits().as_flattened());
             out.raw("</V:md5-checksum></S:prop>\n");
         }
         self.close(false, file)
@@ -655,16 +572,15 @@ pub fn path_of(address: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use sapwood_core::FsPath;
+
     use super::*;
     use crate::xml::{Document, Limits};
 
-    struct Fixed;
-
-    impl Targets for Fixed {
-        fn target(&mut self, path: &FsPath) -> SvnResult<Target> {
-            let revision = Revnum(if path == "/b/x" { 7 } else { 3 });
-            Ok(Target { revision, sha1: None })
-        }
+    /// Tells an editor what comes next.
+    fn tell(editor: &mut dyn Editor, path: &str, revision: u64) {
+        let path = FsPath::new(path).unwrap();
+        editor.leads_to(&EditTarget { path, revision: Revnum(revision), sha1: None });
     }
 
     fn style(send_all: bool) -> Style {
@@ -679,14 +595,9 @@ mod tests {
         }
     }
 
-    fn reply(
-        send_all: bool,
-        map: PathMap,
-        drive: impl FnOnce(&mut UpdateEditor<'_, &mut Vec<u8>>),
-    ) -> String {
+    fn reply(send_all: bool, drive: impl FnOnce(&mut UpdateEditor<&mut Vec<u8>>)) -> String {
         let mut out = Vec::new();
-        let mut fixed = Fixed;
-        let mut editor = UpdateEditor::new(&mut out, style(send_all), map, false, &mut fixed);
+        let mut editor = UpdateEditor::new(&mut out, style(send_all));
         drive(&mut editor);
         editor.close_edit().unwrap();
         String::from_utf8(out).unwrap()
@@ -714,41 +625,58 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_tells_where_it_leads() {
-        let map = PathMap::new(FsPath::new("/a").unwrap(), "", Some(FsPath::new("/b").unwrap()));
-        let text = reply(false, map, |editor| {
+    fn addresses_are_those_that_the_driver_tells() {
+        let text = reply(false, |editor| {
             editor.set_target_revision(Revnum(9)).unwrap();
+            tell(editor, "/b", 3);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
-            let file = editor.open_file("x", root, Some(Revnum(1))).unwrap();
+            tell(editor, "/b/x y", 7);
+            let file = editor.open_file("x y", root, Some(Revnum(1))).unwrap();
             editor.change_file_prop(file, "p", Some(b"v")).unwrap();
             editor.close_file(file, None).unwrap();
             editor.delete_entry("y", Some(Revnum(2)), root).unwrap();
             editor.close_directory(root).unwrap();
         });
         assert!(text.contains("<D:href>/r/!svn/rvr/3/b</D:href>"), "{text}");
-        assert!(text.contains("<D:href>/r/!svn/rvr/7/b/x</D:href>"), "{text}");
+        assert!(text.contains("<D:href>/r/!svn/rvr/7/b/x%20y</D:href>"), "{text}");
         assert!(text.contains("<S:set-prop name=\"p\">v</S:set-prop>"), "{text}");
         assert!(text.contains("<S:delete-entry name=\"y\" rev=\"2\"/>"), "{text}");
     }
 
     #[test]
-    fn links_lead_elsewhere() {
-        let mut map = PathMap::new(FsPath::new("/a").unwrap(), "", None);
-        map.link(FsPathBuf::canonicalize("/a/d"), FsPath::new("/b").unwrap());
-        let text = reply(true, map, |editor| {
+    fn additions_and_copies() {
+        let text = reply(true, |editor| {
+            tell(editor, "/", 9);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
+            tell(editor, "/d", 3);
             let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();
+            tell(editor, "/b/x", 7);
             let file = editor.add_file("d/x", dir, None).unwrap();
             editor.close_file(file, Some(Md5::of(b""))).unwrap();
             editor.close_directory(dir).unwrap();
+            tell(editor, "/a/e", 3);
             let other = editor.add_directory("e", root, Some(("/z", Revnum(2)))).unwrap();
             editor.close_directory(other).unwrap();
             editor.close_directory(root).unwrap();
         });
+        assert!(text.contains("<D:href>/r/!svn/rvr/9</D:href>"), "{text}");
         assert!(text.contains("<D:href>/r/!svn/rvr/7/b/x</D:href>"), "{text}");
         assert!(text.contains("bc-url=\"/r/!svn/bc/3/a/e\""), "{text}");
         assert!(text.contains("copyfrom-path=\"/z\" copyfrom-rev=\"2\""), "{text}");
         assert!(Document::open(text.as_bytes(), Limits::default()).unwrap().into_root().is_ok());
+    }
+
+    #[test]
+    fn a_root_that_is_not_told_of_has_no_address_and_each_node_is_told_of_once() {
+        let text = reply(true, |editor| {
+            let root = editor.open_root(Some(Revnum(1))).unwrap();
+            assert!(editor.add_file("f", root, None).is_err());
+            tell(editor, "/f", 3);
+            let file = editor.add_file("f", root, None).unwrap();
+            editor.close_file(file, None).unwrap();
+            assert!(editor.open_file("f", root, None).is_err());
+        });
+        assert_eq!(text.matches("<D:href>").count(), 1, "{text}");
     }
 
     #[test]

@@ -38,35 +38,27 @@ pub fn is_xml_safe(bytes: &[u8]) -> bool {
     })
 }
 
-/// What is escaped in text, and in attributes.
-const IN_TEXT: u8 = 1;
-const IN_ATTRIBUTES: u8 = 2;
+/// Whether a byte is escaped in text.
+const fn is_special(byte: u8) -> bool {
+    matches!(byte, b'<' | b'>' | b'&' | b'\r')
+}
 
-/// Where each byte is escaped.
-static ESCAPED: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        #[allow(clippy::indexing_slicing, clippy::as_conversions)]
-        #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
-        {
-            // While it is compiled.
-            table[at] = match at as u8 {
-                b'<' | b'>' | b'&' | b'\r' => IN_TEXT | IN_ATTRIBUTES,
-                b'"' | b'\n' | b'\t' => IN_ATTRIBUTES,
-                _ => 0,
-            };
-            at += 1;
-        }
-    }
-    table
-};
+/// Whether a byte is escaped in an attribute.
+const fn is_special_in_attributes(byte: u8) -> bool {
+    is_special(byte) || matches!(byte, b'"' | b'\n' | b'\t')
+}
 
-fn escape(out: &mut Vec<u8>, text: &str, place: u8) {
-    let is_escaped =
-        |byte: &u8| ESCAPED.get(usize::from(*byte)).is_some_and(|places| places & place != 0);
+/// Whether a value is text that goes as it is. Looks at all bytes, which compilers make of it a few
+/// steps for many bytes.
+fn is_plain(value: &[u8]) -> bool {
+    value.iter().fold(true, |plain, byte| {
+        plain & matches!(*byte, b' '..=b'~' | b'\n' | b'\t') & !is_special(*byte)
+    })
+}
+
+fn escape(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool) {
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(is_escaped) {
+    while let Some(at) = rest.iter().position(|byte| is_special(*byte)) {
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         out.extend_from_slice(before);
         let (byte, after) = after.split_first().map_or((b'?', after), |(b, rest)| (*b, rest));
@@ -92,11 +84,11 @@ impl Xml for Vec<u8> {
     }
 
     fn text(&mut self, text: &str) {
-        escape(self, text, IN_TEXT);
+        escape(self, text, is_special);
     }
 
     fn attribute_text(&mut self, text: &str) {
-        escape(self, text, IN_ATTRIBUTES);
+        escape(self, text, is_special_in_attributes);
     }
 
     fn number(&mut self, number: u64) {
@@ -105,6 +97,10 @@ impl Xml for Vec<u8> {
 
     fn value(&mut self, name: &str, value: &[u8]) {
         match std::str::from_utf8(value) {
+            _ if is_plain(value) => {
+                self.raw(">");
+                self.extend_from_slice(value);
+            }
             Ok(text) if is_xml_safe(value) => {
                 self.raw(">");
                 self.text(text);

@@ -329,14 +329,6 @@ impl<S: EditSink> Editor for WireEditor<S> {
 /// Appends a checksum as a string of hexadecimal digits.
 fn checksum(out: &mut Vec<u8>, sum: Md5) {
     out.raw(b"32:");
-    for byte in sum.0 {
-        for digit in [byte >> 4, byte & 15] {
-            out.push(if digit < 10 {
-                digit.wrapping_add(b'0')
-            } else {
-                digit.wrapping_add(b'a' - 10)
-            });
-        }
-    }
+    out.raw(sum.hex_digits().as_flattened());
     out.push(b' ');
 }

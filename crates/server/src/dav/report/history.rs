@@ -229,10 +229,10 @@ impl FileRevReceiver for FileRevSender<'_> {
         out.number(rev.revision.0);
         out.raw("\">\n");
         for (name, value) in rev.revprops.iter() {
-            reply::prop(out, "rev-prop", name, Some(value));
+            reply::prop(out, "S:rev-prop", name, Some(value));
         }
         for (name, value) in rev.prop_changes {
-            reply::prop(out, "set-prop", name, value.as_deref());
+            reply::prop(out, "S:set-prop", name, value.as_deref());
         }
         if rev.merged_revision {
             out.raw("<S:merged-revision/>");

@@ -2,18 +2,14 @@
 
 use std::io::Read;
 
-use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::join;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_delta::Version;
-use sapwood_fs::Root;
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_dav::Resource;
-use sapwood_wire_dav::report::update::{
-    Item, PathMap, Reading, Style, Target, Targets, UpdateEditor, Wanted,
-};
+use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, Wanted};
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
@@ -21,7 +17,6 @@ use crate::common::access::{Decision, Required};
 use crate::common::oplog::Operation;
 use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
-use crate::dav::propfind::{revision_of, safe_revision};
 use crate::dav::session::{DavResult, Fail, Session};
 
 /// What the log line tells beside what is wanted.
@@ -42,24 +37,9 @@ struct Plan {
     destination: Option<FsPathBuf>,
 }
 
-/// Nodes of the target tree.
-struct InTree(Root);
-
-impl Targets for InTree {
-    fn target(&mut self, path: &FsPath) -> SvnResult<Target> {
-        let root_revision = revision_of(&self.0)?;
-        let Some(node) = self.0.find(path)? else {
-            return Ok(Target { revision: root_revision, sha1: None });
-        };
-        let sha1 = if node.kind() == NodeKind::File { node.sha1()? } else { None };
-        Ok(Target { revision: safe_revision(&node, root_revision), sha1 })
-    }
-}
-
 /// A report that was read to its end.
 pub(super) struct Asked<'a> {
     plan: Plan,
-    map: PathMap,
     reporter: Reporter<'a>,
 }
 
@@ -101,13 +81,12 @@ pub(super) fn read<'a, R: Read>(
     };
     let mut reporter =
         Reporter::new(&session.repository, &request, &session.access, &session.shared.cancel)?;
-    let mut map = PathMap::new(&plan.source, &wanted.target, plan.destination.as_deref());
     let mut summary = Summary::default();
     let youngest = session.youngest()?;
     let mut next = first;
     loop {
         if let Some(item) = next.take() {
-            take(item, &mut reporter, &mut map, &mut summary, &plan, youngest)?;
+            take(item, &mut reporter, &mut summary, youngest)?;
         }
         match document.next_child()? {
             Some(child) => next = reading.child(&child)?,
@@ -115,7 +94,7 @@ pub(super) fn read<'a, R: Read>(
         }
     }
     log(session, &plan, &summary);
-    Ok(Asked { plan, map, reporter })
+    Ok(Asked { plan, reporter })
 }
 
 /// Drives the edit that brings what the client has to what it wants.
@@ -124,7 +103,7 @@ pub(super) fn answer(
     asked: Asked<'_>,
     exchange: &mut Exchange,
 ) -> DavResult {
-    let Asked { plan, map, reporter } = asked;
+    let Asked { plan, reporter } = asked;
     let wanted = &plan.wanted;
     let style = Style {
         send_all: wanted.send_all,
@@ -135,11 +114,8 @@ pub(super) fn answer(
         root: session.root.clone(),
         special: SPECIAL.to_owned(),
     };
-    let mut targets = InTree(session.repository.fs().revision_root(plan.revision)?);
     exchange.xml();
-    let has_target = !wanted.target.is_empty();
-    let mut editor = UpdateEditor::new(exchange, style, map, has_target, &mut targets);
-    Ok(reporter.finish(&mut editor)?)
+    Ok(reporter.finish(&mut UpdateEditor::new(exchange, style))?)
 }
 
 /// Finds out which places and which revision are meant.
@@ -181,9 +157,7 @@ fn check_revision(revision: Revnum, youngest: Revnum, what: &str) -> DavResult {
 fn take(
     item: Item,
     reporter: &mut Reporter<'_>,
-    map: &mut PathMap,
     summary: &mut Summary,
-    plan: &Plan,
     youngest: Revnum,
 ) -> DavResult {
     let Item::Entry { path, link, revision, depth, start_empty, lock_token } = item else {
@@ -201,12 +175,7 @@ fn take(
         return Ok(reporter.set_path(&path, Some(revision), depth, start_empty, token)?);
     };
     let link = FsPathBuf::canonicalize(&link);
-    reporter.link_path(&path, &link, revision, depth, start_empty, token)?;
-    if plan.destination.is_none() {
-        let place = join(&join(&plan.source, &plan.wanted.target), &path);
-        map.link(FsPathBuf::canonicalized(place), &link);
-    }
-    Ok(())
+    Ok(reporter.link_path(&path, &link, revision, depth, start_empty, token)?)
 }
 
 /// Writes the line of the log: which command it is has to be guessed.

@@ -2,11 +2,11 @@
 
 use sapwood_core::FsPath;
 use sapwood_core::{Md5, PropList, Revnum, SvnResult};
-use sapwood_delta::{Editor, FullText, Handle, TextDelta, Version};
+use sapwood_delta::{EditTarget, Editor, FullText, Handle, TextDelta, Version};
 
 use super::*;
 use crate::report::replay::ReplayEditor;
-use crate::report::update::{PathMap, Style, Target, Targets, UpdateEditor};
+use crate::report::update::{Style, UpdateEditor};
 use crate::xml::{Document, Limits};
 
 /// Writes down each call.
@@ -99,22 +99,33 @@ impl Editor for Recorder {
     }
 }
 
+/// Says what an editor opens next.
+fn tell(editor: &mut dyn Editor, path: &str) {
+    let path = FsPath::new(path).unwrap();
+    editor.leads_to(&EditTarget { path, revision: Revnum(5), sha1: None });
+}
+
 /// An edit with every call in it.
 fn edit(editor: &mut dyn Editor, with_absent: bool) -> SvnResult<()> {
     let sum = Some(Md5::of(b"text"));
     editor.set_target_revision(Revnum(5))?;
+    tell(editor, "/");
     let root = editor.open_root(Some(Revnum(3)))?;
     editor.change_dir_prop(root, "svn:ignore", Some(b"a<b\n"))?;
     editor.delete_entry("gone & lost", Some(Revnum(2)), root)?;
+    tell(editor, "/d");
     let dir = editor.add_directory("d", root, Some(("/from/here", Revnum(1))))?;
     editor.change_dir_prop(dir, "x", None)?;
+    tell(editor, "/d/f");
     let file = editor.add_file("d/f", dir, None)?;
     editor.change_file_prop(file, "bin", Some(b"\xff\x01"))?;
     editor.apply_textdelta(file, None, &mut FullText::new(&b"text"[..]))?;
     editor.close_file(file, sum)?;
+    tell(editor, "/d/e");
     let deep = editor.open_directory("d/e", dir, Some(Revnum(4)))?;
     editor.close_directory(deep)?;
     editor.close_directory(dir)?;
+    tell(editor, "/g");
     let file = editor.open_file("g", root, Some(Revnum(3)))?;
     editor.apply_textdelta(file, sum, &mut FullText::new(&b"long ".repeat(9000)[..]))?;
     editor.close_file(file, sum)?;
@@ -124,14 +135,6 @@ fn edit(editor: &mut dyn Editor, with_absent: bool) -> SvnResult<()> {
     }
     editor.close_directory(root)?;
     editor.close_edit()
-}
-
-struct NoTargets;
-
-impl Targets for NoTargets {
-    fn target(&mut self, _: &FsPath) -> SvnResult<Target> {
-        Ok(Target { revision: Revnum(5), sha1: None })
-    }
 }
 
 /// Gives every file the same text and property.
@@ -167,9 +170,7 @@ fn written(send_all: bool) -> Vec<u8> {
         special: "!svn".to_owned(),
     };
     let mut out = Vec::new();
-    let mut targets = NoTargets;
-    let map = PathMap::new(FsPath::ROOT, "", None);
-    edit(&mut UpdateEditor::new(&mut out, style, map, false, &mut targets), true).unwrap();
+    edit(&mut UpdateEditor::new(&mut out, style), true).unwrap();
     out
 }
 
@@ -320,9 +321,9 @@ fn revisions_of_a_file() {
     let mut body = Vec::new();
     reply::begin(&mut body, "file-revs-report");
     body.extend_from_slice(b"<S:file-rev path=\"/f\" rev=\"3\">");
-    reply::prop(&mut body, "rev-prop", "svn:log", Some(b"why"));
-    reply::prop(&mut body, "set-prop", "a", Some(b"\xff"));
-    reply::prop(&mut body, "set-prop", "b", None);
+    reply::prop(&mut body, "S:rev-prop", "svn:log", Some(b"why"));
+    reply::prop(&mut body, "S:set-prop", "a", Some(b"\xff"));
+    reply::prop(&mut body, "S:set-prop", "b", None);
     body.extend_from_slice(b"<S:txdelta>");
     reply::text_delta(&mut body, &mut FullText::new(&b"text"[..]), Version::V1, 5).unwrap();
     body.extend_from_slice(b"</S:txdelta></S:file-rev><S:file-rev path=\"/f\" rev=\"4\">");
