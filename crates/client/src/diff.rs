@@ -11,11 +11,13 @@
 
 mod against;
 mod git;
+mod left;
 pub(crate) mod local;
 mod nodes;
 mod remote;
 mod repos;
 pub mod sides;
+mod steps;
 pub mod summary;
 pub mod writer;
 
