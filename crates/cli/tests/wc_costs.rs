@@ -62,6 +62,50 @@ fn a_comparison_of_branches_makes_few_requests() {
     }
 }
 
+/// A branch `B` of `T`, brought up to date once, of which `$N` files have mergeinfo of their own, and a working
+/// copy `wc` of `T` that it goes back to. Of every fourth file `T` has mergeinfo, too, and one was moved on `B`.
+const BACK: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir -p T/d
+for d in $(seq $N); do seq 9 > T/d/$d; done
+svn add -q T; svn ci -qm 1; svn up -q; svn cp -q T B; svn ci -qm 2; svn up -q
+for d in $(seq 4 4 $N); do svn ps -q svn:mergeinfo /C/d/$d:2 T/d/$d; done
+echo new > T/new; svn add -q T/new; svn ci -qm 3; svn up -q; cd B; svn merge -q ^/T; svn ci -qm 4; svn up -q
+svn mv -q d/1 d/moved; svn ps -q svn:mergeinfo /T/d/1:3 d/moved
+for d in $(seq 2 $N); do svn ps -q svn:mergeinfo /T/d/$d:3 d/$d; echo $d >> d/$d; done; svn ci -qm 5; svn up -q
+cd ../..; printf 'exec svnserve -t --log-file %s/log\n' $PWD > tunnel
+printf 'exec svnserve -t\n' > quiet
+SVN_SSH=sh\ $PWD/quiet svn co -q svn+ssh://x$PWD/repo/T wc
+";
+
+/// What a branch that goes back leaves and says, and how many requests that takes.
+fn gone_back(n: usize, programs: &Programs) -> (String, usize) {
+    let folder = folder(BACK, n);
+    let at = folder.path();
+    let mut command = programs.command("svn");
+    command.args(["merge", "^/B"]).current_dir(at.join("wc"));
+    let output = command.env("SVN_SSH", format!("sh {}/tunnel", at.display())).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let state =
+        "svn st; svn pl -vR .; find . -name .svn -prune -o -type f -print | sort | xargs md5sum";
+    let mut command = Command::new("sh");
+    let state = command.args(["-c", state]).current_dir(at.join("wc")).output().unwrap();
+    let text = [output.stdout, state.stdout].concat();
+    let requests = std::fs::read_to_string(at.join("log")).unwrap().lines().count();
+    (String::from_utf8(text).unwrap(), requests)
+}
+
+#[test]
+fn a_branch_that_goes_back_makes_few_requests() {
+    let [few, many] = [32, 96].map(|n| {
+        let (ours, requests) = gone_back(n, &Programs::ours());
+        let (theirs, more) = gone_back(n, &Programs::reference());
+        assert_eq!(ours, theirs);
+        assert!(requests * 3 <= more, "{requests} {more}");
+        requests
+    });
+    assert!(many <= few + 2, "{few} {many}");
+}
+
 /// A working copy `wc`, and a patch of `$N` of its files, ten of each directory.
 const PATCH: &str = r"
 svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc

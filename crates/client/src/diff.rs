@@ -26,6 +26,7 @@ use std::io::Write;
 
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
+pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
 pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, Reversed};
 use self::summary::{Receiver, Summarizer};

@@ -23,9 +23,9 @@ use super::sides::{Keeper, Text};
 const BYTES: u64 = 32 << 20;
 
 /// A file of the left side.
-pub(super) struct Left {
-    pub(super) text: Text,
-    pub(super) props: PropList,
+pub(crate) struct Left {
+    pub(crate) text: Text,
+    pub(crate) props: PropList,
 }
 
 /// Asks for one file.
@@ -43,7 +43,7 @@ pub(super) fn fetch(
 }
 
 /// Asks for many, with their texts or for the properties only. Some may be missing in what comes.
-pub(super) fn fetch_all(
+pub(crate) fn fetch_all(
     session: &dyn Session,
     revision: Revnum,
     paths: &[&RelPath],
