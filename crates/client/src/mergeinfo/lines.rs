@@ -52,7 +52,7 @@ impl Walk {
         match from {
             Some((path, source)) => {
                 self.at = path.to_relpath().join(&below);
-                if source.0.saturating_add(1) < revision.0 {
+                if source.0.plus(1) < revision.0 {
                     let (start, end) = (Revnum(source.0.plus(1)), Revnum(revision.0.minus(1)));
                     self.segments.push(Segment { start, end, path: None });
                 }
@@ -111,11 +111,11 @@ mod tests {
         }
     }
 
-    fn walk(relpath: &str) -> Walk {
+    fn walk(at: &RelPath) -> Walk {
         Walk::new(Place {
             root: Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
-            relpath: RelPath::trusted(relpath).to_owned(),
+            relpath: at.to_owned(),
             revision: 9,
         })
     }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_nearest_copy_counts() {
-        let mut node = walk("b/d/f");
+        let mut node = walk(RelPath::trusted("b/d/f"));
         node.see(Revnum(9), &[change("/b/d/f", b'M', None), change("/b/d2", b'A', None)]);
         let both = [change("/b", b'A', Some(("/t", 3))), change("/b/d", b'R', Some(("/u/e", 5)))];
         node.see(Revnum(7), &both);
