@@ -130,7 +130,7 @@ def benchmarks():
             plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
             plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
     return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
-                             working="\n".join(working), merging=plain("400 files, 100 revisions", "merge.tsv") + "\n"
+                             working="\n".join(working), merging=plain("2,000 files, 500 revisions", "merge.tsv") + "\n"
                              + plain("Conflicts, a patch, an upgrade, a difference", "merge-release.tsv"))
 
 

@@ -11,11 +11,13 @@
 
 mod against;
 mod git;
+mod left;
 pub(crate) mod local;
 mod nodes;
 mod remote;
 mod repos;
 pub mod sides;
+mod steps;
 pub mod summary;
 pub mod writer;
 
@@ -24,6 +26,7 @@ use std::io::Write;
 
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
+pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
 pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, Reversed};
 use self::summary::{Receiver, Summarizer};

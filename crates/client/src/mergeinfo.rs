@@ -5,6 +5,7 @@
 //! node below that has its own. Its names are paths in the repository.
 
 mod filter;
+pub(crate) mod lines;
 pub mod local;
 pub mod log;
 pub mod place;

@@ -117,6 +117,14 @@ impl History {
         self.answers.borrow().uuid == uuid
     }
 
+    /// The line of a place from its revision back to its beginning, the youngest part first, known from elsewhere.
+    pub(crate) fn know_line(&self, relpath: &RelPath, peg: Revnum, segments: Vec<Segment>) {
+        if self.takes(segments.len()) {
+            let line = Line { youngest: peg.0, oldest: 0, segments };
+            self.answers.borrow_mut().lines.entry(line_key(relpath, peg)).or_default().push(line);
+        }
+    }
+
     /// Keeps it for the next time.
     ///
     /// # Errors
@@ -157,6 +165,11 @@ pub(crate) fn clipped(segments: &[Segment], youngest: u64, oldest: u64) -> Vec<S
             path: segment.path.clone(),
         })
         .collect()
+}
+
+/// What the lines of a place are kept under.
+fn line_key(relpath: &RelPath, peg: Revnum) -> String {
+    format!("{relpath}@{peg}")
 }
 
 /// A session with a memory. It moves to another URL when it has something to ask there.
@@ -440,7 +453,7 @@ impl Session for Remembering {
         else {
             return self.there()?.location_segments(at, peg, start, end, receiver);
         };
-        let key = format!("{whole}@{peg}");
+        let key = line_key(&whole, peg);
         let known = self.history.answers.borrow().lines.get(&key).and_then(|lines| {
             let line =
                 lines.iter().find(|line| line.oldest <= oldest && youngest <= line.youngest)?;

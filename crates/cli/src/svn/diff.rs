@@ -338,16 +338,15 @@ fn run_external(
     texts: [&Text; 2],
 ) -> SvnResult<()> {
     out.flush()?;
-    let empty = tempfile::NamedTempFile::new()
-        .map_err(|e| SvnError::io(&e, "Can't create temporary file"))?;
-    let [old, new] = texts.map(|text| text.path().unwrap_or(empty.path()));
+    let [old, new] = texts;
+    let (old, new) = (old.to_file()?, new.to_file()?);
     let mut process = Process::new(command);
     if words.is_empty() {
         process.arg("-u");
     } else {
         process.args(words);
     }
-    process.args(["-L", first, "-L", second]).arg(old).arg(new).stdin(Stdio::null());
+    process.args(["-L", first, "-L", second]).arg(old.path()).arg(new.path()).stdin(Stdio::null());
     let code = match process.stderr(Stdio::piped()).output() {
         Ok(output) => {
             out.bytes(&output.stdout)?;

@@ -570,8 +570,7 @@ impl Walk<'_> {
             }
             return self.processor.dir_changed(self.at(relpath)?, &left.dir(), &right.dir());
         }
-        let text =
-            left.text.path() != right.text.path() && left.text.read()? != right.text.read()?;
+        let text = !left.text.is_same(&right.text)?;
         if !text && left.props == right.props {
             return Ok(());
         }

@@ -1,11 +1,8 @@
 //! Headers as git writes them, with paths from the repository's root.
 
-use std::io::Write;
-use std::rc::Rc;
-
 use sapwood_core::checksum::Sha1Hasher;
 use sapwood_core::props::names;
-use sapwood_core::{PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{PropList, Revnum, SvnResult};
 
 use super::sides::Text;
 
@@ -80,13 +77,12 @@ pub(super) fn plain_link(text: &mut Text, props: &PropList) -> SvnResult<Option<
     let Some(target) = line.strip_prefix(b"link ").filter(|t| !t.is_empty()) else {
         return Ok(None);
     };
-    let failed = |e: std::io::Error| SvnError::io(&e, "Can't create temporary file");
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    file.write_all(target).map_err(failed)?;
-    *text = Text::Temporary(Rc::new(file.into_temp_path()));
+    let target = target.to_vec();
     let mut hasher = Sha1Hasher::new();
     hasher.update(format!("blob {}\0", target.len()).as_bytes());
-    hasher.update(target);
+    hasher.update(&target);
+    drop(whole);
+    *text = Text::Memory(target.into());
     let hex = hasher.finish().to_hex();
     Ok(hex.get(..8).map(str::to_owned))
 }

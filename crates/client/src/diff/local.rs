@@ -1,11 +1,10 @@
 //! Comparing a working copy with its BASE: status says where to look.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, PropList, SvnError, SvnResult};
+use sapwood_core::{Depth, PropList, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow};
 use sapwood_wc::status::{self, State, Status};
@@ -34,16 +33,7 @@ pub(super) fn working_text(
     if !translation.is_needed() {
         return Ok(Text::File(file));
     }
-    temporary(&mut translation.normal_form(&file, false)?)
-}
-
-/// Keeps what is read in a temporary file.
-pub(super) fn temporary(from: &mut dyn std::io::Read) -> SvnResult<Text> {
-    let failed = |e: std::io::Error| SvnError::io(&e, "Can't create temporary file");
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    std::io::copy(from, &mut file).map_err(SvnError::from_stream)?;
-    file.flush().map_err(failed)?;
-    Ok(Text::Temporary(Rc::new(file.into_temp_path())))
+    Text::keep(&mut translation.normal_form(&file, false)?)
 }
 
 /// A directory whose properties changed, which is told after what is below it.

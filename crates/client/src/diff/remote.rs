@@ -1,19 +1,17 @@
 //! Comparing two trees of a repository: the other side tells how one becomes the other.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::rc::Rc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent};
 use sapwood_ra::{DirentFields, Session};
 use sapwood_wc::conflict::PropChange;
 
-use super::local::temporary;
-use super::sides::{DirSide, FileSide, Processor, Text};
+use super::sides::{Processor, Text};
+use super::steps::{Delta, FileStep, Step, Steps, any_regular};
 
 /// An open directory or file.
 enum Open {
@@ -23,24 +21,45 @@ enum Open {
 
 struct OpenFile {
     path: RelPathBuf,
-    added: bool,
     changes: Vec<PropChange>,
-    /// The old and the new text, and the old properties.
-    texts: Option<(Text, Text, PropList)>,
-    changed: bool,
+    step: FileStep,
 }
 
-/// Takes an edit from one tree to another and tells a processor.
+/// Deletions from one directory: what went is asked for one by one at first, and then of all at once.
+#[derive(Default)]
+struct Deletions {
+    dir: RelPathBuf,
+    asked: usize,
+    /// What was in the directory, and how large.
+    entries: Option<HashMap<String, (Option<NodeKind>, u64)>>,
+}
+
+/// What is asked of the entries of a directory.
+const FIELDS: DirentFields = DirentFields {
+    kind: true,
+    size: true,
+    has_props: false,
+    created_rev: false,
+    time: false,
+    last_author: false,
+};
+
+/// So many deletions from one directory are asked for one by one.
+const ONE_BY_ONE: usize = 2;
+
+/// Takes an edit from one tree to another and tells a processor, a while later.
 pub(super) struct DiffEditor<'a> {
     /// Fetches what the edit does not bring: at the start of the edit.
-    pub(super) session: &'a dyn Session,
+    session: &'a dyn Session,
     /// The revision of the left side.
-    pub(super) revision: Revnum,
+    revision: Revnum,
     /// The revision of the right side.
-    pub(super) target: Option<Revnum>,
+    target: Option<Revnum>,
     /// Whether texts are wanted.
-    pub(super) text_deltas: bool,
-    pub(super) processor: &'a mut dyn Processor,
+    text_deltas: bool,
+    steps: Steps<'a>,
+    /// The directory that something was deleted of last.
+    deletions: Deletions,
     open: HashMap<u64, Open>,
     next: u64,
 }
@@ -67,14 +86,7 @@ pub(super) fn patched(props: &PropList, changes: &[PropChange]) -> PropList {
 
 /// Applies a delta to a text.
 pub(super) fn apply(base: &Text, delta: &mut dyn TextDelta) -> SvnResult<Text> {
-    let source: Box<dyn Read> =
-        match base.path() {
-            None => Box::new(io::empty()),
-            Some(path) => Box::new(File::open(path).map_err(|e| {
-                SvnError::io(&e, format_args!("Can't open file '{}'", path.display()))
-            })?),
-        };
-    temporary(&mut ApplyReader::new(delta, source))
+    Text::keep(&mut ApplyReader::new(delta, base.reader()?))
 }
 
 impl<'a> DiffEditor<'a> {
@@ -84,8 +96,9 @@ impl<'a> DiffEditor<'a> {
         text_deltas: bool,
         processor: &'a mut dyn Processor,
     ) -> Self {
-        let (open, next) = (HashMap::new(), 0);
-        Self { session, revision, target: None, text_deltas, processor, open, next }
+        let steps = Steps::new(session, revision, text_deltas, processor);
+        let (open, deletions) = (HashMap::new(), Deletions::default());
+        Self { session, revision, target: None, text_deltas, steps, deletions, open, next: 0 }
     }
 
     fn add(&mut self, node: Open) -> Handle {
@@ -94,39 +107,57 @@ impl<'a> DiffEditor<'a> {
         Handle(self.next)
     }
 
-    /// A file of the left side.
-    fn fetch(&self, at: &RelPath, text: bool) -> SvnResult<(Text, PropList)> {
-        if !text {
-            let found = self.session.get_file(at, Some(self.revision), None, true)?;
-            return Ok((Text::Empty, regular(&found.props)));
-        }
-        let failed = |e: io::Error| SvnError::io(&e, "Can't create temporary file");
-        let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-        let found = self.session.get_file(at, Some(self.revision), Some(&mut file), true)?;
-        file.flush().map_err(failed)?;
-        Ok((Text::Temporary(Rc::new(file.into_temp_path())), regular(&found.props)))
+    fn add_file_node(&mut self, at: &str, step: FileStep) -> SvnResult<Handle> {
+        let path = RelPath::new(at)?.to_owned();
+        Ok(self.add(Open::File(OpenFile { path, changes: Vec::new(), step })))
     }
 
-    fn deleted_file(&mut self, at: &RelPath) -> SvnResult<()> {
-        let (text, props) = self.fetch(at, self.text_deltas)?;
-        let left = FileSide { revision: Some(self.revision), text, props };
-        self.processor.file_deleted(at, &left)
+    fn add_dir_node(&mut self, at: &str, added: bool) -> SvnResult<Handle> {
+        let path = RelPath::new(at)?.to_owned();
+        Ok(self.add(Open::Dir { path, added, changes: Vec::new() }))
+    }
+
+    fn deleted_file(&mut self, at: &RelPath, size: u64) -> SvnResult<()> {
+        let step = FileStep::Deleted;
+        let step = Step::File { path: at.to_owned(), step, changes: Vec::new() };
+        self.steps.add(step, size, self.target)
+    }
+
+    /// What was at a path, and how large if that is known.
+    fn deleted(&mut self, at: &RelPath) -> SvnResult<(Option<NodeKind>, u64)> {
+        let (dir, name) = (at.parent(), at.name());
+        let deletions = &mut self.deletions;
+        if deletions.dir != *dir {
+            *deletions = Deletions { dir: dir.to_owned(), ..Deletions::default() };
+        }
+        deletions.asked = deletions.asked.plus(1);
+        if deletions.asked <= ONE_BY_ONE {
+            return Ok((self.session.check_path(at, Some(self.revision))?, 0));
+        }
+        let entries = match &mut deletions.entries {
+            Some(entries) => entries,
+            none => {
+                let found = self.session.get_dir(dir, Some(self.revision), Some(FIELDS), false)?;
+                let found = found.entries.into_iter();
+                none.insert(found.map(|(name, e)| (name, (e.kind, e.size.unwrap_or(0)))).collect())
+            }
+        };
+        Ok(entries.get(name).copied().unwrap_or((None, 0)))
     }
 
     fn deleted_dir(&mut self, at: &RelPath) -> SvnResult<()> {
-        let fields = DirentFields { kind: true, ..DirentFields::default() };
-        let mut found = self.session.get_dir(at, Some(self.revision), Some(fields), true)?;
+        let mut found = self.session.get_dir(at, Some(self.revision), Some(FIELDS), true)?;
         found.entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, entry) in &found.entries {
             let child = at.child(name);
             match entry.kind {
-                Some(NodeKind::File) => self.deleted_file(&child)?,
+                Some(NodeKind::File) => self.deleted_file(&child, entry.size.unwrap_or(0))?,
                 Some(NodeKind::Dir) => self.deleted_dir(&child)?,
                 None => {}
             }
         }
-        let left = DirSide { revision: Some(self.revision), props: regular(&found.props) };
-        self.processor.dir_deleted(at, &left)
+        let step = Step::DirDeleted { path: at.to_owned(), props: regular(&found.props) };
+        self.steps.add(step, 0, self.target)
     }
 
     fn close(&mut self, handle: Handle) -> SvnResult<Open> {
@@ -134,26 +165,11 @@ impl<'a> DiffEditor<'a> {
     }
 
     fn end_file(&mut self, file: OpenFile) -> SvnResult<()> {
-        let has_props = file.changes.iter().any(|(name, _)| is_regular(name));
-        if !file.added && !file.changed && !has_props {
+        let OpenFile { path, changes, step } = file;
+        if matches!(step, FileStep::Changed { text: false, .. }) && !any_regular(&changes) {
             return Ok(());
         }
-        let at = file.path.as_path();
-        let (old, new, props) = match file.texts {
-            Some(texts) => texts,
-            None if file.added => (Text::Empty, Text::Empty, PropList::new()),
-            None => (Text::Empty, Text::Empty, self.fetch(at, false)?.1),
-        };
-        let right_props = patched(&props, &file.changes);
-        let right = FileSide { revision: self.target, text: new, props: right_props };
-        if file.added {
-            return self.processor.file_added(at, None, &right);
-        }
-        let left = FileSide { revision: Some(self.revision), text: old, props };
-        if file.changed || left.props != right.props {
-            self.processor.file_changed(at, &left, &right, file.changed)?;
-        }
-        Ok(())
+        self.steps.add(Step::File { path, step, changes }, 0, self.target)
     }
 }
 
@@ -166,7 +182,6 @@ pub(super) fn wrong_handle() -> SvnError {
 
 impl Editor for DiffEditor<'_> {
     ignore_absent!();
-    nothing_to_abort!();
 
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         self.target = Some(revision);
@@ -174,15 +189,15 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: RelPathBuf::default(), added: false, changes: Vec::new() }))
+        self.add_dir_node("", false)
     }
 
     fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         let at = RelPath::new(at)?;
-        match self.session.check_path(at, Some(self.revision))? {
-            Some(NodeKind::File) => self.deleted_file(at),
-            Some(NodeKind::Dir) => self.deleted_dir(at),
-            None => Ok(()),
+        match self.deleted(at)? {
+            (Some(NodeKind::File), size) => self.deleted_file(at, size),
+            (Some(NodeKind::Dir), _) => self.deleted_dir(at),
+            (None, _) => Ok(()),
         }
     }
 
@@ -192,19 +207,11 @@ impl Editor for DiffEditor<'_> {
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir {
-            path: RelPath::new(at)?.to_owned(),
-            added: true,
-            changes: Vec::new(),
-        }))
+        self.add_dir_node(at, true)
     }
 
     fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir {
-            path: RelPath::new(at)?.to_owned(),
-            added: false,
-            changes: Vec::new(),
-        }))
+        self.add_dir_node(at, false)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -215,66 +222,37 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        let Open::Dir { path: at, added, changes } = self.close(dir)? else {
+        let Open::Dir { path, added, changes } = self.close(dir)? else {
             return Err(wrong_handle());
         };
-        if !added && !changes.iter().any(|(name, _)| is_regular(name)) {
+        if !added && !any_regular(&changes) {
             return Ok(());
         }
-        let props = match added {
-            true => PropList::new(),
-            false => regular(&self.session.get_dir(&at, Some(self.revision), None, true)?.props),
-        };
-        let right = DirSide { revision: self.target, props: patched(&props, &changes) };
-        if added {
-            return self.processor.dir_added(&at, None, &right);
-        }
-        let left = DirSide { revision: Some(self.revision), props };
-        if left.props == right.props {
-            return Ok(());
-        }
-        self.processor.dir_changed(&at, &left, &right)
+        self.steps.add(Step::Dir { path, added, changes }, 0, self.target)
     }
 
     fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(self.add(Open::File(OpenFile {
-            path: RelPath::new(at)?.to_owned(),
-            added: true,
-            changes: Vec::new(),
-            texts: None,
-            changed: false,
-        })))
+        self.add_file_node(at, FileStep::Added(Text::Empty))
     }
 
     fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::File(OpenFile {
-            path: RelPath::new(at)?.to_owned(),
-            added: false,
-            changes: Vec::new(),
-            texts: None,
-            changed: false,
-        })))
+        self.add_file_node(at, FileStep::Changed { text: false, delta: None })
     }
 
     fn apply_textdelta(
         &mut self,
         file: Handle,
         _: Option<Md5>,
-        delta: &mut dyn TextDelta,
+        from: &mut dyn TextDelta,
     ) -> SvnResult<()> {
-        let Some(Open::File(open)) = self.open.get(&file.0) else { return Err(wrong_handle()) };
-        let texts = match (self.text_deltas, open.added) {
-            (false, _) => None,
-            (true, true) => Some((Text::Empty, apply(&Text::Empty, delta)?, PropList::new())),
-            (true, false) => {
-                let (old, props) = self.fetch(&open.path, true)?;
-                let new = apply(&old, delta)?;
-                Some((old, new, props))
+        let Some(Open::File(open)) = self.open.get_mut(&file.0) else { return Err(wrong_handle()) };
+        match &mut open.step {
+            FileStep::Added(text) if self.text_deltas => *text = apply(&Text::Empty, from)?,
+            FileStep::Changed { text, delta } => {
+                *text = true;
+                *delta = self.text_deltas.then(|| Delta::keep(from)).transpose()?;
             }
-        };
-        if let Some(Open::File(open)) = self.open.get_mut(&file.0) {
-            open.texts = texts;
-            open.changed = true;
+            FileStep::Added(_) | FileStep::Deleted => {}
         }
         Ok(())
     }
@@ -299,6 +277,11 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+        self.steps.take(self.target)
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        // What came before is shown.
+        self.steps.take(self.target)
     }
 }

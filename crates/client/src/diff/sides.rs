@@ -1,7 +1,8 @@
 //! What is compared: nodes on the left and on the right, and what takes the comparisons.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -11,11 +12,16 @@ use sapwood_diff::LargeText;
 use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
+/// Texts up to this length are kept in memory when they come from elsewhere than a file.
+const KEPT_IN_MEMORY: usize = 256 << 10;
+
 /// A text in normal form.
 #[derive(Clone, Debug)]
 pub enum Text {
     /// Nothing.
     Empty,
+    /// All of it, in memory.
+    Memory(Rc<[u8]>),
     /// A file that is not removed with this value.
     File(PathBuf),
     /// A file that goes when this value does.
@@ -24,40 +30,156 @@ pub enum Text {
     Base(Rc<TextBaseFile>),
 }
 
-impl Text {
-    /// The file; `None` for nothing.
+/// A file that holds a text: its own, or one that goes when this value does.
+#[derive(Debug)]
+pub enum TextFile<'t> {
+    /// The text's own.
+    Own(&'t Path),
+    /// Made of a text that is in memory.
+    Made(TempPath),
+}
+
+impl TextFile<'_> {
+    /// The file.
     #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> &Path {
         match self {
-            Self::Empty => None,
+            Self::Own(path) => path,
+            Self::Made(path) => path,
+        }
+    }
+}
+
+fn failed(error: &io::Error) -> SvnError {
+    SvnError::io(error, "Can't create temporary file")
+}
+
+impl Text {
+    /// Keeps what is read: a short text in memory, a long one in a file.
+    ///
+    /// # Errors
+    /// Those of the reader and of the disk.
+    pub(crate) fn keep(from: &mut dyn Read) -> SvnResult<Self> {
+        let mut kept = Keeper::default();
+        io::copy(from, &mut kept).map_err(SvnError::from_stream)?;
+        kept.finish()
+    }
+
+    /// The file that the text is in; `None` for nothing, and for what is in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Empty | Self::Memory(_) => None,
             Self::File(path) => Some(path),
             Self::Temporary(path) => Some(path),
             Self::Base(file) => Some(file.path()),
         }
     }
 
+    /// A file with the text, for what works on files only.
+    ///
+    /// # Errors
+    /// That none can be made.
+    pub fn to_file(&self) -> SvnResult<TextFile<'_>> {
+        if let Some(path) = self.path() {
+            return Ok(TextFile::Own(path));
+        }
+        let mut file = tempfile::NamedTempFile::new().map_err(|e| failed(&e))?;
+        file.write_all(&self.read()?).map_err(|e| failed(&e))?;
+        Ok(TextFile::Made(file.into_temp_path()))
+    }
+
     /// All of it.
     ///
     /// # Errors
     /// That it cannot be read.
-    pub fn read(&self) -> SvnResult<Vec<u8>> {
-        let Some(path) = self.path() else { return Ok(Vec::new()) };
-        std::fs::read(path)
-            .map_err(|e| SvnError::io(&e, format_args!("Can't read file '{}'", path.display())))
+    pub fn read(&self) -> SvnResult<Cow<'_, [u8]>> {
+        if let Self::Memory(text) = self {
+            return Ok(Cow::Borrowed(text));
+        }
+        let Some(path) = self.path() else { return Ok(Cow::Borrowed(&[])) };
+        let read = std::fs::read(path).map(Cow::Owned);
+        read.map_err(|e| SvnError::io(&e, format_args!("Can't read file '{}'", path.display())))
+    }
+
+    /// A reader of it.
+    ///
+    /// # Errors
+    /// That its file cannot be opened.
+    pub(crate) fn reader(&self) -> SvnResult<Box<dyn Read + '_>> {
+        self.open().map_err(|e| {
+            let path = self.path().unwrap_or(Path::new(""));
+            SvnError::io(&e, format_args!("Can't open file '{}'", path.display()))
+        })
+    }
+
+    /// Whether another text is the same.
+    ///
+    /// # Errors
+    /// That one of them cannot be read.
+    pub(crate) fn is_same(&self, other: &Self) -> SvnResult<bool> {
+        let one_file = self.path().is_some() && self.path() == other.path();
+        Ok(one_file || self.read()? == other.read()?)
     }
 }
 
 impl LargeText for Text {
     fn len(&self) -> u64 {
+        if let Self::Memory(text) = self {
+            return u64::try_from(text.len()).unwrap_or(u64::MAX);
+        }
         let found = self.path().and_then(|path| std::fs::metadata(path).ok());
         found.map_or(0, |found| found.len())
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
-        Ok(match self.path() {
-            None => Box::new(io::empty()),
-            Some(path) => Box::new(File::open(path)?),
+        Ok(match (self, self.path()) {
+            (Self::Memory(text), _) => Box::new(&text[..]),
+            (_, None) => Box::new(io::empty()),
+            (_, Some(path)) => Box::new(File::open(path)?),
         })
+    }
+}
+
+/// Keeps what is written as a [`Text`].
+#[derive(Default)]
+pub(crate) struct Keeper {
+    memory: Vec<u8>,
+    /// Where all of it is, once it is too long for memory.
+    file: Option<tempfile::NamedTempFile>,
+}
+
+impl Keeper {
+    /// What was written.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn finish(self) -> SvnResult<Text> {
+        match self.file {
+            None => Ok(Text::Memory(self.memory.into())),
+            Some(mut file) => {
+                file.flush().map_err(|e| failed(&e))?;
+                Ok(Text::Temporary(Rc::new(file.into_temp_path())))
+            }
+        }
+    }
+}
+
+impl Write for Keeper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = &mut self.file {
+            return file.write(bytes);
+        }
+        self.memory.extend_from_slice(bytes);
+        if self.memory.len() > KEPT_IN_MEMORY {
+            let mut file = tempfile::NamedTempFile::new()?;
+            file.write_all(&std::mem::take(&mut self.memory))?;
+            self.file = Some(file);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -228,5 +350,34 @@ impl Processor for Below<'_> {
 
     fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
         self.at(path).map_or(Ok(()), |path| self.inner.dir_changed(path, left, right))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_short_texts_are_kept_in_memory() {
+        for (len, in_memory) in [(0, true), (KEPT_IN_MEMORY, true), (KEPT_IN_MEMORY + 1, false)] {
+            let bytes = vec![b'x'; len];
+            let text = Text::keep(&mut &bytes[..]).unwrap();
+            assert_eq!(matches!(text, Text::Memory(_)), in_memory, "{len}");
+            assert_eq!(*text.read().unwrap(), bytes);
+            assert_eq!(LargeText::len(&text), u64::try_from(len).unwrap());
+            assert_eq!(std::fs::read(text.to_file().unwrap().path()).unwrap(), bytes);
+            let mut read = Vec::new();
+            text.reader().unwrap().read_to_end(&mut read).unwrap();
+            assert_eq!(read, bytes);
+        }
+    }
+
+    #[test]
+    fn texts_in_memory_are_compared() {
+        let text = |bytes: &[u8]| Text::Memory(bytes.into());
+        assert!(text(b"a").is_same(&text(b"a")).unwrap());
+        assert!(!text(b"a").is_same(&text(b"b")).unwrap());
+        assert!(!text(b"a").is_same(&Text::Empty).unwrap());
+        assert!(text(b"").is_same(&Text::Empty).unwrap());
     }
 }

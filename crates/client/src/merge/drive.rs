@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::Editor;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::Merge;
 use super::apply::{Apply, Sides};
 use super::editor::RangeEditor;
 use super::files::Changed;
+use super::left_props::LeftProps;
 use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::source::MergeSource;
@@ -24,7 +26,7 @@ pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
 }
 
 /// What the other side is told that there is: the revision of each path, none of one that is gone.
-type ToTell = Vec<(RelPathBuf, Option<u64>)>;
+pub(super) type ToTell = Vec<(RelPathBuf, Option<u64>)>;
 
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the
 /// last revision.
@@ -44,12 +46,12 @@ fn told(start: u64, below: Vec<(RelPathBuf, u64)>, done: Option<(&Reached, u64)>
 }
 
 /// Reports, and drives the editor.
-fn tell(
+pub(super) fn tell(
     session: &dyn Session,
     request: &ReportRequest<'_>,
     all: &ToTell,
     depth: Depth,
-    editor: &mut RangeEditor<'_, '_>,
+    editor: &mut dyn Editor,
 ) -> SvnResult<()> {
     let mut report = session.report(request, editor)?;
     for (relpath, revision) in all {
@@ -120,13 +122,16 @@ impl Merge<'_> {
         let report = told(start, below, known.then_some((&reached, source.right.revision)));
         visit(primary.as_ref(), &from, || {
             visit(other.as_ref(), &from, || {
-                let request = ReportRequest {
+                let request = |text_deltas| ReportRequest {
                     revision: Some(source.right_revision()),
                     target: "",
                     depth,
-                    kind: ReportKind::Diff { versus_url: &to, ignore_ancestry, text_deltas: true },
+                    kind: ReportKind::Diff { versus_url: &to, ignore_ancestry, text_deltas },
                 };
-                let mut editor = RangeEditor::new(self, other.as_ref(), source, reached);
+                let (other, left) = (other.as_ref(), source.left_revision());
+                let left_props = LeftProps::new(other, left, (request(false), &report, depth));
+                let request = request(true);
+                let mut editor = RangeEditor::new(self, (other, left_props), source, reached);
                 let result = tell(primary.as_ref(), &request, &report, depth, &mut editor);
                 if result.is_err() {
                     let reached = editor.into_reached();

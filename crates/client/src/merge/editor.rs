@@ -18,6 +18,7 @@ use super::Merge;
 use super::apply::{Apply, Opened, Sides};
 use super::drive::temporary_failed;
 use super::files::Changed;
+use super::left_props::LeftProps;
 use super::props::is_regular;
 use super::source::MergeSource;
 use super::stage::{OpenNode, Reached};
@@ -42,6 +43,7 @@ struct Open {
 pub(super) struct RangeEditor<'m, 'a> {
     apply: Apply<'m, 'a>,
     session: &'m dyn Session,
+    left_props: LeftProps<'m>,
     revision: Revnum,
     target_revision: Revnum,
     open: HashMap<u64, Open>,
@@ -67,7 +69,7 @@ fn real_changes(props: &PropList, changes: Vec<PropChange>) -> Vec<PropChange> {
 impl<'m, 'a> RangeEditor<'m, 'a> {
     pub(super) fn new(
         merge: &'m mut Merge<'a>,
-        session: &'m dyn Session,
+        (session, left_props): (&'m dyn Session, LeftProps<'m>),
         source: &MergeSource,
         reached: Reached,
     ) -> Self {
@@ -75,6 +77,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         Self {
             apply: Apply::new(merge, left, right),
             session,
+            left_props,
             revision: left,
             target_revision: right,
             open: HashMap::new(),
@@ -165,10 +168,6 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             NodeKind::Dir => self.apply.open_dir(below, parent, sides),
             NodeKind::File => self.apply.open_file(below, parent, sides),
         }
-    }
-
-    fn props_of_file(&self, below: &RelPath, base: Revnum) -> SvnResult<PropList> {
-        Ok(self.session.get_file(below, Some(base), None, true)?.props)
     }
 
     /// The left text of a file that is to be changed: the pristine one where it is the same, so that
@@ -280,7 +279,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         };
         let left = match known {
             Some(props) => props,
-            None if changed => self.props_of_file(&open.below, open.base)?,
+            None if changed => self.left_props.of_file(&open.below, open.base)?,
             None => PropList::new(),
         };
         let changes = real_changes(&left, std::mem::take(&mut open.changes));

@@ -19,6 +19,7 @@
 //! | `record`, `elide` | that it was merged |
 //! | `automatic`, `reintegrate` | what is to be merged when no revisions are given |
 //! | `begin` | the line that says which revisions come next |
+//! | `left_props` | the properties of many files by one request |
 //! | `stage`, `stopped` | how far a merge came that is stopped, and going on with it |
 //!
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
@@ -36,6 +37,7 @@ mod editor;
 mod elide;
 mod entry;
 mod files;
+mod left_props;
 mod normalize;
 pub mod paths;
 mod props;

@@ -12,6 +12,7 @@ use super::source::MergeSource;
 use super::target::MergeTarget;
 use super::trim::plain_log;
 use crate::context::Context;
+use crate::mergeinfo::lines::learn;
 use crate::mergeinfo::local::values_below;
 use crate::mergeinfo::place::{History, Place, common_ancestor, location, visit};
 use crate::mergeinfo::summary::unrelated;
@@ -47,7 +48,7 @@ pub(super) fn find_reintegrate(
         return Ok(None);
     }
     let merged = remote::catalog(session, source, Inherit::Inherited, true)?;
-    let (mut unmerged, youngest) = both.unmerged(&ancestor, merged.clone(), histories)?;
+    let (mut unmerged, youngest) = both.unmerged(target, &ancestor, merged.clone(), histories)?;
     elide_catalog(&mut unmerged)?;
     let left = match youngest {
         None => ancestor,
@@ -114,24 +115,78 @@ impl Both<'_> {
             }
             paths.insert(relpath);
         }
-        let mut histories = Catalog::new();
+        let mut places = Vec::new();
         for relpath in paths {
             let (_, repos_relpath) = wc.repos_location(&relpath)?;
-            let place = self.target.at(&repos_relpath, self.target.revision);
-            histories
-                .insert(repos_relpath.into_string(), History::of(self.session, &place)?.mergeinfo);
+            places.push(self.target.at(&repos_relpath, self.target.revision));
+        }
+        learn(self.session, &target.history, &places)?;
+        let mut histories = Catalog::new();
+        for place in places {
+            let history = History::of(self.session, &place)?.mergeinfo;
+            histories.insert(place.relpath.into_string(), history);
         }
         Ok(histories)
+    }
+
+    /// The place of the source for one of the target.
+    fn in_source(&self, target_path: &str) -> SvnResult<Place> {
+        let below = path::rest_below(&self.target.relpath, target_path)?;
+        Ok(self.source.below(RelPath::new(below)?))
+    }
+
+    /// The place of the target for one of the source.
+    fn in_target(&self, source_path: &str) -> SvnResult<Place> {
+        let below = path::rest_below(&self.source.relpath, source_path)?;
+        Ok(self.target.below(RelPath::new(below)?))
+    }
+
+    /// Learns the lines that will be asked for, of which the target's nodes must be there.
+    fn learn_lines(
+        &self,
+        target: &MergeTarget,
+        merged: &Catalog,
+        histories: &Catalog,
+    ) -> SvnResult<()> {
+        let mut sources = Vec::new();
+        for target_path in histories.keys() {
+            let place = self.in_source(target_path)?;
+            if merged.contains_key(place.relpath.as_str()) {
+                sources.push(place);
+            }
+        }
+        learn(self.session, &target.history, &sources)?;
+        let (mut others, mut targets) = (Vec::new(), Vec::new());
+        for source_path in merged.keys() {
+            let place = self.in_target(source_path)?;
+            if histories.contains_key(place.relpath.as_str()) {
+                continue;
+            }
+            let below = place.relpath.rest_below(&self.target.relpath)?;
+            let base = target.wc.db().base(&target.relpath.join(below))?;
+            if base.is_some_and(|row| {
+                row.presence.is_there()
+                    && row.repos_path.as_deref() == Some(&place.relpath)
+                    && row.revision == Some(Revnum(place.revision))
+            }) {
+                targets.push(place);
+                others.push(self.source.at(RelPath::new(source_path)?, self.target.revision));
+            }
+        }
+        learn(self.session, &target.history, &targets)?;
+        learn(self.session, &target.history, &others)
     }
 
     /// What of the target's history is not in the source, by path of the source; and the youngest
     /// revision that was merged from the target to the source.
     fn unmerged(
         &self,
+        target: &MergeTarget,
         ancestor: &Place,
         mut merged: Catalog,
         histories: Catalog,
     ) -> SvnResult<(Catalog, Option<u64>)> {
+        self.learn_lines(target, &merged, &histories)?;
         let mut youngest: Option<u64> = None;
         let mut look = |history: &Mergeinfo, mergeinfo: &Mergeinfo| {
             let both = mergeinfo.intersect(history, true).bounds();
@@ -139,8 +194,7 @@ impl Both<'_> {
         };
         let mut found = Catalog::new();
         for (target_path, history) in histories {
-            let below = RelPath::new(path::rest_below(&self.target.relpath, &target_path)?)?;
-            let place = self.source.below(below);
+            let place = self.in_source(&target_path)?;
             // What both have in common counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
             let mergeinfo = match merged.remove(place.relpath.as_str()) {
@@ -164,8 +218,8 @@ impl Both<'_> {
         }
         // Nodes of the source whose counterparts in the target have no mergeinfo.
         for (source_path, mergeinfo) in merged {
-            let below = RelPath::new(path::rest_below(&self.source.relpath, &source_path)?)?;
-            let history = match History::of(self.session, &self.target.below(below)) {
+            let counterpart = self.in_target(&source_path)?;
+            let history = match History::of(self.session, &counterpart) {
                 Err(error)
                     if [ErrorCode::FS_NOT_FOUND, ErrorCode::RA_DAV_REQUEST_FAILED]
                         .contains(&error.code()) =>

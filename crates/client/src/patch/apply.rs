@@ -29,7 +29,7 @@ impl Run<'_> {
             || target.move_to.is_some();
         if writes && !self.request.dry_run {
             let (wc, _) = self.place_of(target.abspath()?)?;
-            target.patched = Output::new(wc.temporary())?;
+            target.patched = Output::new(wc.temporary());
         }
         if !patch.hunks.is_empty() {
             self.place_text(&mut target, patch)?;
@@ -250,10 +250,7 @@ fn obstacle(target: &Target) -> SvnResult<Obstacle> {
     if target.on_disk != Some(NodeKind::File) {
         return Ok(Obstacle::None);
     }
-    let abspath = target.abspath()?;
-    let found = std::fs::symlink_metadata(abspath);
-    let found = found.map_err(|e| SvnError::io(&e, format!("Can't stat '{abspath}'")))?;
-    Ok(if found.is_file() && found.len() == 0 {
+    Ok(if target.is_empty {
         Obstacle::None
     } else if target.kind == Some(NodeKind::File) {
         Obstacle::Versioned

@@ -15,6 +15,8 @@ use sapwood_core::{SvnError, SvnResult};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
 
+use super::output::IN_MEMORY;
+
 /// A text that can be read anywhere.
 pub(super) trait Readable: Read + Seek {}
 impl<T: Read + Seek> Readable for T {}
@@ -92,9 +94,9 @@ impl Content {
         Self::of(Box::new(Cursor::new(value)), comparison, None)
     }
 
-    /// A file in its working form.
+    /// A file in its working form, and how long it is. A short one is read at once.
     pub(super) fn of_file(
-        file: File,
+        (mut file, len): (File, u64),
         translation: &Translation,
         ignore_whitespace: bool,
     ) -> SvnResult<Self> {
@@ -104,7 +106,13 @@ impl Content {
             EolStyle::None | EolStyle::Unknown => None,
         };
         let comparison = Comparison { keywords: translation.keywords.clone(), ignore_whitespace };
-        Self::of(Box::new(file), comparison, line_end)
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len > IN_MEMORY {
+            return Self::of(Box::new(file), comparison, line_end);
+        }
+        let mut text = Vec::with_capacity(len.plus(1));
+        file.read_to_end(&mut text).map_err(failed)?;
+        Self::of(Box::new(Cursor::new(text)), comparison, line_end)
     }
 
     fn of(

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Read as _, Write};
 
 use sapwood_core::notify::{Action, Hunk as Lines, Notify, State};
 use sapwood_core::props::names;
@@ -61,7 +61,7 @@ impl Run<'_> {
         if target.is_special {
             let failed = |e| SvnError::io(&e, "Can't read a patched file");
             let mut normal = if target.git_link { b"link ".to_vec() } else { Vec::new() };
-            File::open(text).and_then(|mut file| file.read_to_end(&mut normal)).map_err(failed)?;
+            text.open().and_then(|mut text| text.read_to_end(&mut normal)).map_err(failed)?;
             wc.install_special(&relpath, &normal)?;
         } else {
             to.install_text(&to_relpath, text, &target.translation, target.executable)?;

@@ -17,12 +17,15 @@ use std::fs::{self, File};
 
 use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_diff::patch::{How, PatchFile};
+use sapwood_diff::patch::{How, Patch, PatchFile};
 use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
 use crate::target::is_url;
 use crate::update::settle;
+
+/// So many patches are applied before others may write to the working copy's database.
+const AT_ONCE: usize = 64;
 
 /// What to apply, and how.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +54,8 @@ struct Run<'r> {
     wc: WorkingCopy,
     /// Where the last path was found.
     place: RefCell<Option<Place>>,
+    /// What was seen there by the present patch: a file, or nothing.
+    leaf: RefCell<String>,
     known: known::Known,
     witnesses: install::Witnesses,
 }
@@ -95,6 +100,7 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
         root: root.to_string_lossy().into_owned(),
         wc: wc.clone(),
         place: RefCell::new(None),
+        leaf: RefCell::default(),
         known: known::Known::default(),
         witnesses: install::Witnesses::new(),
     };
@@ -105,28 +111,42 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
 
 impl Run<'_> {
     fn all(&mut self) -> SvnResult<()> {
-        loop {
+        let wc = self.wc.clone();
+        // Questions of many patches share a lock of the database; between them others may have it.
+        while wc.db().questions(|| self.some())? {}
+        Ok(())
+    }
+
+    /// Applies the next few patches; says whether there may be more.
+    fn some(&mut self) -> SvnResult<bool> {
+        for _ in 0..AT_ONCE {
             self.ctx.check_cancel()?;
-            let Some(patch) = self.file.next_patch()? else { return Ok(()) };
-            let mut target = self.apply(&patch)?;
-            // What was meant counts for later patches, even where it could not be done.
-            let (added, deleted) = (target.added, target.deleted);
-            if !target.skipped {
-                let moved = target.move_to.is_some();
-                if target.has_text || added || moved || deleted {
-                    self.install(&mut target)?;
-                }
-                if target.has_props && !deleted {
-                    self.install_props(&mut target)?;
-                }
-                self.write_rejects(&target)?;
-                self.known.add(target.abspath()?, added, deleted);
-            }
-            self.tell(&target);
-            if target.deleted && !target.skipped {
-                let abspath = target.abspath()?.to_owned();
-                self.delete_empty_parents(&abspath)?;
-            }
+            let Some(patch) = self.file.next_patch()? else { return Ok(false) };
+            self.one(&patch)?;
         }
+        Ok(true)
+    }
+
+    fn one(&mut self, patch: &Patch) -> SvnResult<()> {
+        let mut target = self.apply(patch)?;
+        // What was meant counts for later patches, even where it could not be done.
+        let (added, deleted) = (target.added, target.deleted);
+        if !target.skipped {
+            let moved = target.move_to.is_some();
+            if target.has_text || added || moved || deleted {
+                self.install(&mut target)?;
+            }
+            if target.has_props && !deleted {
+                self.install_props(&mut target)?;
+            }
+            self.write_rejects(&target)?;
+            self.known.add(target.abspath()?, added, deleted);
+        }
+        self.tell(&target);
+        if target.deleted && !target.skipped {
+            let abspath = target.abspath()?.to_owned();
+            self.delete_empty_parents(&abspath)?;
+        }
+        Ok(())
     }
 }

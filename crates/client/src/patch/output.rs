@@ -1,10 +1,16 @@
-//! Where a patched text goes: a temporary file of the working copy, which goes with its owner, or nowhere.
+//! Where a patched text goes: into memory, a long one into a temporary file of the working copy, which goes with
+//! its owner, or nowhere.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{SvnError, SvnResult};
+use sapwood_wc::local::NewText;
+
+/// Texts up to this length stay in memory.
+pub(super) const IN_MEMORY: usize = 1 << 20;
 
 /// A text that is being made.
 #[derive(Default)]
@@ -12,42 +18,58 @@ pub(super) enum Output {
     /// It is not wanted.
     #[default]
     None,
+    /// It is in memory, and goes to this path once it is too long.
+    Memory { bytes: Vec<u8>, path: PathBuf },
     /// It is in a file.
     File { path: PathBuf, file: BufWriter<File> },
 }
 
 impl Output {
-    /// A new file.
-    pub(super) fn new(path: PathBuf) -> SvnResult<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file =
-            file.map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", path.display())))?;
-        Ok(Self::File { path, file: BufWriter::new(file) })
+    /// A new text, for which there may come to be a file.
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self::Memory { bytes: Vec::new(), path }
     }
 
-    /// The file, with all that was written.
-    pub(super) fn finished(&mut self) -> SvnResult<&Path> {
+    /// All that was written.
+    pub(super) fn finished(&mut self) -> SvnResult<NewText<'_>> {
         match self {
             Self::None => Err(SvnError::internal("a patched text that was not wanted")),
+            Self::Memory { bytes, .. } => Ok(NewText::Bytes(bytes)),
             Self::File { path, file } => {
                 file.flush().map_err(super::content::unwritten)?;
-                Ok(path)
+                Ok(NewText::File(path))
             }
         }
+    }
+
+    /// Moves a text from memory to its file, from where it goes on.
+    fn spill(&mut self) -> io::Result<()> {
+        let Self::Memory { bytes, path } = self else { return Ok(()) };
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&*path)?;
+        file.write_all(bytes)?;
+        *self = Self::File { path: std::mem::take(path), file: BufWriter::new(file) };
+        Ok(())
     }
 }
 
 impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, new: &[u8]) -> io::Result<usize> {
+        if let Self::Memory { bytes, .. } = self {
+            if bytes.len().plus(new.len()) <= IN_MEMORY {
+                bytes.extend_from_slice(new);
+                return Ok(new.len());
+            }
+            self.spill()?;
+        }
         match self {
-            Self::None => Ok(bytes.len()),
-            Self::File { file, .. } => file.write(bytes),
+            Self::File { file, .. } => file.write(new),
+            Self::None | Self::Memory { .. } => Ok(new.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::None => Ok(()),
+            Self::None | Self::Memory { .. } => Ok(()),
             Self::File { file, .. } => file.flush(),
         }
     }
@@ -59,5 +81,27 @@ impl Drop for Output {
             // A file that stays is removed by cleanup.
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_long_texts_need_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let mut output = Output::new(path.clone());
+        output.write_all(&vec![b'x'; IN_MEMORY]).unwrap();
+        assert!(
+            matches!(output.finished().unwrap(), NewText::Bytes(all) if all.len() == IN_MEMORY)
+        );
+        assert!(!path.exists());
+        output.write_all(b"y").unwrap();
+        assert!(matches!(output.finished().unwrap(), NewText::File(file) if file == path));
+        assert_eq!(fs::metadata(&path).unwrap().len(), u64::try_from(IN_MEMORY + 1).unwrap());
+        drop(output);
+        assert!(!path.exists());
     }
 }

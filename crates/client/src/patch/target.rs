@@ -51,6 +51,8 @@ pub(super) struct Target {
     /// The kind on disk; links count as files.
     pub(super) on_disk: Option<NodeKind>,
     pub(super) is_link: bool,
+    /// Whether what is on disk is a file without contents.
+    pub(super) is_empty: bool,
     /// Whether it is a special file afterwards.
     pub(super) is_special: bool,
     /// Whether the patch has links as git has them, without `link `.
@@ -101,10 +103,7 @@ impl Target {
 impl Run<'_> {
     /// Looks at what a patch is about.
     pub(super) fn target(&self, patch: &Patch) -> SvnResult<Target> {
-        self.wc.db().questions(|| self.target_asked(patch))
-    }
-
-    fn target_asked(&self, patch: &Patch) -> SvnResult<Target> {
+        self.leaf.take();
         let mut target = Target { operation: patch.operation, ..Target::default() };
         let has_text = !patch.hunks.is_empty() || patch.binary.is_some();
         let follow = match patch.operation {
@@ -271,6 +270,7 @@ impl Run<'_> {
             let file = File::open(&abspath).map_err(failed)?;
             let found = file.metadata().map_err(failed)?;
             target.executable = found.permissions().mode() & 0o100 != 0;
+            target.is_empty = found.is_file() && found.len() == 0;
             let (wc, relpath) = self.place_of(&abspath)?;
             if let Some(view) = wc.view(&relpath)? {
                 target.translation = wc.translation(&relpath, &view.props()?)?;
@@ -278,6 +278,7 @@ impl Run<'_> {
                     target.translation.eol = EolStyle::None;
                 }
             }
+            let file = (file, found.len());
             target.content = Some(Content::of_file(file, &target.translation, ignore)?);
         }
         Ok(())
@@ -393,9 +394,15 @@ impl Run<'_> {
     }
 
     /// The working copy that a path is in, and the path in it. Looked for once for all that is in the same
-    /// directory: a patch is about many files of few.
+    /// directory: a patch is about many files of few; and at the same file once a patch.
     pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
         let (dir, name) = path::split(abspath);
+        if let Some(place) = self.place.borrow().as_ref()
+            && place.dir == dir
+            && *self.leaf.borrow() == abspath
+        {
+            return Ok((place.wc.clone(), place.relpath.child(name)));
+        }
         let on_disk = disk_kind(abspath.as_ref())?;
         let is_dir = on_disk.is_some_and(|kind| kind.is_dir());
         // A directory may be the root of another working copy, and a link lead to one.
@@ -405,6 +412,7 @@ impl Run<'_> {
                 return Ok((place.wc.clone(), place.relpath.clone()));
             }
             Some(place) if is_leaf && place.dir == dir => {
+                abspath.clone_into(&mut self.leaf.borrow_mut());
                 return Ok((place.wc.clone(), place.relpath.child(name)));
             }
             _ => {}

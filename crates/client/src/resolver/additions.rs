@@ -344,14 +344,8 @@ impl Processor for AddedTree<'_, '_> {
         let conflict = self.conflict;
         let relpath = self.place(below);
         let (known, disk) = self.kinds(&relpath)?;
-        let empty;
-        let text = match right.text.path() {
-            Some(path) => path,
-            None => {
-                empty = conflict.temporary()?.into_temp_path();
-                &empty
-            }
-        };
+        let file = right.text.to_file()?;
+        let text = file.path();
         if (known, disk) == (Some(NodeKind::File), Some(NodeKind::File)) {
             let own = conflict.props(&relpath)?;
             return conflict

@@ -16,6 +16,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::layout;
+use sapwood_wc::local::NewText;
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::node::Origin;
 use sapwood_wc::root::disk_kind;
@@ -236,7 +237,7 @@ impl Replay<'_> {
             None => Translation::of(props, None),
         };
         let executable = props.get(names::EXECUTABLE).is_some();
-        Ok(self.to.install_text(at, normal.path(), &translation, executable)?)
+        Ok(self.to.install_text(at, NewText::File(normal.path()), &translation, executable)?)
     }
 
     fn merge_dir(&self, view: &View, at: &RelPath) -> SvnResult<bool> {

@@ -1,14 +1,37 @@
 //! Working files written anew by an operation that made their text itself, as `svn patch` does. Nothing of
 //! the database changes: the file is simply modified.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::files::{Form, move_into_place, replace};
+use crate::files::{Form, create, create_whole};
 use crate::root::WorkingCopy;
 use crate::translate::{Translation, special};
 use sapwood_core::paths::RelPath;
+
+/// A text in normal form that was made for a working file.
+#[derive(Clone, Copy, Debug)]
+pub enum NewText<'t> {
+    /// All of it.
+    Bytes(&'t [u8]),
+    /// What is in a file.
+    File(&'t Path),
+}
+
+impl<'t> NewText<'t> {
+    /// A reader of it.
+    ///
+    /// # Errors
+    /// That the file cannot be opened.
+    pub fn open(self) -> io::Result<Box<dyn Read + 't>> {
+        Ok(match self {
+            Self::Bytes(bytes) => Box::new(bytes),
+            Self::File(path) => Box::new(File::open(path)?),
+        })
+    }
+}
 
 impl WorkingCopy {
     /// Writes a working file from a text in normal form, over what may be there. Its directory must be there.
@@ -18,17 +41,22 @@ impl WorkingCopy {
     pub fn install_text(
         &self,
         relpath: &RelPath,
-        text: &Path,
+        text: NewText<'_>,
         translation: &Translation,
         executable: bool,
     ) -> Result<()> {
-        let path = self.abspath(relpath);
-        check_directory(&path)?;
-        let mut text = fs::File::open(text).map_err(|e| Error::io(e, "Can't open file", text))?;
+        let (path, temporary) = (self.abspath(relpath), self.temporary());
         let translation = Translation { special: false, ..translation.clone() };
         let form = Form { translation, executable, ..Form::default() };
-        replace(&path, &self.temporary(), &mut text, &form)?;
-        Ok(())
+        match text {
+            NewText::Bytes(text) => create_whole(&temporary, text, &form)?,
+            NewText::File(text) => {
+                let mut text =
+                    File::open(text).map_err(|e| Error::io(e, "Can't open file", text))?;
+                create(&temporary, &mut text, &form)?
+            }
+        };
+        take_place(&temporary, &path)
     }
 
     /// Writes a special file from its normal form, over what may be there.
@@ -36,13 +64,21 @@ impl WorkingCopy {
     /// # Errors
     /// That it cannot be made.
     pub fn install_special(&self, relpath: &RelPath, normal: &[u8]) -> Result<()> {
-        let path = self.abspath(relpath);
-        check_directory(&path)?;
-        let temporary = self.temporary();
+        let (path, temporary) = (self.abspath(relpath), self.temporary());
         special::create_working(&temporary, normal)
             .map_err(|e| Error::io(e, "Can't create symbolic link", &temporary))?;
-        move_into_place(&temporary, &path)
+        take_place(&temporary, &path)
     }
+}
+
+/// Moves a file to its place. A directory that is missing is not made.
+fn take_place(temporary: &Path, path: &Path) -> Result<()> {
+    fs::rename(temporary, path).or_else(|error| {
+        let _ = fs::remove_file(temporary);
+        check_directory(path)?;
+        let what = format!("Can't move '{}' to '{}'", temporary.display(), path.display());
+        Err(Error::Io { what, error })
+    })
 }
 
 fn check_directory(path: &Path) -> Result<()> {

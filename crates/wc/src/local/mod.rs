@@ -29,6 +29,7 @@ use crate::root::WorkingCopy;
 pub(crate) use crate::db::below as subtree;
 pub use add::AddOptions;
 pub(crate) use copy::From;
+pub use install::NewText;
 pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;

@@ -7,7 +7,7 @@
 
 mod against;
 mod assemble;
-mod fan_out;
+pub(crate) mod fan_out;
 mod incoming;
 mod listing;
 mod remembered;

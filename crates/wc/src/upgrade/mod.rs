@@ -16,6 +16,7 @@
 //!
 //! `docs/formats/entries.md` describes the old formats.
 
+mod ahead;
 mod bump;
 mod conflicts;
 pub mod entry;

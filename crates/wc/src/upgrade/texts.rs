@@ -3,15 +3,16 @@
 //! A text is never changed in its file, only replaced, so the store gets a second name of the file
 //! instead of a copy where that is possible: only the checksums are to be made.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use sapwood_core::Sha1;
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::{Cut, Exact};
 
 use super::layers::{Text, TextsByName};
-use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::pristine::place_file;
@@ -19,24 +20,71 @@ use crate::pristine::place_file;
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Brings the texts of a directory into the store at `workshop`; what they are, by the name of their
-/// file.
-///
-/// # Errors
-/// That a file cannot be read or a folder not be made; SQLite's.
-pub(super) fn bring(db: &Db, dir: &Path, workshop: &Path) -> Result<TextsByName> {
-    let folder = layout::adm(dir).join("text-base");
-    let mut texts = TextsByName::new();
-    let mut chunk = vec![0; CHUNK];
-    for (name, is_link) in files_in(&folder)? {
-        let text = bring_one(db, &folder.join(&name), is_link, workshop, &mut chunk)?;
-        if let Some(node) = name.strip_suffix(".svn-revert").filter(|node| !node.is_empty()) {
-            texts.entry(node.to_owned()).or_default().revert = Some(text);
-        } else if let Some(node) = name.strip_suffix(".svn-base").filter(|node| !node.is_empty()) {
-            texts.entry(node.to_owned()).or_default().normal = Some(text);
-        }
+/// The texts of a directory.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    /// What they are, by the name of the file that they are of.
+    pub(super) by_name: TextsByName,
+    /// Each, and how long it is.
+    pub(super) all: Vec<(Text, u64)>,
+}
+
+/// Brings texts into the store of a workshop.
+pub(super) struct Texts<'w> {
+    workshop: &'w Path,
+    /// Those that are there.
+    known: HashSet<Sha1>,
+    chunk: Vec<u8>,
+}
+
+impl<'w> Texts<'w> {
+    /// Into an empty store.
+    pub(super) fn new(workshop: &'w Path) -> Self {
+        Self { workshop, known: HashSet::new(), chunk: vec![0; CHUNK] }
     }
-    Ok(texts)
+
+    /// Brings the texts of a directory.
+    ///
+    /// # Errors
+    /// That a file cannot be read or a folder not be made.
+    pub(super) fn bring(&mut self, dir: &Path) -> Result<Brought> {
+        let folder = layout::adm(dir).join("text-base");
+        let mut brought = Brought::default();
+        for (name, is_link) in files_in(&folder)? {
+            let (text, size) = self.bring_one(&folder.join(&name), is_link)?;
+            brought.all.push((text, size));
+            let texts = &mut brought.by_name;
+            if let Some(node) = name.strip_suffix(".svn-revert").filter(|node| !node.is_empty()) {
+                texts.entry(node.to_owned()).or_default().revert = Some(text);
+            } else if let Some(node) =
+                name.strip_suffix(".svn-base").filter(|node| !node.is_empty())
+            {
+                texts.entry(node.to_owned()).or_default().normal = Some(text);
+            }
+        }
+        Ok(brought)
+    }
+
+    fn bring_one(&mut self, path: &Path, is_link: bool) -> Result<(Text, u64)> {
+        let (mut sha1, mut md5, mut size) = (Sha1Hasher::new(), Md5Hasher::new(), 0u64);
+        let failed = |error| Error::io(error, "Can't read file", path);
+        let mut file = File::open(path).map_err(|e| Error::io(e, "Can't open file", path))?;
+        loop {
+            let count = file.read(&mut self.chunk).map_err(failed)?;
+            let read = self.chunk.head(count);
+            if read.is_empty() {
+                break;
+            }
+            sha1.update(read);
+            md5.update(read);
+            size = size.plus(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+        let text = (sha1.finish(), md5.finish());
+        if self.known.insert(text.0) {
+            place(path, is_link, &layout::pristine(self.workshop, &text.0), self.workshop)?;
+        }
+        Ok((text, size))
+    }
 }
 
 /// The files in a folder, by name, and whether each is a link to one. Names that are not UTF-8 belong to
@@ -56,33 +104,6 @@ fn files_in(folder: &Path) -> Result<Vec<(String, bool)>> {
     }
     found.sort_unstable();
     Ok(found)
-}
-
-fn bring_one(
-    db: &Db,
-    path: &Path,
-    is_link: bool,
-    workshop: &Path,
-    chunk: &mut [u8],
-) -> Result<Text> {
-    let (mut sha1, mut md5, mut size) = (Sha1Hasher::new(), Md5Hasher::new(), 0u64);
-    let failed = |error| Error::io(error, "Can't read file", path);
-    let mut file = File::open(path).map_err(|e| Error::io(e, "Can't open file", path))?;
-    loop {
-        let count = file.read(chunk).map_err(failed)?;
-        let read = chunk.head(count);
-        if read.is_empty() {
-            break;
-        }
-        sha1.update(read);
-        md5.update(read);
-        size = size.plus(u64::try_from(count).unwrap_or(u64::MAX));
-    }
-    let text = (sha1.finish(), md5.finish());
-    if db.add_pristine(&text.0, &text.1, size)? {
-        place(path, is_link, &layout::pristine(workshop, &text.0), workshop)?;
-    }
-    Ok(text)
 }
 
 /// Gives a text its place: a second name of the file or, where there is none to be had, a copy.

@@ -1,19 +1,19 @@
 //! An old working copy, directory by directory, into a new database.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{ErrorCode, PropList, SvnError, path, uri};
+use sapwood_core::{ErrorCode, SvnError, path, uri};
 
+use super::ahead::{self, AHEAD, Ahead, Directory, Files, Locked};
 use super::conflicts;
 use super::entry::{Entries, Entry, corrupt};
 use super::layers::{self, Layers, Shared, Texts};
 use super::read::{self, Props};
-use super::{AskRepository, Caller, FIRST_WITH_DATABASE, Told, wipe};
+use super::{AskRepository, Caller, Told};
 use crate::conflict::Conflict;
 use crate::db::{ActualRow, Db, Kind, LockRow, NodeRow, write_props};
 use crate::error::{Error, Result};
@@ -63,11 +63,13 @@ pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -
     files::remove_tree(&workshop)?;
     let pristine = layout::adm(&workshop).join(layout::PRISTINE);
     fs::create_dir_all(&pristine).map_err(|e| Error::io(e, "Can't create directory", &pristine))?;
-    let mut locked = Vec::new();
-    make(root, &workshop, known, caller, &mut locked).inspect_err(|_| {
-        for lock in locked {
-            let _none = fs::remove_file(lock);
-        }
+    let locked = Locked::default();
+    let made = std::thread::scope(|scope| {
+        let mut ahead = Ahead::start(scope, root, &workshop, &locked);
+        make((root, &workshop), known, caller, &mut ahead)
+    });
+    made.inspect_err(|_| {
+        locked.remove();
         let _none = files::remove_tree(&workshop);
     })
 }
@@ -78,11 +80,10 @@ const CACHE: &str = "PRAGMA cache_size = -65536";
 
 /// Fills a new database, in one transaction.
 fn make(
-    root: &Path,
-    workshop: &Path,
+    (root, workshop): (&Path, &Path),
     known: Vec<(String, String)>,
     caller: &mut Caller<'_>,
-    locked: &mut Vec<PathBuf>,
+    ahead: &mut Ahead,
 ) -> Result<()> {
     let db = Db::create(&layout::db(workshop), caller.access)?;
     db.connection().execute_batch(CACHE)?;
@@ -91,7 +92,7 @@ fn make(
             return Err(corrupt(format!("No repository for '{}'", root.display())));
         };
         let repos_id = db.repository_id(url, uuid)?;
-        let mut walk = Walk { db, root, workshop, repos_id, known: known.clone(), caller, locked };
+        let mut walk = Walk { db, root, repos_id, known: known.clone(), caller, ahead };
         walk.run()?;
         let pristine = |adm: &str| RelPathBuf::trusted(format!("{adm}/{}", layout::PRISTINE));
         db.add_work(&WorkItem::FileMove {
@@ -146,27 +147,18 @@ fn below_of(dir: &RelPath, name: &str) -> Result<RelPathBuf> {
 struct Walk<'a, 'c> {
     db: &'a Db,
     root: &'a Path,
-    workshop: &'a Path,
     repos_id: i64,
     /// Roots and UUIDs of repositories.
     known: Vec<(String, String)>,
     caller: &'a mut Caller<'c>,
-    /// Lock files that were made.
-    locked: &'a mut Vec<PathBuf>,
+    /// Reads directories.
+    ahead: &'a mut Ahead,
 }
 
 /// A directory that is still to be done.
 struct Task {
     relpath: RelPathBuf,
     parent: Option<Rc<Layers>>,
-}
-
-/// What the files of a directory have to say beside its entries.
-struct Files {
-    format: i64,
-    texts: layers::TextsByName,
-    props: HashMap<String, Props>,
-    cached: HashMap<String, PropList>,
 }
 
 /// What is broken in the entries cannot be helped.
@@ -187,10 +179,13 @@ impl Walk<'_, '_> {
             if self.caller.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
+            for next in std::iter::once(&task).chain(tasks.iter().rev().take(AHEAD)) {
+                self.ahead.ask(&next.relpath)?;
+            }
             let dir = self.at(&task.relpath);
-            match self.begin(&dir, &task)? {
-                Some((format, entries)) => {
-                    let children = self.directory(&dir, &task, format, entries)?;
+            match self.ahead.take(&task.relpath)? {
+                Some(directory) => {
+                    let children = self.directory(&dir, &task, directory)?;
                     (self.caller.tell)(&dir, Told::Upgraded);
                     tasks.extend(children.into_iter().rev());
                 }
@@ -201,43 +196,7 @@ impl Walk<'_, '_> {
     }
 
     fn at(&self, relpath: &RelPath) -> PathBuf {
-        if relpath.is_empty() { self.root.to_owned() } else { self.root.join(relpath.as_str()) }
-    }
-
-    /// Format and entries of a directory; none when it is not there, or another working copy's.
-    fn begin(&mut self, dir: &Path, task: &Task) -> Result<Option<(i64, Entries)>> {
-        if !task.relpath.is_empty() && !wipe::is_old_directory(dir) {
-            return Ok(None);
-        }
-        let Some(format) = read::format(dir) else { return Ok(None) };
-        if format >= FIRST_WITH_DATABASE {
-            return Ok(None);
-        }
-        if layout::adm(dir).join("log").is_file() {
-            return Err(Error::new(
-                ErrorCode::WC_UNSUPPORTED_FORMAT,
-                "Cannot upgrade with existing logs; run a cleanup operation on this working copy \
-                 using a client version which is compatible with this working copy's format (such \
-                 as the version you are upgrading from), then retry the upgrade with the current \
-                 version",
-            ));
-        }
-        self.lock(dir)?;
-        match read::entries(dir) {
-            Err(error) if read::is_missing(&error) => Ok(None),
-            other => other.map(|entries| Some((format, entries))),
-        }
-    }
-
-    /// Keeps old programs out; a lock that is there already is taken over.
-    fn lock(&mut self, dir: &Path) -> Result<()> {
-        let path = layout::adm(dir).join("lock");
-        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => self.locked.push(path),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(Error::io(e, "Can't create file", &path)),
-        }
-        Ok(())
+        ahead::at(self.root, relpath)
     }
 
     /// Brings one directory over. Returns those below it.
@@ -245,17 +204,14 @@ impl Walk<'_, '_> {
         &mut self,
         dir: &Path,
         task: &Task,
-        format: i64,
-        mut entries: Entries,
+        (mut entries, files): Directory,
     ) -> Result<Vec<Task>> {
         find_repository(&mut entries.this, dir, &mut self.known, self.caller.ask)?;
-        let files = Files {
-            format,
-            texts: super::texts::bring(self.db, dir, self.workshop)?,
-            props: read::props_of_files(dir)?,
-            cached: read::wcprops(dir, format)?.into_iter().collect(),
-        };
-        let layers = self.entries(dir, task, &entries, &files)?;
+        let files = files?;
+        for ((sha1, md5), size) in &files.texts.all {
+            self.db.add_pristine(sha1, md5, *size)?;
+        }
+        let layers = self.entries(task, &entries, &files)?;
         let layers = Rc::new(layers);
         let mut below = Vec::new();
         for child in entries.children.iter().filter(|child| child.kind == Kind::Dir) {
@@ -268,18 +224,19 @@ impl Walk<'_, '_> {
     }
 
     /// Writes the rows of a directory and its children.
-    fn entries(&self, dir: &Path, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
+    fn entries(&self, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
         let shared = Shared { root: self.root, repos_id: self.repos_id, this: &entries.this };
         let parent = task.parent.as_deref();
         let relpath = &task.relpath;
         let (layers, rows) =
             layers::make(&shared, &entries.this, relpath, parent, Texts::default())
                 .map_err(hopeless)?;
-        self.write_this(dir, task, &entries.this, rows, files)?;
+        self.write_this(task, &entries.this, rows, files)?;
         let mut conflicts = conflicts::of_children(&entries.this, relpath).map_err(hopeless)?;
         for child in &entries.children {
             let relpath = below_of(relpath, &child.name)?;
-            let texts = files.texts.get(&child.name).map_or_else(Texts::default, |texts| *texts);
+            let texts =
+                files.texts.by_name.get(&child.name).map_or_else(Texts::default, |texts| *texts);
             let made = layers::make(&shared, child, &relpath, Some(&layers), texts);
             let (_, rows) = made.map_err(hopeless)?;
             self.write_child(child, &relpath, rows, files, &mut conflicts)?;
@@ -295,7 +252,6 @@ impl Walk<'_, '_> {
     /// Writes the rows of the directory itself, over those that its parent's entries made.
     fn write_this(
         &self,
-        dir: &Path,
         task: &Task,
         entry: &Entry,
         made: Vec<NodeRow>,
@@ -305,8 +261,7 @@ impl Walk<'_, '_> {
         let mut rows = self.db.layers(relpath)?;
         rows.retain(|row| made.iter().all(|new| new.op_depth != row.op_depth));
         rows.extend(made);
-        let props = read::props_of_dir(dir)?;
-        let working = self.complete(&mut rows, &props, files, "", relpath)?;
+        let working = self.complete(&mut rows, &files.own, files, "", relpath)?;
         let mut actual = self.db.actual(relpath)?.unwrap_or_default();
         actual.relpath.clone_from(relpath);
         actual.properties = working;

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::layout;
 use crate::pristine::remove_file;
+use crate::status::fan_out::over;
 
 /// Files of programs before 1.7, below the administrative folder.
 const OLD_FILES: [&str; 10] = [
@@ -42,6 +43,7 @@ pub(super) fn wipe_root(root: &Path) {
 }
 
 /// A directory whose administrative folder goes.
+#[derive(Debug)]
 struct Old {
     path: PathBuf,
     /// Whether the directory goes too, if nothing is in it: it is deleted, and no user wanted to keep it.
@@ -49,35 +51,47 @@ struct Old {
 }
 
 /// Ends an upgrade: removes the administrative folders of all directories below a root that its old
-/// entries name, and the old files of the root's own.
+/// entries name, and the old files of the root's own. Those at the same depth at once, by several threads.
 ///
 /// # Errors
 /// That a folder cannot be removed.
 pub(crate) fn wipe_directories(root: &Path) -> Result<()> {
-    let mut found: Vec<Old> = Vec::new();
+    let mut levels: Vec<Vec<Old>> = Vec::new();
     let mut todo = vec![root.to_owned()];
-    while let Some(path) = todo.pop() {
-        // Of a directory that is none, or has been seen to already, there is nothing to do.
-        let Ok(old) = entries(&path) else { continue };
-        for child in &old.children {
-            let hidden = child.kind != Kind::Dir || child.is_hidden().unwrap_or(true);
-            let at = path.join(&child.name);
-            if !hidden && is_old_directory(&at) {
-                todo.push(at);
-            }
-        }
-        let deleted = old.this.schedule == super::entry::Schedule::Delete && !old.this.keep_local;
-        found.push(Old { path, deleted });
+    while !todo.is_empty() {
+        let (level, below): (Vec<_>, Vec<_>) =
+            over(&todo, |path, _, found| found.extend(look(path))).into_iter().unzip();
+        levels.push(level);
+        todo = below.into_iter().flatten().collect();
     }
-    // Those below come after those above.
-    for old in found.iter().rev().filter(|old| old.path != root) {
-        remove_adm(&old.path)?;
-        if old.deleted {
-            let _full = fs::remove_dir(&old.path);
-        }
+    // Those above come after those below.
+    for level in levels.iter().skip(1).rev() {
+        let failed = over(level, |old, _, failed| {
+            failed.extend(remove_adm(&old.path).err());
+            if old.deleted {
+                let _full = fs::remove_dir(&old.path);
+            }
+        });
+        failed.into_iter().next().map_or(Ok(()), Err)?;
     }
     wipe_root(root);
     Ok(())
+}
+
+/// An old directory, and those directly below it. Of one that is none, or has been seen to already, there is
+/// nothing to do.
+fn look(path: &Path) -> Option<(Old, Vec<PathBuf>)> {
+    let old = entries(path).ok()?;
+    let mut below = Vec::new();
+    for child in &old.children {
+        let hidden = child.kind != Kind::Dir || child.is_hidden().unwrap_or(true);
+        let at = path.join(&child.name);
+        if !hidden && is_old_directory(&at) {
+            below.push(at);
+        }
+    }
+    let deleted = old.this.schedule == super::entry::Schedule::Delete && !old.this.keep_local;
+    Some((Old { path: path.to_owned(), deleted }, below))
 }
 
 /// Whether a directory is one of an old working copy, and not another one's root.

@@ -1,0 +1,133 @@
+//! What comparisons of branches and patches cost: requests in the server's log, and system calls. What they say is
+//! the reference's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sapwood_testkit::Programs;
+
+/// A folder in which a script has run, with `$N` for a number.
+fn folder(script: &str, n: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
+    command.env("N", n.to_string()).args(["-e", "-c", script]).current_dir(folder.path());
+    assert!(command.status().unwrap().success());
+    folder
+}
+
+/// A trunk `T` and its branch `B`: of each of four kinds there are `$N` files that differ, in a directory each
+/// kind; a server that logs.
+const BRANCHES: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo m; cd m; all=$(seq $N)
+mkdir -p T/text T/props T/gone T/new
+for d in $all; do seq 9 > T/text/$d; seq 9 > T/props/$d; seq 9 > T/gone/$d; done
+svn add -q T; svn ps -q p v T/text/*; svn ci -qm 1; svn up -q; svn cp -q T B; svn ci -qm 2; svn up -q
+for d in $all; do echo $d >> B/text/$d; echo $d > B/new/$d; done; svn add -q B/new/*
+svn ps -q p w B/props/*; svn rm -q B/gone/*; svn ci -qm 3
+cd ..; printf 'exec svnserve -t --log-file %s/log\n' $PWD > tunnel
+";
+
+/// What a comparison of the branches says, and how many requests it makes.
+fn compared(at: &Path, programs: &Programs, words: &[&str]) -> (String, usize) {
+    let url = format!("svn+ssh://x{}/repo", at.display());
+    let mut command = programs.command("svn");
+    command.arg("diff").args(words).args([format!("{url}/T"), format!("{url}/B")]);
+    command.env("SVN_SSH", format!("sh {}/tunnel", at.display())).current_dir(at);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = std::fs::read_to_string(at.join("log")).unwrap();
+    std::fs::remove_file(at.join("log")).unwrap();
+    (String::from_utf8(output.stdout).unwrap(), log.lines().count())
+}
+
+#[test]
+fn a_comparison_of_branches_makes_few_requests() {
+    for words in [&[][..], &["--summarize"], &["--git"]] {
+        let [few, many] = [4, 16].map(|n| {
+            let folder = folder(BRANCHES, n);
+            let (ours, requests) = compared(folder.path(), &Programs::ours(), words);
+            let (theirs, more) = compared(folder.path(), &Programs::reference(), words);
+            assert_eq!(ours, theirs);
+            assert!(n < 16 || requests * 3 <= more, "{requests} {more}");
+            requests
+        });
+        assert_eq!(few, many);
+    }
+}
+
+/// A branch `B` of `T`, brought up to date once, of which `$N` files have mergeinfo of their own, and a working
+/// copy `wc` of `T` that it goes back to. Of every fourth file `T` has mergeinfo, too, and one was moved on `B`.
+const BACK: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir -p T/d
+for d in $(seq $N); do seq 9 > T/d/$d; done
+svn add -q T; svn ci -qm 1; svn up -q; svn cp -q T B; svn ci -qm 2; svn up -q
+for d in $(seq 4 4 $N); do svn ps -q svn:mergeinfo /C/d/$d:2 T/d/$d; done
+echo new > T/new; svn add -q T/new; svn ci -qm 3; svn up -q; cd B; svn merge -q ^/T; svn ci -qm 4; svn up -q
+svn mv -q d/1 d/moved; svn ps -q svn:mergeinfo /T/d/1:3 d/moved
+for d in $(seq 2 $N); do svn ps -q svn:mergeinfo /T/d/$d:3 d/$d; echo $d >> d/$d; done; svn ci -qm 5; svn up -q
+cd ../..; printf 'exec svnserve -t --log-file %s/log\n' $PWD > tunnel
+printf 'exec svnserve -t\n' > quiet
+SVN_SSH=sh\ $PWD/quiet svn co -q svn+ssh://x$PWD/repo/T wc
+";
+
+/// What a branch that goes back leaves and says, and how many requests that takes.
+fn gone_back(n: usize, programs: &Programs) -> (String, usize) {
+    let folder = folder(BACK, n);
+    let at = folder.path();
+    let mut command = programs.command("svn");
+    command.args(["merge", "^/B"]).current_dir(at.join("wc"));
+    let output = command.env("SVN_SSH", format!("sh {}/tunnel", at.display())).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let state =
+        "svn st; svn pl -vR .; find . -name .svn -prune -o -type f -print | sort | xargs md5sum";
+    let mut command = Command::new("sh");
+    let state = command.args(["-c", state]).current_dir(at.join("wc")).output().unwrap();
+    let text = [output.stdout, state.stdout].concat();
+    let requests = std::fs::read_to_string(at.join("log")).unwrap().lines().count();
+    (String::from_utf8(text).unwrap(), requests)
+}
+
+#[test]
+fn a_branch_that_goes_back_makes_few_requests() {
+    let [few, many] = [32, 96].map(|n| {
+        let (ours, requests) = gone_back(n, &Programs::ours());
+        let (theirs, more) = gone_back(n, &Programs::reference());
+        assert_eq!(ours, theirs);
+        assert!(requests * 3 <= more, "{requests} {more}");
+        requests
+    });
+    assert!(many <= few + 2, "{few} {many}");
+}
+
+/// A working copy `wc`, and a patch of `$N` of its files, ten of each directory.
+const PATCH: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc
+for d in $(seq $N); do mkdir -p d$((d / 10)); seq 9 > d$((d / 10))/f$d; done
+svn add -q d*; svn ci -qm 1; svn up -q
+for d in $(seq $N); do echo $d >> d$((d / 10))/f$d; done; svn diff > ../patch; svn revert -qR .
+";
+
+#[test]
+fn a_patch_makes_few_system_calls_a_file() {
+    let [few, many] = [20, 80].map(|n| {
+        let folder = folder(PATCH, n);
+        let svn = Programs::ours().command("svn");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
+        command.args(["patch", "../patch"]).current_dir(folder.path().join("wc"));
+        let done = command.stdout(Stdio::null()).status();
+        let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
+        assert!(done.success());
+        let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
+        trace.lines().count()
+    });
+    let each = (many - few) / 60;
+    assert!(each <= 25, "{few} for 20 files, {many} for 80");
+}

@@ -1,0 +1,204 @@
+//! The left side of many files, asked for by one request.
+//!
+//! A report says that a tree is here, in its own revision, but for these files: the other side brings them
+//! and nothing else. Every server answers that, and it is one request where a `get-file` a file would be one for each.
+//! What would take much room is not kept: it is asked for when its turn comes.
+
+use std::collections::HashMap;
+use std::io;
+
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
+use sapwood_delta::apply::ApplyReader;
+use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_diff::LargeText as _;
+use sapwood_ra::{ReportKind, ReportRequest, Session};
+
+use super::remote::{is_regular, regular, wrong_handle};
+use super::sides::{Keeper, Text};
+
+/// So many bytes of text are kept; what comes after them is not.
+const BYTES: u64 = 32 << 20;
+
+/// A file of the left side.
+pub(crate) struct Left {
+    pub(crate) text: Text,
+    pub(crate) props: PropList,
+}
+
+/// Asks for one file.
+pub(super) fn fetch(
+    session: &dyn Session,
+    revision: Revnum,
+    at: &RelPath,
+    text: bool,
+) -> SvnResult<Left> {
+    let mut kept = Keeper::default();
+    let to: Option<&mut dyn io::Write> = if text { Some(&mut kept) } else { None };
+    let found = session.get_file(at, Some(revision), to, true)?;
+    let text = if text { kept.finish()? } else { Text::Empty };
+    Ok(Left { text, props: regular(&found.props) })
+}
+
+/// Asks for many, with their texts or for the properties only. Some may be missing in what comes.
+pub(crate) fn fetch_all(
+    session: &dyn Session,
+    revision: Revnum,
+    paths: &[&RelPath],
+    texts: bool,
+) -> SvnResult<HashMap<RelPathBuf, Left>> {
+    let mut gather = Gather { texts, ..Gather::default() };
+    let kind = match texts {
+        true => ReportKind::Update { send_copyfrom: false, ignore_ancestry: true },
+        false => ReportKind::Status,
+    };
+    let request =
+        ReportRequest { revision: Some(revision), target: "", depth: Depth::Infinity, kind };
+    let mut report = session.report(&request, &mut gather)?;
+    report.set_path(RelPath::ROOT, revision, Depth::Infinity, false, None)?;
+    for path in paths {
+        report.delete_path(path)?;
+    }
+    report.finish()?;
+    Ok(gather.found)
+}
+
+/// A file on its way.
+struct Coming {
+    path: RelPathBuf,
+    left: Left,
+    /// The checksum of what came.
+    sum: Option<Md5>,
+}
+
+/// Takes the edit.
+#[derive(Default)]
+struct Gather {
+    texts: bool,
+    found: HashMap<RelPathBuf, Left>,
+    bytes: u64,
+    coming: HashMap<u64, Coming>,
+    next: u64,
+}
+
+impl Gather {
+    fn coming(&mut self, file: Handle) -> SvnResult<&mut Coming> {
+        self.coming.get_mut(&file.0).ok_or_else(wrong_handle)
+    }
+}
+
+/// Reads what another reader has, and sums it up.
+struct Summed<R> {
+    from: R,
+    sum: Md5Hasher,
+}
+
+impl<R: io::Read> io::Read for Summed<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let len = self.from.read(to)?;
+        self.sum.update(to.get(..len).unwrap_or(to));
+        Ok(len)
+    }
+}
+
+impl Editor for Gather {
+    ignore_absent!();
+    nothing_to_abort!();
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        _: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        self.next = self.next.wrapping_add(1);
+        let left = Left { text: Text::Empty, props: PropList::new() };
+        let coming = Coming { path: RelPath::new(at)?.to_owned(), left, sum: None };
+        self.coming.insert(self.next, coming);
+        Ok(Handle(self.next))
+    }
+
+    fn open_file(&mut self, at: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        self.add_file(at, parent, None)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        _: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        if !self.texts || self.bytes > BYTES {
+            return Ok(());
+        }
+        let mut text = Summed { from: ApplyReader::new(delta, io::empty()), sum: Md5Hasher::new() };
+        let kept = Text::keep(&mut text)?;
+        self.bytes.tally(kept.len());
+        let coming = self.coming(file)?;
+        coming.sum = Some(text.sum.finish());
+        coming.left.text = kept;
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        if let Some(value) = value.filter(|_| is_regular(name)) {
+            self.coming(file)?.left.props.set(name, value);
+        }
+        Ok(())
+    }
+
+    fn close_file(&mut self, file: Handle, expected: Option<Md5>) -> SvnResult<()> {
+        let Coming { path, left, sum } = self.coming.remove(&file.0).ok_or_else(wrong_handle)?;
+        if self.texts {
+            // One that was not kept is missing in what comes.
+            let Some(actual) = sum else { return Ok(()) };
+            if let Some(expected) = expected.filter(|expected| *expected != actual) {
+                return Err(SvnError::new(
+                    ErrorCode::CHECKSUM_MISMATCH,
+                    format!(
+                        "Checksum mismatch for '{path}':\n   expected:  {}\n     actual:  {}\n",
+                        expected.to_hex(),
+                        actual.to_hex()
+                    ),
+                ));
+            }
+        }
+        self.found.insert(path, left);
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}

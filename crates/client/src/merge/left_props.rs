@@ -1,0 +1,150 @@
+//! The left properties of files whose properties an edit changes. The first few are asked for one by one; when
+//! there are more, a second edit without texts tells which files they are, and one request brings all.
+
+use std::collections::HashMap;
+
+use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, Md5, PropList, Revnum, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_ra::{ReportRequest, Session};
+
+use super::drive::{ToTell, tell};
+use super::props::is_regular;
+use crate::diff::fetch_all;
+
+/// So many files are asked for one by one.
+const ONE_BY_ONE: usize = 4;
+
+/// Asks for properties.
+pub(super) struct LeftProps<'m> {
+    /// Where nothing else is under way, at the left side.
+    session: &'m dyn Session,
+    /// The left side's revision.
+    revision: Revnum,
+    /// What the edit was asked for by, but without texts, and what was reported.
+    asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
+    asked: usize,
+    /// What was brought at once.
+    found: Option<HashMap<RelPathBuf, PropList>>,
+}
+
+impl<'m> LeftProps<'m> {
+    pub(super) const fn new(
+        session: &'m dyn Session,
+        revision: Revnum,
+        asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
+    ) -> Self {
+        Self { session, revision, asked_for, asked: 0, found: None }
+    }
+
+    /// Those of a file, in the revision that the edit names.
+    pub(super) fn of_file(&mut self, at: &RelPath, base: Revnum) -> SvnResult<PropList> {
+        self.asked = self.asked.plus(1);
+        if self.asked > ONE_BY_ONE && base == self.revision {
+            let found = match &mut self.found {
+                Some(found) => found,
+                None => {
+                    let all = self.all()?;
+                    self.found.insert(all)
+                }
+            };
+            if let Some(props) = found.remove(at) {
+                return Ok(props);
+            }
+        }
+        Ok(self.session.get_file(at, Some(base), None, true)?.props)
+    }
+
+    fn all(&self) -> SvnResult<HashMap<RelPathBuf, PropList>> {
+        let mut changed = Changed::default();
+        let (request, report, depth) = &self.asked_for;
+        tell(self.session, request, report, *depth, &mut changed)?;
+        let mut paths: Vec<&RelPath> = Vec::new();
+        for (path, base) in &changed.found {
+            if base.is_none_or(|base| base == self.revision) && !path.is_empty() {
+                paths.push(path);
+            }
+        }
+        let found = fetch_all(self.session, self.revision, &paths, false)?;
+        Ok(found.into_iter().map(|(path, left)| (path, left.props)).collect())
+    }
+}
+
+/// The files that an edit opens and gives other properties, and their revisions.
+#[derive(Default)]
+struct Changed {
+    open: HashMap<u64, (RelPathBuf, Option<Revnum>)>,
+    next: u64,
+    found: Vec<(RelPathBuf, Option<Revnum>)>,
+}
+
+impl Editor for Changed {
+    ignore_absent!();
+    nothing_to_abort!();
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        _: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+
+    fn open_file(&mut self, at: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(self.next, (RelPath::new(at)?.to_owned(), base));
+        Ok(Handle(self.next))
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        _: Handle,
+        _: Option<Md5>,
+        _: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn change_file_prop(&mut self, file: Handle, name: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        // Once is enough: the first one of a file is its last look at it.
+        if is_regular(name) {
+            self.found.extend(self.open.remove(&file.0));
+        }
+        Ok(())
+    }
+
+    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
+        self.open.remove(&file.0);
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}

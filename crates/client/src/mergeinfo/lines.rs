@@ -1,0 +1,147 @@
+//! The lines of many nodes, read from one log instead of asked for one by one.
+//!
+//! A log across copies that names several nodes tells each revision that changed one of them, the copies and additions of what
+//! is above them among these: from the changed paths follows where each node was. What a log does not tell to
+//! the end (it is limited: nodes that changed often are asked for singly, which takes the server a moment each)
+//! stays unknown.
+
+use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Revnum, RevpropSelection, Segment, SvnResult};
+use sapwood_ra::Session;
+use sapwood_ra::session::{LogChange, LogRequest};
+
+use super::place::{Place, visit};
+use crate::remembering::History;
+
+/// Fewer nodes than these are asked for one by one.
+const FEW: usize = 8;
+/// So many revisions are told for each node, on an average.
+const REVISIONS: usize = 8;
+
+/// A node on the way back through its past.
+#[derive(Debug)]
+struct Walk {
+    place: Place,
+    /// Where it was, and until which revision.
+    at: RelPathBuf,
+    until: Revnum,
+    segments: Vec<Segment>,
+    begun: bool,
+}
+
+impl Walk {
+    fn new(place: Place) -> Self {
+        let (at, until) = (place.relpath.clone(), Revnum(place.revision));
+        Self { place, at, until, segments: Vec::new(), begun: false }
+    }
+
+    /// What of a revision's changes is the last word on the node: that of the nearest path.
+    fn see(&mut self, revision: Revnum, changes: &[LogChange<'_>]) {
+        if self.begun || revision > self.until {
+            return;
+        }
+        let made = changes.iter().filter(|change| matches!(change.action, b'A' | b'R'));
+        let above = made.filter_map(|change| {
+            let path = change.path.to_relpath();
+            self.at.below(path).map(|below| (path.len(), below.to_owned(), change.copy_from))
+        });
+        let Some((_, below, from)) = above.max_by_key(|(len, ..)| *len) else { return };
+        let path = Some(self.at.clone());
+        self.segments.push(Segment { start: revision, end: self.until, path });
+        match from {
+            Some((path, source)) => {
+                self.at = path.to_relpath().join(&below);
+                if source.0.plus(1) < revision.0 {
+                    let (start, end) = (Revnum(source.0.plus(1)), Revnum(revision.0.minus(1)));
+                    self.segments.push(Segment { start, end, path: None });
+                }
+                self.until = source;
+            }
+            None => self.begun = true,
+        }
+    }
+}
+
+/// Adds to a memory the whole lines of places that are all in the repository, in one revision, as far as a log of
+/// them tells. That it does not is no error.
+///
+/// # Errors
+/// That the session cannot be moved.
+pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) -> SvnResult<()> {
+    let Some(first) = places.first().filter(|_| places.len() >= FEW) else { return Ok(()) };
+    let mut walks: Vec<Walk> = places.iter().cloned().map(Walk::new).collect();
+    let paths: Vec<&RelPath> = places.iter().map(|place| place.relpath.as_path()).collect();
+    let whole = LogRequest::whole(&paths, (first.revision, 1), RevpropSelection::Names(&[]));
+    let limit = u64::try_from(places.len().times(REVISIONS)).unwrap_or(u64::MAX);
+    let request = LogRequest { changed_paths: true, limit, ..whole };
+    visit(session, &first.root, || {
+        let told = session.log(&request, &mut |entry| {
+            if let Some(revision) = entry.revision {
+                walks.iter_mut().for_each(|walk| walk.see(revision, &entry.changes));
+            }
+            Ok(())
+        });
+        // Then each node says itself what is wrong with it.
+        if told.is_err() {
+            walks.clear();
+        }
+        Ok(())
+    })?;
+    for Walk { place, segments, .. } in walks.into_iter().filter(|walk| walk.begun) {
+        history.know_line(&place.relpath, Revnum(place.revision), segments);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sapwood_core::Url;
+    use sapwood_core::paths::FsPath;
+
+    fn change<'c>(path: &'c str, action: u8, from: Option<(&'c str, u64)>) -> LogChange<'c> {
+        LogChange {
+            path: FsPath::trusted(path),
+            action,
+            copy_from: from.map(|(path, revision)| (FsPath::trusted(path), Revnum(revision))),
+            kind: None,
+            text_mod: false,
+            prop_mod: false,
+        }
+    }
+
+    fn walk(at: &RelPath) -> Walk {
+        Walk::new(Place {
+            root: Url::new("file:///r").unwrap().to_owned(),
+            uuid: "u".to_owned(),
+            relpath: at.to_owned(),
+            revision: 9,
+        })
+    }
+
+    fn shown(walk: &Walk) -> Vec<String> {
+        let segments = walk.segments.iter();
+        segments
+            .map(|s| format!("{}-{} {}", s.start, s.end, s.path.as_deref().map_or("", |p| p)))
+            .collect()
+    }
+
+    #[test]
+    fn the_nearest_copy_counts() {
+        let mut node = walk(RelPath::trusted("b/d/f"));
+        node.see(Revnum(9), &[change("/b/d/f", b'M', None), change("/b/d2", b'A', None)]);
+        let both = [change("/b", b'A', Some(("/t", 3))), change("/b/d", b'R', Some(("/u/e", 5)))];
+        node.see(Revnum(7), &both);
+        assert_eq!(node.at.as_str(), "u/e/f");
+        // Not on its line any more.
+        node.see(Revnum(6), &[change("/u/e/f", b'R', None)]);
+        node.see(Revnum(4), &[change("/b/d/f", b'A', None)]);
+        assert!(!node.begun);
+        node.see(Revnum(2), &[change("/u/e/f", b'A', None), change("/u/e", b'A', None)]);
+        assert!(node.begun);
+        assert_eq!(shown(&node), ["7-9 b/d/f", "6-6 ", "2-5 u/e/f"]);
+        node.see(Revnum(1), &[change("/u", b'A', None)]);
+        assert_eq!(node.segments.len(), 3);
+    }
+}

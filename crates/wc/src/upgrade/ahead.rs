@@ -1,0 +1,176 @@
+//! Directories of an old working copy, read by a thread ahead of the one that writes what they say: their
+//! entries and properties, and their base texts, which get their places in the new store on the way.
+//!
+//! Nothing is decided here. What goes wrong in a directory is said when its turn comes, so that a failure is
+//! the same as if one directory were read after the other; what was read for nothing is thrown away.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
+
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, PropList, SvnError};
+
+use super::entry::Entries;
+use super::read::{self, Props};
+use super::texts::{Brought, Texts};
+use super::{FIRST_WITH_DATABASE, wipe};
+use crate::error::{Error, Result};
+use crate::layout;
+
+/// So many directories are asked for ahead.
+pub(super) const AHEAD: usize = 16;
+
+/// What the files of a directory have to say beside its entries.
+pub(super) struct Files {
+    pub(super) format: i64,
+    pub(super) texts: Brought,
+    /// The directory's own properties.
+    pub(super) own: Props,
+    pub(super) props: HashMap<String, Props>,
+    pub(super) cached: HashMap<String, PropList>,
+}
+
+/// A directory that was read: its entries, and the rest.
+pub(super) type Directory = (Entries, Result<Files>);
+/// None for what is not there, or another working copy's.
+type Answer = Result<Option<Directory>>;
+
+/// Lock files that were made.
+#[derive(Debug, Default)]
+pub(super) struct Locked(Mutex<Vec<PathBuf>>);
+
+impl Locked {
+    fn add(&self, path: PathBuf) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+    }
+
+    /// Removes them.
+    pub(super) fn remove(&self) {
+        for lock in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _none = fs::remove_file(lock);
+        }
+    }
+}
+
+/// Where a directory is.
+pub(super) fn at(root: &Path, relpath: &RelPath) -> PathBuf {
+    if relpath.is_empty() { root.to_owned() } else { root.join(relpath.as_str()) }
+}
+
+/// Asks the thread that reads.
+pub(super) struct Ahead {
+    asked: Sender<RelPathBuf>,
+    answers: Receiver<(RelPathBuf, Answer)>,
+    /// What was asked for and not taken yet, with the answer once it is here.
+    waiting: HashMap<RelPathBuf, Option<Answer>>,
+}
+
+impl Ahead {
+    /// Starts the thread: it ends with this value.
+    pub(super) fn start<'s, 'e: 's>(
+        scope: &'s Scope<'s, 'e>,
+        root: &'e Path,
+        workshop: &'e Path,
+        locked: &'e Locked,
+    ) -> Self {
+        let (asked, questions) = channel::<RelPathBuf>();
+        let (answer, answers) = channel();
+        scope.spawn(move || {
+            let mut reader = Reader { root, locked, texts: Texts::new(workshop) };
+            for relpath in questions {
+                let read = reader.read(&relpath);
+                if answer.send((relpath, read)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { asked, answers, waiting: HashMap::new() }
+    }
+
+    /// Asks for a directory, once.
+    pub(super) fn ask(&mut self, relpath: &RelPath) -> Result<()> {
+        if !self.waiting.contains_key(relpath) {
+            self.waiting.insert(relpath.to_owned(), None);
+            self.asked.send(relpath.to_owned()).map_err(|_| gone())?;
+        }
+        Ok(())
+    }
+
+    /// What a directory says.
+    pub(super) fn take(&mut self, relpath: &RelPath) -> Answer {
+        self.ask(relpath)?;
+        loop {
+            if let Some(Some(answer)) = self.waiting.get_mut(relpath).map(Option::take) {
+                self.waiting.remove(relpath);
+                return answer;
+            }
+            let (of, answer) = self.answers.recv().map_err(|_| gone())?;
+            self.waiting.insert(of, Some(answer));
+        }
+    }
+}
+
+/// The thread ended though it was asked.
+fn gone() -> Error {
+    Error::Svn(SvnError::internal("a thread that reads directories"))
+}
+
+/// Reads.
+struct Reader<'r> {
+    root: &'r Path,
+    locked: &'r Locked,
+    texts: Texts<'r>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, relpath: &RelPath) -> Answer {
+        let dir = at(self.root, relpath);
+        if !relpath.is_empty() && !wipe::is_old_directory(&dir) {
+            return Ok(None);
+        }
+        let Some(format) = read::format(&dir) else { return Ok(None) };
+        if format >= FIRST_WITH_DATABASE {
+            return Ok(None);
+        }
+        if layout::adm(&dir).join("log").is_file() {
+            return Err(Error::new(
+                ErrorCode::WC_UNSUPPORTED_FORMAT,
+                "Cannot upgrade with existing logs; run a cleanup operation on this working copy \
+                 using a client version which is compatible with this working copy's format (such \
+                 as the version you are upgrading from), then retry the upgrade with the current \
+                 version",
+            ));
+        }
+        self.lock(&dir)?;
+        match read::entries(&dir) {
+            Err(error) if read::is_missing(&error) => Ok(None),
+            other => other.map(|entries| Some((entries, self.files(&dir, format)))),
+        }
+    }
+
+    /// Keeps old programs out; a lock that is there already is taken over.
+    fn lock(&self, dir: &Path) -> Result<()> {
+        let path = layout::adm(dir).join("lock");
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => self.locked.add(path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(Error::io(e, "Can't create file", &path)),
+        }
+        Ok(())
+    }
+
+    fn files(&mut self, dir: &Path, format: i64) -> Result<Files> {
+        Ok(Files {
+            format,
+            texts: self.texts.bring(dir)?,
+            own: read::props_of_dir(dir)?,
+            props: read::props_of_files(dir)?,
+            cached: read::wcprops(dir, format)?.into_iter().collect(),
+        })
+    }
+}
