@@ -253,6 +253,11 @@ fn commits(programs: &Programs) {
         fs::write(at("f"), "four\n").unwrap();
         let refused = svn(&[&["ci", "-m", "late", &at("f")][..], &USER].concat());
         assert!(refused.stderr_text().contains("out of date"), "{}", refused.stderr_text());
+        // Nothing is made below what is not there.
+        let refused =
+            svn(&[&["mkdir", "-m", "x", &format!("{}/no/such", served.http)][..], &USER].concat());
+        let told = refused.stderr_text();
+        assert!(told.contains("Try 'svn mkdir --parents' instead"), "{told}");
         let path = served.repo.arg();
         let left = Programs::reference().run("svnadmin", ["lstxns", &path]);
         assert_eq!(left.stdout_text(), "");
