@@ -157,11 +157,15 @@ A built source tree of Subversion 1.14 outside this repository, and a folder of 
 
 `--extra` passes options on: `--fs-type=fsfs --fsfs-version 6`, `--server-minor-version 9` (format 7), `--fsfs-packing --fsfs-sharding 2`.
 `--files shelf_tests,shelf2_tests` runs the tests of shelves, which "all" leaves out (the reference itself expects 8 of them to fail).
+Over http:// with `--scheme http --serve 'tools/suite-http-server %r %p'`, which says how variants of the server and https are had; over
+https:// with `--scheme https` (`suite.py` says what the suite wants for it).
+For the reference's `svn` on working copies that ours made, `svn` of the folder is a link to
+[tools/conformance/svn-in-turns](../tools/conformance/svn-in-turns), beside `sapwood` and `reference-svn`.
 `--record VARIANT` adds the counts to [results/conformance.tsv](results/conformance.tsv), from which `tools/pages.py` makes this page.
 [tools/conformance/baseline.tsv](../tools/conformance/baseline.tsv) holds what the reference reaches: test file, number, outcome.
 
 Each run with its build, the faults that were found, and what the suite cannot do:
-[results/conformance-2026-11-22.md](results/conformance-2026-11-22.md).
+[22](results/conformance-2026-11-22.md), [23](results/conformance-2026-11-23.md) and [24 November](results/conformance-2026-11-24.md).
 """
 
 

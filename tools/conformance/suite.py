@@ -10,7 +10,8 @@ DIR    (--bin) the programs: `sapwood install-links DIR`, with links to the refe
 DIR    (--out) where logs go: FILE.log, summary.tsv (file, number, outcome) and missing.tsv (what passes with the
        reference's programs, by baseline.tsv beside this script, and not here).
 --serve   a server in the foreground; %r is the folder to serve, %p a free port. Without it, file:// is used.
---scheme  what it speaks: svn unless said otherwise, or http.
+--scheme  what it speaks: svn unless said otherwise, http or https (what is expected is then http's; the suite wants
+          `--extra '--ssl-cert FILE'`, and with Python 3 a copy whose svntest/main.py makes `trust_ssl_cert` hash bytes).
 --record  adds the counts to docs/results/conformance.tsv under this name of a variant; tools/pages.py then makes
           docs/conformance.md.
 
@@ -44,7 +45,7 @@ def options():
     for name in ("src", "bin", "out"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--serve", default="")
-    parser.add_argument("--scheme", default="svn", choices=("svn", "http"))
+    parser.add_argument("--scheme", default="svn", choices=("svn", "http", "https"))
     parser.add_argument("--files", default="")
     parser.add_argument("-j", type=int, default=1)
     parser.add_argument("--extra", default="")
@@ -146,7 +147,7 @@ def main():
             counts = " ".join(f"{kind}={sum(row[2] == kind for row in rows)}" for kind in kinds)
             print(f"{name:32}{seconds:6.0f} s  {counts}", flush=True)
     access = given.scheme + "://" if given.serve else "file://"
-    wanted = {key for key in baseline(access) if key[0] in files}
+    wanted = {key for key in baseline(access.replace("https", "http")) if key[0] in files}
     missing = sorted(key for key in wanted if outcomes.get(key) not in ("PASS", "XPASS"))
     with open(given.out / "missing.tsv", "w") as out:
         out.writelines(f"{file}\t{number}\t{outcomes.get((file, number), 'not run')}\n" for file, number in missing)

@@ -253,10 +253,48 @@ fn commits(programs: &Programs) {
         fs::write(at("f"), "four\n").unwrap();
         let refused = svn(&[&["ci", "-m", "late", &at("f")][..], &USER].concat());
         assert!(refused.stderr_text().contains("out of date"), "{}", refused.stderr_text());
+        // Nothing is made below what is not there.
+        let refused =
+            svn(&[&["mkdir", "-m", "x", &format!("{}/no/such", served.http)][..], &USER].concat());
+        let told = refused.stderr_text();
+        assert!(told.contains("Try 'svn mkdir --parents' instead"), "{told}");
         let path = served.repo.arg();
         let left = Programs::reference().run("svnadmin", ["lstxns", &path]);
         assert_eq!(left.stdout_text(), "");
         Programs::reference().run("svnadmin", ["verify", "-q", &path]).expect_success("verify");
+    }
+}
+
+/// A file took the place of a folder: what was below it is nothing now, and found by older clients,
+/// which begin at the youngest revision, where it was.
+#[test]
+fn paths_below_files_are_not_there() {
+    for more in [&[][..], &["--no-http-v2"]] {
+        let served = Served::start("[general]\nanon-access = write\n", more);
+        let file = served.scratch("file");
+        fs::write(&file, "text\n").unwrap();
+        let file = file.to_str().unwrap();
+        let change = |actions: &[&str]| {
+            let args = [&["-U", served.http.as_str(), "-m", "x"], actions].concat();
+            Programs::reference().run("svnmucc", &args).expect_success("svnmucc").stdout_text()
+        };
+        let made = change(&["mkdir", "was", "put", file, "was/g"]);
+        let revision: u64 = made.split([' ', 'r']).find_map(|word| word.parse().ok()).unwrap();
+        change(&["rm", "was", "put", file, "was"]);
+        let old = format!("{}/was/g@{revision}", served.http);
+        for programs in [Programs::reference(), Programs::ours()] {
+            let told = svn_of(&programs, &["info", "--show-item", "kind", &old]);
+            assert_eq!(told.expect_success("info").stdout_text(), "file\n");
+            let gone = svn_of(&programs, &["cat", &format!("{}/was/g", served.http)]);
+            assert!(gone.stderr_text().contains("W160013"), "{}", gone.stderr_text());
+        }
+        let youngest = format!("/repo/!svn/bc/{}/was/g", revision.saturating_add(1));
+        for path in ["/repo/was/g", &youngest] {
+            for method in ["GET", "HEAD", "PROPFIND"] {
+                let answer = served.request(method, path, "Depth: 0\r\n", "");
+                assert!(answer.starts_with("HTTP/1.1 404"), "{method} {path}: {answer}");
+            }
+        }
     }
 }
 

@@ -47,6 +47,29 @@ fn unprivileged(programs: &Programs, name: &str) -> Command {
     command
 }
 
+/// Pack files and revision files are read-only, which holds for those who give them an index, too.
+#[test]
+fn indexes_are_loaded_into_read_only_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = make(dir.path());
+    let ours = Programs::ours();
+    for (revision, file) in [("4", "db/revs/2/4"), ("2", "db/revs/1.pack/pack")] {
+        if revision == "2" {
+            ours.run("svnadmin", ["pack", "-q", made.to_str().unwrap()]).expect_success("pack");
+        }
+        let file = made.join(file);
+        let before = std::fs::read(&file).unwrap();
+        let index = ours.run("svnfsfs", ["dump-index", made.to_str().unwrap(), "-r", revision]);
+        let given = dir.path().join("index");
+        std::fs::write(&given, index.expect_success("dump-index").stdout).unwrap();
+        let mut load = unprivileged(&ours, "svnfsfs");
+        load.arg("load-index").arg(&made).stdin(std::fs::File::open(&given).unwrap());
+        Output::of(&mut load).expect_success("load-index");
+        assert!(std::fs::read(&file).unwrap() == before, "r{revision}");
+        assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o444, "r{revision}");
+    }
+}
+
 /// The exit code, and the code and words of the innermost error.
 fn told(output: &Output) -> (i32, String) {
     let text = output.stderr_text();

@@ -5,10 +5,9 @@
 //! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
 
-use sapwood_core::Exact;
 use std::path::Path;
 
-use sapwood_core::{CancelToken, ErrorCode};
+use sapwood_core::{CancelToken, Cut as _, ErrorCode, Exact as _};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::layout::names;
@@ -20,7 +19,8 @@ use crate::filesystem::{Filesystem, Fs};
 use crate::maintenance::MaintenanceOptions;
 use crate::revfile::RevFile;
 use crate::txn::WriteConfig;
-use sapwood_store::write::WriteStorage;
+use sapwood_store::StoredFile;
+use sapwood_store::write::{NewFile, WriteStorage};
 
 /// What is read at once to sum it up, in bytes.
 const PIECE: usize = 1 << 16;
@@ -161,6 +161,23 @@ fn log_to_phys(file: &RevFile, entries: &[P2lEntry]) -> Result<Vec<ItemOffsets>>
     Ok(offsets)
 }
 
+/// Copies the first `len` bytes of a file.
+fn copy_start(from: &dyn StoredFile, len: u64, to: &mut dyn NewFile) -> std::io::Result<()> {
+    let mut at = 0u64;
+    let mut piece = vec![0; PIECE];
+    while at < len {
+        let left = usize::try_from(len.saturating_sub(at)).unwrap_or(usize::MAX);
+        piece.truncate(left);
+        let read = from.read_at(&mut piece, at)?;
+        if read == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        to.append(piece.head(read))?;
+        at = at.plus(u64::try_from(read).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
 /// Replaces all of a read-only file from `end` on.
 fn replace_tail(
     storage: &dyn WriteStorage,
@@ -177,14 +194,15 @@ fn replace_tail(
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
         _ => {}
     }
-    let written = storage.copy(path, temporary, false).and_then(|()| {
-        let mut file = storage.reopen(temporary)?;
-        file.truncate(end)?;
+    // Written and given its mode by the handle that made it: who is no superuser could not open a
+    // file again that has the mode of this one.
+    let written = storage.create(temporary).and_then(|mut file| {
+        copy_start(&*storage.open(path)?, end, &mut *file)?;
         file.append(tail)?;
+        file.set_mode((storage.mode(path)? | 0o400) & !0o222)?;
         if flush {
             file.sync()?;
         }
-        storage.set_read_only(temporary)?;
         storage.rename(temporary, path, flush)
     });
     written.map_err(|e| {

@@ -178,7 +178,7 @@ fn load_index() {
             assert_eq!(read_all(path), before);
             whole(path);
         });
-        assert!(operations > 8, "{operations}");
+        assert!(operations > 6, "{operations}");
         work(&path, Arc::new(LocalStorage)).unwrap();
         reference_verifies(&path);
     }

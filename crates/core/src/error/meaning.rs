@@ -43,6 +43,8 @@ meanings! {
     is_not_offered = RA_NOT_IMPLEMENTED | UNSUPPORTED_FEATURE;
     /// There is no node at a path of a revision.
     is_no_node = FS_NOT_FOUND;
+    /// There is nothing at a path of a revision, or a file above it.
+    is_no_path = FS_NOT_FOUND | FS_NOT_DIRECTORY;
     /// Another commit came in between.
     is_conflict = FS_CONFLICT;
     /// There is a node where one was to be made.

@@ -79,7 +79,11 @@ fn check_version(editor: &sapwood_repos::TxnEditor, path: &FsPath, revision: Rev
         Fail::with(SvnError::new(ErrorCode::FS_CONFLICT, message), 409)
     };
     match editor.kind(path)? {
-        None => Err(out_of_date("Path")),
+        // Not out of date: it may never have been there, and clients have words of their own for that.
+        None => {
+            let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
+            Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into())
+        }
         // What it says of directories is asked when they are changed.
         Some(NodeKind::Dir) => Ok(()),
         Some(NodeKind::File) => match editor.node_revision(path)? {

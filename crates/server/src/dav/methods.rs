@@ -33,8 +33,10 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
             ask_who(exchange, &asks.challenges(shared, &head));
         }
         Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
-        Ok(Err((Fail::Error(error, 404), _)))
-            if error.is_no_node() && !exchange.has_begun() && looks =>
+        // For a path below a file, too: clients without HTTPv2 then go on with the folder above,
+        // which they do for no other answer.
+        Ok(Err((Fail::Error(error, 404 | 500), _)))
+            if error.is_no_path() && !exchange.has_begun() && looks =>
         {
             not_there(exchange);
         }
