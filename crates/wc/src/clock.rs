@@ -44,7 +44,7 @@ pub struct RecordedTimes {
 impl RecordedTimes {
     /// A file's time is recorded.
     pub(crate) fn note(&self, mtime: i64) {
-        if mtime <= stamp().saturating_add(AHEAD) {
+        if mtime.checked_sub(stamp()).is_none_or(|ahead| ahead <= AHEAD) {
             self.newest.fetch_max(mtime, Ordering::Relaxed);
         }
     }

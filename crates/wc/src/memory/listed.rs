@@ -11,6 +11,7 @@ use memchr::memmem;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
+use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPathBuf;
 
 use super::touched::Changes;
@@ -69,7 +70,7 @@ impl List {
             None => self.rows.entry(path.to_owned()).or_default(),
         };
         layers.entry(layer).or_insert_with(|| {
-            self.count = self.count.saturating_add(1);
+            self.count = self.count.plus(1);
             patterns()
         });
     }
