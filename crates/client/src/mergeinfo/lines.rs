@@ -19,6 +19,11 @@ const FEW: usize = 8;
 /// So many revisions are told for each node, on an average.
 const REVISIONS: usize = 8;
 
+/// Whether a change puts a node where none of its past was.
+const fn makes(change: &LogChange<'_>) -> bool {
+    matches!(change.action, b'A' | b'R')
+}
+
 /// A node on the way back through its past.
 #[derive(Debug)]
 struct Walk {
@@ -41,7 +46,7 @@ impl Walk {
         if self.begun || revision > self.until {
             return;
         }
-        let made = changes.iter().filter(|change| matches!(change.action, b'A' | b'R'));
+        let made = changes.iter().filter(|change| makes(change));
         let above = made.filter_map(|change| {
             let path = change.path.to_relpath();
             self.at.below(path).map(|below| (path.len(), below.to_owned(), change.copy_from))
@@ -77,7 +82,10 @@ pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) 
     let request = LogRequest { changed_paths: true, limit, ..whole };
     visit(session, &first.root, || {
         let told = session.log(&request, &mut |entry| {
-            if let Some(revision) = entry.revision {
+            // Where nothing was made nothing is looked at, however many nodes there are.
+            if let Some(revision) = entry.revision
+                && entry.changes.iter().any(makes)
+            {
                 walks.iter_mut().for_each(|walk| walk.see(revision, &entry.changes));
             }
             Ok(())
