@@ -1,8 +1,11 @@
 //! Checksums of file contents and of metadata.
 
 use std::fmt;
+use std::io::{self, Read};
 
 use md5::Digest as _;
+
+use crate::exact::Cut;
 
 /// The hexadecimal digit of a number below sixteen.
 const fn digit(number: u8) -> u8 {
@@ -93,6 +96,43 @@ digest_type! {
 digest_type! {
     /// A SHA-1 digest: the key of representation sharing, and a second checksum of contents.
     Sha1, Sha1Hasher, sha1::Sha1, 20
+}
+
+/// A reader that remembers the MD5 of what it gave.
+#[derive(Debug)]
+pub struct Md5Reader<R> {
+    inner: R,
+    sum: Md5Hasher,
+}
+
+impl<R: Read> Md5Reader<R> {
+    /// Reads from `inner`.
+    pub fn new(inner: R) -> Self {
+        Self { inner, sum: Md5Hasher::new() }
+    }
+
+    /// The checksum of what was read.
+    #[must_use]
+    pub fn finish(self) -> Md5 {
+        self.sum.finish()
+    }
+
+    /// The checksum of the whole text, of which the rest is read.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn finish_whole(mut self) -> io::Result<Md5> {
+        io::copy(&mut self, &mut io::sink())?;
+        Ok(self.sum.finish())
+    }
+}
+
+impl<R: Read> Read for Md5Reader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.inner.read(buffer)?;
+        self.sum.update(buffer.head(len));
+        Ok(len)
+    }
 }
 
 fn parse_hex(hex: &[u8], out: &mut [u8]) -> Option<()> {

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::checksum::Md5;
+
 mod codes;
 mod meaning;
 
@@ -59,6 +61,15 @@ impl SvnError {
         debug_assert!(false, "internal error at {place}: {what}");
         let message = format!("internal error at {}:{}: {what}", place.file(), place.line());
         Self::new(ErrorCode::ASSERTION_FAIL, message)
+    }
+
+    /// A text is not the one whose checksum was told (E200014). `shown` is the file as people know it.
+    #[must_use]
+    pub fn checksum_mismatch(shown: impl fmt::Display, expected: Md5, actual: Md5) -> Self {
+        let message = format!(
+            "Checksum mismatch for '{shown}':\n   expected:  {expected}\n     actual:  {actual}\n"
+        );
+        Self::new(ErrorCode::CHECKSUM_MISMATCH, message)
     }
 
     /// Puts this error below a new, more general one.

@@ -132,6 +132,60 @@ macro_rules! ignore_absent {
     };
 }
 
+/// Within an implementation of [`Editor`] that takes files alone: directories, all with one handle, and what goes, are of
+/// no concern.
+#[macro_export]
+macro_rules! ignore_directories {
+    () => {
+        fn open_root(
+            &mut self,
+            _: Option<::sapwood_core::Revnum>,
+        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
+            Ok($crate::Handle(0))
+        }
+
+        fn delete_entry(
+            &mut self,
+            _: &str,
+            _: Option<::sapwood_core::Revnum>,
+            _: $crate::Handle,
+        ) -> ::sapwood_core::SvnResult<()> {
+            Ok(())
+        }
+
+        fn add_directory(
+            &mut self,
+            _: &str,
+            _: $crate::Handle,
+            _: Option<(&str, ::sapwood_core::Revnum)>,
+        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
+            Ok($crate::Handle(0))
+        }
+
+        fn open_directory(
+            &mut self,
+            _: &str,
+            _: $crate::Handle,
+            _: Option<::sapwood_core::Revnum>,
+        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
+            Ok($crate::Handle(0))
+        }
+
+        fn change_dir_prop(
+            &mut self,
+            _: $crate::Handle,
+            _: &str,
+            _: Option<&[u8]>,
+        ) -> ::sapwood_core::SvnResult<()> {
+            Ok(())
+        }
+
+        fn close_directory(&mut self, _: $crate::Handle) -> ::sapwood_core::SvnResult<()> {
+            Ok(())
+        }
+    };
+}
+
 /// Within an implementation of [`Editor`]: an edit that is given up leaves nothing to be undone. As
 /// with [`ignore_absent`], it is said, not left out.
 #[macro_export]

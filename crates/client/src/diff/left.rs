@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 use std::io;
 
-use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::checksum::Md5Reader;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, Md5, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_delta::{
+    Editor, Handle, TextDelta, ignore_absent, ignore_directories, nothing_to_abort,
+};
 use sapwood_diff::LargeText as _;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
@@ -89,52 +91,10 @@ impl Gather {
     }
 }
 
-/// Reads what another reader has, and sums it up.
-struct Summed<R> {
-    from: R,
-    sum: Md5Hasher,
-}
-
-impl<R: io::Read> io::Read for Summed<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let len = self.from.read(to)?;
-        self.sum.update(to.get(..len).unwrap_or(to));
-        Ok(len)
-    }
-}
-
 impl Editor for Gather {
     ignore_absent!();
+    ignore_directories!();
     nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        _: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
 
     fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         self.next = self.next.wrapping_add(1);
@@ -157,11 +117,11 @@ impl Editor for Gather {
         if !self.texts || self.bytes > BYTES {
             return Ok(());
         }
-        let mut text = Summed { from: ApplyReader::new(delta, io::empty()), sum: Md5Hasher::new() };
+        let mut text = Md5Reader::new(ApplyReader::new(delta, io::empty()));
         let kept = Text::keep(&mut text)?;
         self.bytes.tally(kept.len());
         let coming = self.coming(file)?;
-        coming.sum = Some(text.sum.finish());
+        coming.sum = Some(text.finish());
         coming.left.text = kept;
         Ok(())
     }
@@ -184,14 +144,7 @@ impl Editor for Gather {
             // One that was not kept is missing in what comes.
             let Some(actual) = sum else { return Ok(()) };
             if let Some(expected) = expected.filter(|expected| *expected != actual) {
-                return Err(SvnError::new(
-                    ErrorCode::CHECKSUM_MISMATCH,
-                    format!(
-                        "Checksum mismatch for '{path}':\n   expected:  {}\n     actual:  {}\n",
-                        expected.to_hex(),
-                        actual.to_hex()
-                    ),
-                ));
+                return Err(SvnError::checksum_mismatch(&path, expected, actual));
             }
         }
         self.found.insert(path, left);

@@ -466,10 +466,5 @@ fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
     if actual == *expected {
         return Ok(());
     }
-    Err(SvnError::new(
-        ErrorCode::CHECKSUM_MISMATCH,
-        format!(
-            "Checksum mismatch for '{below}':\n   expected:  {expected}\n     actual:  {actual}\n"
-        ),
-    ))
+    Err(SvnError::checksum_mismatch(below, *expected, actual))
 }

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Md5, PropList, Revnum, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_delta::{
+    Editor, Handle, TextDelta, ignore_absent, ignore_directories, nothing_to_abort,
+};
 use sapwood_ra::{ReportRequest, Session};
 
 use super::drive::{ToTell, tell};
@@ -81,36 +83,8 @@ struct Changed {
 
 impl Editor for Changed {
     ignore_absent!();
+    ignore_directories!();
     nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        _: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
 
     fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         Ok(Handle(0))

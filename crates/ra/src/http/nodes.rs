@@ -166,14 +166,9 @@ impl HttpSession {
         }
         let actual = sum.finish();
         match expected {
-            Some(expected) if expected != actual => Err(SvnError::new(
-                ErrorCode::CHECKSUM_MISMATCH,
-                format!(
-                    "Checksum mismatch for '{path}':\n   expected:  {}\n     actual:  {}\n",
-                    expected.to_hex(),
-                    actual.to_hex()
-                ),
-            )),
+            Some(expected) if expected != actual => {
+                Err(SvnError::checksum_mismatch(path, expected, actual))
+            }
             _ => Ok(()),
         }
     }

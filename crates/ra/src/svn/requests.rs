@@ -162,14 +162,7 @@ impl SvnSession {
         if let Some(expected) = expected.as_deref().and_then(Md5::parse) {
             let actual = sum.finish();
             if expected != actual {
-                return Err(SvnError::new(
-                    ErrorCode::CHECKSUM_MISMATCH,
-                    format!(
-                        "Checksum mismatch for '{path}':\n   expected:  {}\n     actual:  {}\n",
-                        expected.to_hex(),
-                        actual.to_hex()
-                    ),
-                ));
+                return Err(SvnError::checksum_mismatch(path, expected, actual));
             }
         }
         Ok(file)

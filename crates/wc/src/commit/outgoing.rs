@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
-use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::checksum::Md5Reader;
 use sapwood_core::exact::Cut;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Md5, Meter, PropList, SvnError, SvnResult};
@@ -46,23 +46,9 @@ impl std::fmt::Debug for Outgoing {
 
 /// The pristine text that the delta is against.
 struct Base {
-    file: Summing<BufReader<File>>,
+    file: Md5Reader<BufReader<File>>,
     md5: Md5,
     shown: String,
-}
-
-/// Counts the checksum of what is read.
-struct Summing<R> {
-    inner: R,
-    sum: Md5Hasher,
-}
-
-impl<R: Read> Read for Summing<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.inner.read(buffer)?;
-        self.sum.update(buffer.head(len));
-        Ok(len)
-    }
 }
 
 /// Writes what is read into the pristine store too.
@@ -120,7 +106,7 @@ impl Outgoing {
                 })?;
                 // A text base that is not at hand is not fetched: the whole text is sent.
                 wc.kept_pristine(&sha1, known.hydrated)?.map(|file| Base {
-                    file: Summing { inner: BufReader::new(file), sum: Md5Hasher::new() },
+                    file: Md5Reader::new(BufReader::new(file)),
                     md5: known.md5,
                     shown: path.display().to_string(),
                 })
@@ -149,12 +135,8 @@ impl Outgoing {
             None => apply(&mut FullText::new(&mut self.local)),
             Some(base) => apply(&mut ComputedDelta::new(&mut base.file, &mut self.local)),
         };
-        let rest = |from: &mut dyn Read| {
-            io::copy(from, &mut io::sink()).map(drop).map_err(SvnError::from_stream)
-        };
-        if let Some(mut base) = self.base {
-            rest(&mut base.file)?;
-            let found = base.file.sum.finish();
+        if let Some(base) = self.base {
+            let found = base.file.finish_whole().map_err(SvnError::from_stream)?;
             if found != base.md5 {
                 let shown = base.shown;
                 let mismatch = format!(
@@ -167,7 +149,7 @@ impl Outgoing {
             }
         }
         sent?;
-        rest(&mut self.local)?;
+        io::copy(&mut self.local, &mut io::sink()).map_err(SvnError::from_stream)?;
         self.local.meter.add_file();
         Ok(SentText { pristine: self.local.pristine.finish(), as_read: self.as_read })
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sapwood_core::checksum::Md5Reader;
 use sapwood_core::notify::{Action as Told, LockState, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
@@ -15,7 +16,7 @@ use sapwood_delta::TextDelta;
 use super::batch::{Body, NewText, Step, Work};
 use super::conflicts::Places;
 use super::dirs::{Changed, patched, told};
-use super::text::{Checked, Lazy, receive};
+use super::text::{Lazy, receive};
 use super::{UpdateEditor, is_regular, sort_changes};
 use crate::base::BaseNode;
 use crate::conflict::{
@@ -151,10 +152,10 @@ impl UpdateEditor<'_> {
         let wc = self.wc.clone();
         let text = match old {
             Some(old) => {
-                let mut source = Checked::new(Lazy::new(|| wc.open_text_base(&relpath, &old)));
+                let mut source = Md5Reader::new(Lazy::new(|| wc.open_text_base(&relpath, &old)));
                 let received = receive(&wc, &mut source, delta);
                 // A text that is not what it was explains whatever went wrong.
-                let found = source.finish().map_err(SvnError::from_stream)?;
+                let found = source.finish_whole().map_err(SvnError::from_stream)?;
                 if let Some(recorded) = recorded.filter(|recorded| *recorded != found) {
                     let shown = self.wc.abspath(&relpath);
                     let message = format!(
@@ -326,12 +327,11 @@ impl UpdateEditor<'_> {
             && text.md5 != expected
         {
             let shown = self.wc.abspath(&file.relpath);
-            let message = format!(
-                "Checksum mismatch for '{}':\n   expected:  {expected}\n     actual:  {}\n",
+            return Err(Error::Svn(SvnError::checksum_mismatch(
                 shown.display(),
-                text.md5
-            );
-            return Err(Error::new(ErrorCode::CHECKSUM_MISMATCH, message));
+                expected,
+                text.md5,
+            )));
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
-use sapwood_core::exact::{Cut, Exact};
-use sapwood_core::{Md5, SvnError, SvnResult};
+use sapwood_core::exact::Exact;
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_delta::{Applier, TextDelta};
 
 use super::batch::{Body, IN_MEMORY, NewText};
@@ -17,33 +17,6 @@ use crate::root::WorkingCopy;
 enum Sink {
     Memory { bytes: Vec<u8>, sha1: Sha1Hasher, md5: Md5Hasher },
     File(PristineWriter),
-}
-
-/// A reader that remembers the checksum of what it gave.
-pub(super) struct Checked<R> {
-    inner: R,
-    sum: Md5Hasher,
-}
-
-impl<R: Read> Checked<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner, sum: Md5Hasher::new() }
-    }
-
-    /// The checksum of the whole text, of which the rest is read.
-    pub(super) fn finish(mut self) -> io::Result<Md5> {
-        io::copy(&mut self, &mut io::sink())?;
-        Ok(self.sum.finish())
-    }
-}
-
-impl<R: Read> Read for Checked<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buf)?;
-        let given = buf.head(count);
-        self.sum.update(given);
-        Ok(count)
-    }
 }
 
 /// Applies a delta to `source`; the result is in memory, or if it is large in a temporary file of
