@@ -148,6 +148,28 @@ svn st -u wc
 svn st wc
 ";
 
+/// A folder that was added stands where an external had been brought.
+const GIVES_WAY: &str = r"
+svnadmin create repo
+svn co -q URL/repo wc
+mkdir -p wc/a/g; echo f > wc/a/f
+svn add -q wc/a
+svn ci -q -m 1 wc
+svn up -q wc
+svn ps -q svn:externals '^/a X' wc
+svn up wc
+rm -rf wc/X
+svn mkdir wc/X
+svn st wc
+svn up wc
+svn st wc
+svn ci -q -m 2 wc
+svn up wc
+svn pd -q svn:externals wc
+svn up wc
+svn st wc
+";
+
 fn run(programs: &Programs, line: &str, folder: &std::path::Path) -> String {
     let shown = folder.display().to_string();
     let mut command = match line.strip_prefix("svn ") {
@@ -202,4 +224,9 @@ fn as_the_reference_says_of_externals_and_comparisons() {
 #[test]
 fn as_the_reference_says_of_what_is_new_in_an_external() {
     compare(IN_THE_WAY);
+}
+
+#[test]
+fn as_the_reference_says_of_a_folder_in_place_of_an_external() {
+    compare(GIVES_WAY);
 }

@@ -224,6 +224,10 @@ fn bring_dir(
         .top(&place.relpath)?
         .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
     if versioned {
+        // What was brought once, and has given way to a node that is added here, is no external any more.
+        if wc.db().base(&place.relpath)?.is_none() && at.is_dir() {
+            wc.db().remove_external(&place.relpath)?;
+        }
         let (owner, shown) = (wc.abspath(place.owner), at.display());
         let message = format!(
             "The external '{}' defined in {} at '{}' cannot be checked out because '{shown}' is \

@@ -54,12 +54,13 @@ impl Lock {
         }
         self.borrowed = true;
         self.wc.held().borrow_mut().retain(|held| held.relpath != self.relpath);
-        // What is left in the queue is for cleanup, which the row tells.
-        if self.wc.db().has_work()? {
-            return Ok(());
-        }
-        self.wc.db().remove_wc_lock(&self.relpath)?;
-        Ok(())
+        self.wc.db().write(|db| {
+            // What is left in the queue is for cleanup, which the row tells.
+            if !db.has_work()? {
+                db.remove_wc_lock(&self.relpath)?;
+            }
+            Ok(())
+        })
     }
 }
 

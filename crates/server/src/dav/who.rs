@@ -134,7 +134,7 @@ impl Asks {
     /// The challenges, the strongest first.
     pub(super) fn challenges(&self, shared: &Shared, head: &Head) -> Vec<String> {
         let digest = self.digest.then(|| shared.nonces.challenge(&self.realm, head));
-        let basic = format!("Basic realm=\"{}\", charset=\"UTF-8\"", self.realm);
+        let basic = format!("Basic realm=\"{}\"", self.realm);
         digest.into_iter().chain(self.basic.then_some(basic)).collect()
     }
 }

@@ -73,6 +73,10 @@ impl Outgoing {
     /// # Errors
     /// When one of them cannot be opened.
     pub fn open(item: &Item) -> Result<Self> {
+        item.wc.db().questions(|| Self::open_it(item))
+    }
+
+    fn open_it(item: &Item) -> Result<Self> {
         let wc = &item.wc;
         let path = item.abspath();
         let view = wc.view(&item.relpath)?.ok_or_else(|| Error::NodeNotFound(path.clone()))?;

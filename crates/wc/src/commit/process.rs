@@ -58,7 +58,7 @@ impl WorkingCopy {
         cancel: &CancelToken,
     ) -> Result<()> {
         committed.sort_by(|a, b| path::compare(&a.relpath, &b.relpath));
-        self.db().write(|_| {
+        let has_work = self.db().write(|db| {
             let mut texts = HashMap::new();
             for node in &mut committed {
                 if let Some(SentText { pristine, as_read }) = node.text.take() {
@@ -77,9 +77,9 @@ impl WorkingCopy {
                 }
                 process.node(node)?;
             }
-            Ok(())
+            db.has_work()
         })?;
-        self.run_queue(cancel)
+        if has_work { self.run_queue(cancel) } else { Ok(()) }
     }
 }
 

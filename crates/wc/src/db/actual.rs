@@ -6,7 +6,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{PropList, Sha1};
 
 use super::value::{Paths, Sha1Column};
-use super::{Db, below, parent_of, read_props};
+use super::{Db, Touches, below, parent_of, read_props};
 use crate::error::Result;
 
 /// A row of ACTUAL_NODE.
@@ -120,7 +120,8 @@ impl Db {
             self.remove_actual(&row.relpath)?;
             return Ok(());
         }
-        self.execute(
+        self.execute_on(
+            Touches::Actual(&row.relpath),
             "INSERT OR REPLACE INTO actual_node (wc_id, local_relpath, parent_relpath, properties, \
              changelist, conflict_data, older_checksum, left_checksum, right_checksum) VALUES (?1, \
              ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -145,6 +146,7 @@ impl Db {
     /// SQLite's.
     pub fn remove_actual(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
-        Ok(self.execute(sql, params![self.wc_id, relpath.as_str()])? > 0)
+        let touches = Touches::Actual(relpath);
+        Ok(self.execute_on(touches, sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

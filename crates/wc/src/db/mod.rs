@@ -31,6 +31,7 @@ use sapwood_core::paths::RelPath;
 use crate::clock::RecordedTimes;
 use crate::error::{Error, Result};
 use crate::memory::listed::Listed;
+pub(crate) use crate::memory::listed::Touches;
 use crate::memory::touched::{self, Tracking};
 use crate::memory::{Changes, Since, State};
 
@@ -345,7 +346,7 @@ impl Db {
             Ok(value)
         });
         if committed.is_err() && open == Open::Write {
-            self.listed.take_back();
+            self.listed.take_back(&self.connection);
         }
         committed
     }
@@ -355,7 +356,7 @@ impl Db {
         if self.tracking.get() == Tracking::Idle
             && let Some(adm) = self.path.parent()
         {
-            self.tracking.set(touched::prepare(&self.connection, adm, &self.listed));
+            self.tracking.set(touched::prepare(adm));
         }
     }
 
@@ -444,18 +445,44 @@ impl Db {
         Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
     }
 
-    /// Runs a statement; how many rows it changed.
+    /// Runs a statement that can change any rows; how many it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.execute_on(Touches::Rows, sql, params)
+    }
+
+    /// Runs a statement that changes nothing of NODES and ACTUAL_NODE but what it names; how many rows it changed.
+    pub(crate) fn execute_on(
+        &self,
+        touches: Touches<'_>,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<usize> {
         if matches!(self.open.get(), Open::Asking | Open::Asked) {
-            return self.interrupted(|| self.execute(sql, params));
+            return self.interrupted(|| self.execute_on(touches, sql, params));
         }
         if self.open.get() == Open::Nothing {
             self.before_changes();
             if self.tracking.get() == Tracking::Ready {
-                return self.write(|db| db.execute(sql, params));
+                return self.write(|db| db.execute_on(touches, sql, params));
             }
         }
+        self.list_before(touches);
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+    }
+
+    /// Runs statements that can change any rows, within a transaction.
+    pub(crate) fn execute_all(&self, sql: &str) -> Result<()> {
+        self.list_before(Touches::Rows);
+        Ok(self.connection.execute_batch(sql)?)
+    }
+
+    /// What a statement is about to change is listed; if that fails, nothing is remembered from here on.
+    fn list_before(&self, touches: Touches<'_>) {
+        if matches!(self.tracking.get(), Tracking::Since(..))
+            && self.listed.before(&self.connection, self.wc_id, touches).is_err()
+        {
+            self.tracking.set(Tracking::Off);
+        }
     }
 }
 

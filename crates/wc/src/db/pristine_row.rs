@@ -3,8 +3,8 @@
 use rusqlite::params;
 use sapwood_core::{Md5, Sha1};
 
-use super::Db;
 use super::value::{Sha1Column, md5_text, parse_md5};
+use super::{Db, Touches};
 use crate::error::{Error, Result};
 
 /// A row of PRISTINE.
@@ -52,7 +52,8 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn add_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<bool> {
-        let added = self.execute(
+        let added = self.execute_on(
+            Touches::Nothing,
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount) \
              VALUES (?1, ?2, ?3, 0)",
             params![Sha1Column(*sha1), md5_text(md5), i64::try_from(size).unwrap_or(i64::MAX)],
@@ -61,7 +62,7 @@ impl Db {
             return Ok(added > 0);
         }
         let sql = "UPDATE pristine SET hydrated = 1 WHERE checksum = ?1 AND hydrated = 0";
-        Ok(self.execute(sql, [Sha1Column(*sha1)])? > 0)
+        Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
     }
 
     /// Writes the row of a text that the store does not have; leaves one that is there.
@@ -69,7 +70,8 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub(crate) fn add_missing_pristine(&self, sha1: &Sha1, md5: &Md5, size: i64) -> Result<()> {
-        self.execute(
+        self.execute_on(
+            Touches::Nothing,
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount, hydrated) \
              VALUES (?1, ?2, ?3, 0, 0)",
             params![Sha1Column(*sha1), md5_text(md5), size],
@@ -83,7 +85,7 @@ impl Db {
     /// SQLite's.
     pub(crate) fn mark_dehydrated(&self, sha1: &Sha1) -> Result<()> {
         let sql = "UPDATE pristine SET hydrated = 0 WHERE checksum = ?1";
-        self.execute(sql, [Sha1Column(*sha1)])?;
+        self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])?;
         Ok(())
     }
 
@@ -103,6 +105,6 @@ impl Db {
     /// SQLite's.
     pub fn remove_pristine_row(&self, sha1: &Sha1) -> Result<bool> {
         let sql = "DELETE FROM pristine WHERE checksum = ?1 AND refcount = 0";
-        Ok(self.execute(sql, [Sha1Column(*sha1)])? > 0)
+        Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
     }
 }

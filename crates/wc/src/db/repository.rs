@@ -4,7 +4,7 @@ use rusqlite::params;
 use rusqlite::types::Type;
 use sapwood_core::paths::UrlBuf;
 
-use super::Db;
+use super::{Db, Touches};
 use crate::error::{Error, Result};
 
 /// A row of REPOSITORY.
@@ -49,7 +49,11 @@ impl Db {
         if let Some(row) = known.filter(|row| row.uuid == uuid) {
             return Ok(row.id);
         }
-        self.execute("INSERT INTO repository (root, uuid) VALUES (?1, ?2)", params![root, uuid])?;
+        self.execute_on(
+            Touches::Nothing,
+            "INSERT INTO repository (root, uuid) VALUES (?1, ?2)",
+            params![root, uuid],
+        )?;
         Ok(self.connection.last_insert_rowid())
     }
 }

@@ -114,3 +114,78 @@ fn subtrees_end_where_they_should() {
     db.remove_below(RelPath::ROOT, 0).unwrap();
     assert_eq!(paths(""), [""]);
 }
+
+/// A database beside which a memory is, so that changes are listed.
+fn remembered() -> (tempfile::TempDir, Db) {
+    let (dir, db) = scratch();
+    std::fs::create_dir_all(crate::memory::place(dir.path())).unwrap();
+    (dir, db)
+}
+
+fn has_triggers(db: &Db) -> bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_temp_schema)";
+    db.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn touched(db: &Db) -> Vec<(String, bool)> {
+    let changes = db.listed.changes(&db.connection, db.wc_id).unwrap().unwrap();
+    changes.touched.into_iter().map(|(path, is_dir)| (path.into_string(), is_dir)).collect()
+}
+
+#[test]
+fn statements_that_name_their_rows_need_no_triggers() {
+    let (_dir, db) = remembered();
+    let row = |path: &str, kind| NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, kind);
+    db.write(|db| {
+        db.put_node(&row("a", Kind::Dir))?;
+        db.put_node(&row("a/f", Kind::File))?;
+        db.record_fileinfo(RelPath::trusted("a/f"), 1, 2)?;
+        db.put_actual(&ActualRow {
+            relpath: RelPath::trusted("a/g").to_owned(),
+            changelist: Some("list".to_owned()),
+            ..ActualRow::default()
+        })?;
+        db.remove_node(RelPath::trusted("gone"), 0)?;
+        db.remove_work(7)
+    })
+    .unwrap();
+    assert!(!has_triggers(&db));
+    let named =
+        [("a", true), ("a/f", false), ("a/g", false), ("gone", false)].map(|(p, d)| (p.into(), d));
+    assert_eq!(touched(&db), named);
+    // The first that does not name them brings the triggers.
+    db.write(|db| db.execute("UPDATE nodes SET kind = 'dir' WHERE local_relpath = 'a/f'", []))
+        .unwrap();
+    assert!(has_triggers(&db));
+    db.put_node(&row("b", Kind::Dir)).unwrap();
+    assert_eq!(touched(&db).len(), 5);
+}
+
+#[test]
+fn triggers_that_were_taken_back_are_made_again() {
+    let (_dir, db) = remembered();
+    let add = "INSERT INTO nodes (wc_id, local_relpath, op_depth, presence, kind) VALUES (1, ?1, 0, 'normal', 'file')";
+    let failed: Result<()> = db.write(|db| {
+        db.execute(add, ["a"])?;
+        Err(Error::Cancelled)
+    });
+    assert!(failed.is_err());
+    assert!(!has_triggers(&db));
+    db.execute(add, ["b"]).unwrap();
+    assert!(has_triggers(&db));
+    assert!(touched(&db).iter().any(|(path, _)| path == "b"));
+}
+
+#[test]
+fn many_named_rows_are_listed_by_triggers() {
+    let (_dir, db) = remembered();
+    db.write(|db| {
+        (0..200).try_for_each(|n| {
+            let path = format!("f{n}");
+            db.put_node(&NodeRow::new(RelPath::trusted(&path), 0, Presence::Normal, Kind::File))
+        })
+    })
+    .unwrap();
+    assert!(has_triggers(&db));
+    assert_eq!(touched(&db).len(), 200);
+}

@@ -1,6 +1,6 @@
 //! Rows of WORK_QUEUE: what is still to be done to files. See [`mod@crate::queue`].
 
-use super::Db;
+use super::{Db, Touches};
 use crate::error::Result;
 use crate::queue::WorkItem;
 
@@ -10,7 +10,11 @@ impl Db {
     /// # Errors
     /// SQLite's, as for all methods here.
     pub fn add_work(&self, item: &WorkItem) -> Result<i64> {
-        self.execute("INSERT INTO work_queue (work) VALUES (?1)", [item.to_skel()])?;
+        self.execute_on(
+            Touches::Nothing,
+            "INSERT INTO work_queue (work) VALUES (?1)",
+            [item.to_skel()],
+        )?;
         Ok(self.connection.last_insert_rowid())
     }
 
@@ -36,7 +40,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn remove_work(&self, id: i64) -> Result<()> {
-        self.execute("DELETE FROM work_queue WHERE id = ?1", [id])?;
+        self.execute_on(Touches::Nothing, "DELETE FROM work_queue WHERE id = ?1", [id])?;
         Ok(())
     }
 }

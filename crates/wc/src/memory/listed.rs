@@ -1,5 +1,9 @@
-//! The list of what a connection changes: triggers of that connection alone (`TEMP`: nothing of them is in wc.db)
-//! give the paths of changed rows to functions of ours, which put them down here.
+//! The list of what a connection changes.
+//!
+//! A statement that says which row it changes ([`Touches`]) has that row put down before it runs. Before the first
+//! one that does not say it, triggers of that connection alone (`TEMP`: nothing of them is in wc.db) are made, which
+//! give the paths of changed rows to functions of ours. To make them and to plan each statement with them
+//! costs half a millisecond, a tenth of the commit of one file, which so has none.
 //!
 //! A transaction that is taken back leaves its paths in the list: looking at more than what changed is no harm.
 //! A revision to which all rows were brought would be wrong then: with one, nothing of the list is used.
@@ -12,7 +16,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::RelPathBuf;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::touched::Changes;
 
@@ -42,6 +46,24 @@ const COLUMNS: [&str; 15] = [
     "inherited_props",
 ];
 
+/// With more rows than this by statements that name theirs, triggers are cheaper than a question for each.
+const NAMED: usize = 64;
+
+/// What a statement can change of that on which a status depends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Touches<'a> {
+    /// Any rows.
+    Rows,
+    /// One layer of a path, whether it is there or not.
+    Row(&'a RelPath, i64),
+    /// The layers that a path has.
+    Path(&'a RelPath),
+    /// The row of ACTUAL_NODE of a path.
+    Actual(&'a RelPath),
+    /// No row of NODES or ACTUAL_NODE.
+    Nothing,
+}
+
 /// What was changed. Clones are one list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed(Arc<Mutex<List>>);
@@ -58,6 +80,10 @@ struct List {
     bumped: Option<u64>,
     /// Whether that, perhaps, was taken back.
     taken_back: bool,
+    /// Whether the connection has the functions for its triggers.
+    has_functions: bool,
+    /// Whether it has the triggers. Those that were made in a transaction go with it when it is taken back.
+    has_triggers: bool,
 }
 
 impl List {
@@ -96,8 +122,71 @@ impl Listed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Before a statement: puts down what it changes, or lets triggers do so from now on.
+    pub(crate) fn before(
+        &self,
+        connection: &Connection,
+        wc_id: i64,
+        touches: Touches<'_>,
+    ) -> rusqlite::Result<()> {
+        let (named, has_triggers) = {
+            let list = self.list();
+            (list.count, list.has_triggers)
+        };
+        if has_triggers || matches!(touches, Touches::Nothing) {
+            return Ok(());
+        }
+        if matches!(touches, Touches::Rows) || named >= NAMED {
+            return self.listen(connection);
+        }
+        self.put_down(connection, wc_id, touches)
+    }
+
+    /// Puts down the rows that a statement names, with what they have before it.
+    fn put_down(
+        &self,
+        connection: &Connection,
+        wc_id: i64,
+        touches: Touches<'_>,
+    ) -> rusqlite::Result<()> {
+        let (path, layer, sql) = match touches {
+            Touches::Row(path, layer) => (path, Some(layer), NODES_OF),
+            Touches::Path(path) => (path, None, NODES_OF),
+            Touches::Actual(path) => (path, Some(ACTUAL), ACTUAL_OF),
+            Touches::Rows | Touches::Nothing => return Ok(()),
+        };
+        let mut list = self.list();
+        let known = list.rows.get(path.as_str());
+        if layer.is_some_and(|layer| known.is_some_and(|layers| layers.contains_key(&layer))) {
+            return Ok(());
+        }
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![wc_id, path.as_str()])?;
+        while let Some(row) = rows.next()? {
+            let at: i64 = row.get(0)?;
+            if layer.is_none_or(|layer| layer == at) {
+                let columns = [row.get_ref(2)?, row.get_ref(3)?];
+                list.touch(path.as_str(), at, || patterns(&columns));
+            }
+        }
+        if let Some(layer) = layer {
+            list.touch(path.as_str(), layer, Vec::new);
+        }
+        Ok(())
+    }
+
     /// Lets the connection list its changes here from now on.
-    pub(super) fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
+    fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if !self.list().has_functions {
+            self.make_functions(connection)?;
+            self.list().has_functions = true;
+        }
+        connection.execute_batch(&triggers())?;
+        self.list().has_triggers = true;
+        Ok(())
+    }
+
+    fn make_functions(&self, connection: &Connection) -> rusqlite::Result<()> {
         let flags = FunctionFlags::SQLITE_UTF8;
         let to = self.clone();
         connection.create_scalar_function("sapwood_touched", 5, flags, move |context| {
@@ -111,8 +200,7 @@ impl Listed {
                 list.revised.insert(path.to_owned());
             }
             Ok(None::<i64>)
-        })?;
-        connection.execute_batch(&triggers())
+        })
     }
 
     /// A row changes: its path, its layer, whether it is what was there before, and its properties.
@@ -132,22 +220,33 @@ impl Listed {
         revision: i64,
         work: impl FnOnce() -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        connection.execute_batch("DROP TRIGGER revised_nodes")?;
+        let has_triggers = self.list().has_triggers;
+        if has_triggers {
+            connection.execute_batch("DROP TRIGGER revised_nodes")?;
+        }
         let done = work()?;
-        connection.execute_batch(REVISED)?;
+        if has_triggers {
+            connection.execute_batch(REVISED)?;
+        }
         self.list().bumped = u64::try_from(revision).ok();
         Ok(done)
     }
 
-    /// A transaction was taken back.
-    pub(crate) fn take_back(&self) {
+    /// A transaction was taken back, and with it the triggers, if it made them.
+    pub(crate) fn take_back(&self, connection: &Connection) {
         let mut list = self.list();
         list.taken_back |= list.bumped.is_some();
+        let there = "SELECT EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE name = 'revised_nodes')";
+        if list.has_triggers {
+            list.has_triggers = connection.query_row(there, [], |row| row.get(0)).unwrap_or(false);
+        }
     }
 
     /// Begins a new list.
     pub(super) fn clear(&self) {
-        *self.list() = List::default();
+        let mut list = self.list();
+        let (has_functions, has_triggers) = (list.has_functions, list.has_triggers);
+        *list = List { has_functions, has_triggers, ..List::default() };
     }
 
     /// What was changed so far; nothing when that is not to be relied on: locks of the repository, externals,
@@ -197,22 +296,17 @@ fn look_at(
             same &= was == patterns(columns);
         }
     };
-    let mut nodes = connection.prepare_cached(
-        "SELECT op_depth, kind = 'dir', properties, inherited_props FROM main.nodes \
-         WHERE wc_id = ?1 AND local_relpath = ?2",
-    )?;
+    let mut nodes = connection.prepare_cached(NODES_OF)?;
     let mut rows = nodes.query(params![wc_id, path])?;
     while let Some(row) = rows.next()? {
         is_dir |= row.get::<_, bool>(1)?;
         compare(row.get(0)?, &[row.get_ref(2)?, row.get_ref(3)?]);
     }
     if layers.contains_key(&ACTUAL) {
-        let mut actual = connection.prepare_cached(
-            "SELECT properties FROM main.actual_node WHERE wc_id = ?1 AND local_relpath = ?2",
-        )?;
+        let mut actual = connection.prepare_cached(ACTUAL_OF)?;
         let mut rows = actual.query(params![wc_id, path])?;
         if let Some(row) = rows.next()? {
-            compare(ACTUAL, &[row.get_ref(0)?]);
+            compare(ACTUAL, &[row.get_ref(2)?, row.get_ref(3)?]);
         }
     }
     // What is gone has no patterns any more.
@@ -224,6 +318,14 @@ fn look_at(
 const REVISED: &str = "CREATE TEMP TRIGGER revised_nodes AFTER UPDATE OF revision ON main.nodes \
     WHEN OLD.revision IS NOT NEW.revision AND NEW.op_depth = 0 BEGIN \
     SELECT sapwood_revised(NEW.local_relpath); END;";
+
+/// The layers of a path, with what may count for whole trees.
+const NODES_OF: &str = "SELECT op_depth, kind = 'dir', properties, inherited_props FROM main.nodes \
+    WHERE wc_id = ?1 AND local_relpath = ?2";
+
+/// The same of its row of ACTUAL_NODE.
+const ACTUAL_OF: &str =
+    "SELECT -1, 0, properties, NULL FROM main.actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
 
 /// Triggers that list changed rows. Those of an update name their columns: where none of them is set they cost
 /// nothing.
@@ -332,11 +434,11 @@ mod tests {
     fn what_was_taken_back_is_looked_at_but_not_believed_of_all() {
         let (connection, listed) = listened();
         connection.execute_batch("BEGIN; DELETE FROM nodes; ROLLBACK").unwrap();
-        listed.take_back();
+        listed.take_back(&connection);
         assert_eq!(touched(&connection, &listed).map(|found| found.len()), Some(2));
         listed.bump(&connection, 7, || Ok(())).unwrap();
         assert_eq!(listed.changes(&connection, 1).unwrap().unwrap().bumped, Some(7));
-        listed.take_back();
+        listed.take_back(&connection);
         assert_eq!(touched(&connection, &listed), None);
     }
 

@@ -1,7 +1,7 @@
 //! Which nodes our own changes of wc.db touch, so that what is remembered outlives them.
 //!
-//! Before the first change of a connection, triggers of that connection alone begin to [list](super::listed) the
-//! paths of rows that change in what a status tells of. At the end it is asked
+//! From the first change of a connection on, the paths of rows that change in what a status tells of are
+//! [listed](super::listed). At the end it is asked
 //! whether another process has written since: SQLite's `data_version` of a connection changes with every commit of
 //! others and with none of its own. If none has, a note says that wc.db went from one [`State`] to another
 //! and which paths to look at. In every other case (too many paths, a process that was killed, a change of
@@ -41,7 +41,7 @@ impl<S> Changes<S> {
 pub(crate) enum Tracking {
     /// Nothing was changed yet.
     Idle,
-    /// The triggers are there; when they began to count is not yet said.
+    /// Changes are to be listed; from where is not yet said.
     Ready,
     /// Paths are listed since this state of wc.db and of `data_version`.
     Since(State, i64),
@@ -50,14 +50,8 @@ pub(crate) enum Tracking {
 }
 
 /// Before the first change, outside of a transaction.
-pub(crate) fn prepare(connection: &Connection, adm: &Path, listed: &Listed) -> Tracking {
-    if !place(adm).exists() {
-        return Tracking::Off;
-    }
-    match listed.listen(connection) {
-        Ok(()) => Tracking::Ready,
-        Err(_) => Tracking::Off,
-    }
+pub(crate) fn prepare(adm: &Path) -> Tracking {
+    if place(adm).exists() { Tracking::Ready } else { Tracking::Off }
 }
 
 /// Within a transaction, before its first change: this is where the paths begin.

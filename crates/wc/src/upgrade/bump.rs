@@ -75,7 +75,7 @@ fn to_30(db: &Db) -> Result<()> {
             params![old.wc_id, old.relpath.as_str(), old.conflict()?.write_upgraded()],
         )?;
     }
-    Ok(db.connection().execute_batch(TO_30)?)
+    db.execute_all(TO_30)
 }
 
 /// A node of BASE beside its parent.
@@ -97,7 +97,7 @@ impl BaseRow {
 }
 
 fn to_31(db: &Db) -> Result<()> {
-    db.connection().execute_batch(TO_31)?;
+    db.execute_all(TO_31)?;
     let rows = db.all(
         "SELECT l.wc_id, l.local_relpath, l.repos_id, l.repos_path, r.repos_id, r.repos_path, \
          r.local_relpath FROM nodes AS l LEFT OUTER JOIN nodes AS r ON l.wc_id = r.wc_id AND \
