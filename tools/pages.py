@@ -165,7 +165,7 @@ For the reference's `svn` on working copies that ours made, `svn` of the folder 
 [tools/conformance/baseline.tsv](../tools/conformance/baseline.tsv) holds what the reference reaches: test file, number, outcome.
 
 Each run with its build, the faults that were found, and what the suite cannot do:
-[22](results/conformance-2026-11-22.md), [23](results/conformance-2026-11-23.md) and [24 November](results/conformance-2026-11-24.md).
+[22](results/conformance-2026-11-22.md), [23](results/conformance-2026-11-23.md), [24](results/conformance-2026-11-24.md) and [25 November](results/conformance-2026-11-25.md).
 """
 
 
