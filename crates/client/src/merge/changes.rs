@@ -14,8 +14,8 @@ use super::source::MergeSource;
 use super::trim::plain_log;
 use crate::mergeinfo::place::{Place, visit};
 
-/// From how many nodes with other ranges than the target's on the log is asked for.
-const WORTH: usize = 3;
+/// From how many nodes with other ranges than the target's on the log is asked for: of many revisions, and of one.
+const WORTH: [usize; 2] = [3, 2];
 /// How many changed paths are kept at most; of more, nothing is.
 const LIMIT: usize = 1_000_000;
 
@@ -140,9 +140,10 @@ impl Merge<'_> {
         });
         let ranges = || self.paths.iter().filter_map(|entry| entry.remaining.as_ref());
         let oldest = ranges().filter_map(|list| list.bounds()).map(|bounds| bounds.0).min();
-        let Some(oldest) = oldest.filter(|_| others.count() >= WORTH) else { return Ok(()) };
         let youngest = source.right.revision;
-        if oldest >= youngest {
+        let Some(oldest) = oldest.filter(|oldest| *oldest < youngest) else { return Ok(()) };
+        let [many, one] = WORTH;
+        if others.count() < if youngest == oldest.plus(1) { one } else { many } {
             return Ok(());
         }
         let mut changes =
