@@ -13,6 +13,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 
 use super::Merge;
+use super::changes::{Changes, WORTH};
 use super::paths::parents;
 use super::remaining::forward;
 use super::run::PathMergeinfo;
@@ -269,28 +270,54 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn line_of_source(&self, fspath: &str, range: &MergeRange) -> SvnResult<Mergeinfo> {
-        let place = Place {
+    fn source_at(&self, fspath: &str, revision: u64) -> Place {
+        Place {
             root: self.target.root.clone(),
             uuid: self.target.uuid.clone(),
             relpath: RelPathBuf::canonicalize(fspath),
-            revision: range.end,
-        };
+            revision,
+        }
+    }
+
+    fn line_of_source(&self, fspath: &str, range: &MergeRange) -> SvnResult<Mergeinfo> {
+        let place = self.source_at(fspath, range.end);
         let session = self.right.as_ref();
         Ok(self.lines.history(session, &place, range.end, range.start)?.mergeinfo)
     }
 
-    /// Asks for the lines that will be needed when the database is being changed.
+    /// Asks for the lines that will be needed when the database is being changed: for many by a log of the
+    /// source. What cannot be answered is asked again where it counts.
     fn ask_for_lines(&self, range: &MergeRange, fspath: &str) {
-        if range.start > range.end || (self.options.record_only && !self.reintegrate) {
+        if range.start >= range.end || (self.options.record_only && !self.reintegrate) {
             return;
         }
+        let mut wanted = Vec::new();
         for entry in self.paths.iter().filter(|entry| entry.record) {
             let source = source_below(fspath, self.below_target(&entry.relpath));
-            if !without_own(&source, entry.implicit.as_ref(), range).is_empty() {
-                // What cannot be answered is asked again where it counts.
-                let _ = self.line_of_source(&source, range);
+            let place = self.source_at(&source, range.end);
+            if !without_own(&source, entry.implicit.as_ref(), range).is_empty()
+                && !self.lines.has(&place, (range.start, range.end))
+            {
+                wanted.push(place);
             }
+        }
+        let session = self.right.as_ref();
+        let [many, _] = WORTH;
+        if wanted.len() >= many && !self.reintegrate && self.gap.is_none() {
+            let source = self.source_at(fspath, range.end);
+            let asked = Changes::ask(session, &source, (range.start, range.end));
+            if let Ok(Some(changes)) = asked {
+                wanted.retain(|place| {
+                    let there = matches!(changes.presence(session, place), Ok(Some(true)));
+                    if there {
+                        self.lines.learn(place, changes.bounds());
+                    }
+                    !there
+                });
+            }
+        }
+        for place in wanted {
+            let _ = self.lines.segments(session, &place, range.end, range.start);
         }
     }
 
