@@ -114,20 +114,68 @@ svn add -q d*; svn ci -qm 1; svn up -q
 for d in $(seq $N); do echo $d >> d$((d / 10))/f$d; done; svn diff > ../patch; svn revert -qR .
 ";
 
+/// How many system calls `svn` makes in `wc` of such a folder.
+fn system_calls(script: &str, n: usize, words: &[&str]) -> usize {
+    let folder = folder(script, n);
+    let svn = Programs::ours().command("svn");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
+    command.args(words).current_dir(folder.path().join("wc"));
+    let done = command.stdout(Stdio::null()).status();
+    let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
+    assert!(done.success());
+    let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
+    trace.lines().filter(|line| !line.contains(" resumed>")).count()
+}
+
 #[test]
 fn a_patch_makes_few_system_calls_a_file() {
-    let [few, many] = [20, 80].map(|n| {
-        let folder = folder(PATCH, n);
-        let svn = Programs::ours().command("svn");
-        let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
-        command.args(["patch", "../patch"]).current_dir(folder.path().join("wc"));
-        let done = command.stdout(Stdio::null()).status();
-        let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
-        assert!(done.success());
-        let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
-        trace.lines().count()
-    });
+    let [few, many] = [20, 80].map(|n| system_calls(PATCH, n, &["patch", "../patch"]));
     let each = (many - few) / 60;
     assert!(each <= 25, "{few} for 20 files, {many} for 80");
+}
+
+/// A branch `B` of `T`, whose `$N` files (ten of each directory) were changed since, and a working copy `wc` of it.
+/// Of every fourth file `B` has mergeinfo.
+const BEHIND: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo m; cd m
+for d in $(seq $N); do mkdir -p T/d$((d / 10)); seq 9 > T/d$((d / 10))/f$d; done
+svn add -q T; svn ci -qm 1; svn up -q; svn cp -q T B; svn ci -qm 2; svn up -q
+for d in $(seq $N); do echo $d >> T/d$((d / 10))/f$d; done; svn ci -qm 3; svn up -q
+for d in $(seq 4 4 $N); do svn ps -q svn:mergeinfo /C/f$d:2 B/d$((d / 10))/f$d; done; svn ci -qm 4; cd ..
+printf 'exec svnserve -t --log-file %s/log\n' $PWD > tunnel; printf 'exec svnserve -t\n' > quiet
+SVN_SSH=sh\ $PWD/quiet svn co -q svn+ssh://x$PWD/repo/B over; svn co -q file://$PWD/repo/B wc
+";
+
+#[test]
+fn a_merge_makes_few_system_calls_a_file() {
+    let [few, many] = [40, 120].map(|n| system_calls(BEHIND, n, &["merge", "^/T"]));
+    let each = (many - few) / 80;
+    assert!(each <= 30, "{few} for 40 files, {many} for 120");
+}
+
+/// What a merge of one revision leaves and says, and how many requests that takes.
+fn picked(n: usize, programs: &Programs) -> (String, usize) {
+    let folder = folder(BEHIND, n);
+    let at = folder.path();
+    let mut command = programs.command("svn");
+    command.args(["merge", "-c3", "^/T"]).current_dir(at.join("over"));
+    let output = command.env("SVN_SSH", format!("sh {}/tunnel", at.display())).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let state = "svn st; svn pl -vR .; cat d*/f*";
+    let mut command = Command::new("sh");
+    let state = command.args(["-c", state]).current_dir(at.join("over")).output().unwrap();
+    let text = [output.stdout, state.stdout].concat();
+    let log = std::fs::read_to_string(at.join("log")).unwrap();
+    (String::from_utf8(text).unwrap(), log.lines().count())
+}
+
+#[test]
+fn a_cherry_pick_makes_few_requests() {
+    for n in [3, 20] {
+        let (ours, requests) = picked(n, &Programs::ours());
+        let (theirs, more) = picked(n, &Programs::reference());
+        assert_eq!(ours, theirs);
+        assert!(requests <= 8 && requests * 2 <= more, "{n}: {requests} {more}");
+    }
 }

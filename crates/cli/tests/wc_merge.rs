@@ -10,6 +10,7 @@
 #[path = "common/sides.rs"]
 mod sides;
 
+use sapwood_testkit::Programs;
 use sides::compare;
 
 /// A trunk in revision 2, a branch of it in revision 3, and in revision 4 of the trunk: texts and
@@ -134,6 +135,29 @@ svn revert -qR .
 ");
 }
 
+/// Texts and changes that are kept in memory, and such that are not; more files than are merged at once.
+#[test]
+fn many_files_and_long_texts() {
+    compare(
+        r"
+mkdir -p t/d; seq 100000 > t/a; seq 90000 > t/b; echo c > t/c; seq 9 > t/k; for f in $(seq 150); do seq $f > t/d/$f; done
+svn add -q t; svn ps -q svn:keywords Id t/k; svn ps -q svn:executable x t/d/7; svn ps -q svn:eol-style native t/d/8
+svn ps -q svn:needs-lock x t/d/9; svn ps -q svn:mime-type application/x t/d/10; ln -s c t/l; svn add -q t/l; svn ci -q -m one
+svn cp -q -m two URL/t URL/b
+sed -i 's/^500$/x/' t/a; seq 100000 190000 > t/b; echo d > t/c; echo k >> t/k; ln -sf d t/l; seq 60000 > t/n; svn add -q t/n
+chmod u+w t/d/9; for f in $(seq 150); do echo $f >> t/d/$f; done; svn ps -q p v t/d/11; svn rm -q t/d/12; svn ci -q -m three
+svn sw -q --ignore-ancestry URL/b .
+= merge --dry-run -c3 URL/t
+= merge -c3 URL/t
+= status
+svn revert -qR .; rm -f n
+echo mine >> d/20; sed -i 's/^3$/three/' d/21; echo 22 >> d/22; chmod u-w d/23; touch d/24; rm d/25; rm d/26; mkdir d/26
+= merge --ignore-ancestry -c3 URL/t --accept postpone
+= status
+",
+    );
+}
+
 #[test]
 fn another_repository() {
     run(r"
@@ -209,4 +233,82 @@ svn ci -q -m x A/D
 = merge --ignore-ancestry -c4 ^/t
 = merge --ignore-ancestry --allow-mixed-revisions -c4 ^/t
 ");
+}
+
+/// A trunk that was moved, with two branches and a copy of one file; a server for working copies of four places.
+const MOVED: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir -p T/d br other/sub
+seq 9 > T/d/f; echo g > T/g; echo s > other/sub/s; svn add -q *; svn ci -qm 1; svn up -q
+svn cp -q T br/b1; svn cp -q T/g br/gcopy; svn ci -qm 2; svn up -q
+echo 3 >> T/d/f; svn ci -qm 3; svn up -q; echo 4 >> T/g; svn ci -qm 4; svn up -q
+svn mv -q T T2; svn ci -qm 5; svn up -q; echo 6 >> T2/d/f; svn ci -qm 6; svn up -q
+mkdir T2/new; echo n > T2/new/n; svn add -q T2/new; svn rm -q T2/g; svn ci -qm 7; svn up -q
+svn ps -q p v T2/d/f; svn ps -q q v T2/d; svn ci -qm 8; svn up -q; svn cp -q T2 br/b2; svn ci -qm 9; svn up -q
+echo x >> br/b2/d/f; svn ci -qm 10; cd ..; printf 'exec svnserve -t\n' > tunnel; export SVN_SSH=sh\ $PWD/tunnel
+for place in br/b1 br/b2 br .; do svn co -q svn+ssh://x$PWD/repo/$place w-$(basename $place); done
+";
+
+/// Merges over a connection on which each move of the session is a request: working copy and words.
+const OVER: [(&str, &str); 36] = [
+    ("b1", "-c3 R/T@4"),
+    ("b1", "-c3 R/T"),
+    ("b1", "-c3 R/T2"),
+    ("b1", "-c3,4 R/T2"),
+    ("b1", "-c4,6,7,8 R/T2"),
+    ("b1", "-r2:8 R/T2"),
+    ("b1", "-c99 R/T2"),
+    ("b1", "-c3 R/T2@99"),
+    ("b1", "-c3 R/nix"),
+    ("b1", "-c6 R/T@6"),
+    ("b1", "-c3 R"),
+    ("b1", "-c3 R/T2/d d"),
+    ("b1", "-c3 R/T2/d/f d/f"),
+    ("b1", "-c4 R/T@4/g g"),
+    ("b1", "-c4 R/T2/g g"),
+    ("b1", "-c3 R/T2/d/f ."),
+    ("b1", "-c4 --record-only R/T2"),
+    ("b1", "-c-2 R/br/b1"),
+    ("b1", "-c10 R/br/b2"),
+    ("br", "-c3 R/T2 b1"),
+    ("br", "-c3 R/T@4/g gcopy"),
+    ("br", "-c10 R/br/b2 b1"),
+    ("br", "-c6 R/br b1"),
+    (".", "-c3 R/T2/d br/b1/d"),
+    (".", "-c5 R/T2 br/b1"),
+    (".", "-c5 R br/b1"),
+    ("b1", "-c3 --dry-run R/T2"),
+    ("b1", "-c3 --depth files R/T2"),
+    ("b1", "-c7 --depth empty R/T2"),
+    ("b1", "-rHEAD:2 R/T2"),
+    ("b1", "-r2:HEAD R/T2"),
+    ("b1", "-c7 --ignore-ancestry R/T2"),
+    ("b1", "-r{2000-01-01}:3 R/T2"),
+    ("b2", "-c-6 R/br/b2"),
+    ("b2", "-c3 R/br/b2"),
+    ("b2", "-r10:1 R/br/b2"),
+];
+
+#[test]
+fn one_session_asks_for_both_sides() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let shell = |script: &str, programs: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
+        command.env("SVN", programs).args(["-c", script]).current_dir(at).output().unwrap()
+    };
+    assert!(shell(&format!("set -e;{MOVED}"), "").status.success());
+    for (wc, words) in OVER {
+        let words = words.replace('R', &format!("svn+ssh://x{}/repo", at.display()));
+        let script = format!(
+            "rm -rf t; cp -a w-{wc} t; cd t; export SVN_SSH='sh {}/tunnel'; $SVN merge --non-interactive {words} 2>&1; \
+             echo $?; svn st; svn pl -vR .; svn diff",
+            at.display()
+        );
+        let [one, other] = [Programs::ours(), Programs::reference()].map(|programs| {
+            let svn = programs.command("svn").get_program().to_string_lossy().into_owned();
+            String::from_utf8(shell(&script, &svn).stdout).unwrap()
+        });
+        assert_eq!(one, other, "{wc} {words}");
+    }
 }

@@ -38,6 +38,7 @@ pub mod mergeinfo;
 pub mod mirror;
 pub mod mkdir_urls;
 mod nesting;
+mod one_session;
 pub mod open;
 pub mod oplock;
 pub mod patch;

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use sapwood_core::date::Timestamp;
@@ -26,8 +26,11 @@ use sapwood_ra::session::{
     InheritedProps, ListRequest, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver,
     ReplayRequest, Report, ReportRequest, RevpropChange, Told,
 };
-use sapwood_ra::{Capability, Dirent, DirentFields, Session};
+use sapwood_ra::{Capability, Dirent, DirentFields, Session, Settings};
 
+use sapwood_wc::WorkingCopy;
+
+use crate::one_session::{Asked, Line, Taken};
 use crate::stored::{self, stored_struct};
 
 /// What the file is and in which version.
@@ -58,7 +61,7 @@ struct Entry {
 
 /// The line of a node between two revisions.
 #[derive(Clone, Debug)]
-struct Line {
+struct Past {
     youngest: u64,
     oldest: u64,
     segments: Vec<Segment>,
@@ -68,7 +71,7 @@ struct Line {
 #[derive(Clone, Debug, Default)]
 struct Answers {
     uuid: String,
-    lines: HashMap<String, Vec<Line>>,
+    lines: HashMap<String, Vec<Past>>,
     kinds: HashMap<String, Option<NodeKind>>,
     places: HashMap<String, Vec<(Revnum, FsPathBuf)>>,
     deletions: HashMap<String, Option<Revnum>>,
@@ -79,7 +82,7 @@ struct Answers {
 stored_struct!(Change { path, action, copy_from, kind, text_mod, prop_mod });
 stored_struct!(Entry { revision, changes, revprops });
 stored_struct!(Segment { start, end, path });
-stored_struct!(Line { youngest, oldest, segments });
+stored_struct!(Past { youngest, oldest, segments });
 stored_struct!(Answers { uuid, lines, kinds, places, deletions, mergeinfo, logs });
 
 /// What was said of a repository so far, for any number of sessions.
@@ -91,6 +94,8 @@ pub(crate) struct History {
     /// Whether something came since it was read.
     changed: std::cell::Cell<bool>,
     file: PathBuf,
+    /// The last session that was opened.
+    line: RefCell<Weak<Line>>,
 }
 
 impl History {
@@ -109,6 +114,7 @@ impl History {
             size: std::cell::Cell::new(size),
             changed: std::cell::Cell::default(),
             file,
+            line: RefCell::default(),
         })
     }
 
@@ -120,7 +126,7 @@ impl History {
     /// The line of a place from its revision back to its beginning, the youngest part first, known from elsewhere.
     pub(crate) fn know_line(&self, relpath: &RelPath, peg: Revnum, segments: Vec<Segment>) {
         if self.takes(segments.len()) {
-            let line = Line { youngest: peg.0, oldest: 0, segments };
+            let line = Past { youngest: peg.0, oldest: 0, segments };
             self.answers.borrow_mut().lines.entry(line_key(relpath, peg)).or_default().push(line);
         }
     }
@@ -172,22 +178,57 @@ fn line_key(relpath: &RelPath, peg: Revnum) -> String {
     format!("{relpath}@{peg}")
 }
 
-/// A session with a memory. It moves to another URL when it has something to ask there.
+/// A session with a memory. It moves to another URL when it has something to ask there. While it asks, questions to
+/// the working copy's database keep nobody from it.
 pub(crate) struct Remembering {
-    inner: Rc<dyn Session>,
+    inner: Asked,
     history: Rc<History>,
+    wc: Option<WorkingCopy>,
     root: UrlBuf,
     url: RefCell<UrlBuf>,
 }
 
 impl Remembering {
     /// A session that shares a memory, if the memory is of its repository.
-    pub(crate) fn wrap(inner: Rc<dyn Session>, history: &Rc<History>) -> Rc<dyn Session> {
+    pub(crate) fn wrap(
+        inner: Rc<dyn Session>,
+        history: &Rc<History>,
+        wc: Option<&WorkingCopy>,
+    ) -> Rc<dyn Session> {
         if !history.is_of(&inner.uuid()) {
             return inner;
         }
-        let (root, url) = (inner.root_url(), RefCell::new(inner.url()));
-        Rc::new(Self { inner, history: Rc::clone(history), root, url })
+        let url = inner.url();
+        Self::at(inner, url, history, wc)
+    }
+
+    /// A session that is at `url`, although what it asks with is above it, in the repository of the memory.
+    pub(crate) fn at(
+        inner: Rc<dyn Session>,
+        url: UrlBuf,
+        history: &Rc<History>,
+        wc: Option<&WorkingCopy>,
+    ) -> Rc<dyn Session> {
+        let (root, url) = (inner.root_url(), RefCell::new(url));
+        let inner = Asked::one(inner);
+        *history.line.borrow_mut() = Rc::downgrade(inner.line());
+        Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url })
+    }
+
+    /// A second session beside the one that was opened last, which it asks, too, where that has nothing else to do;
+    /// `None` when there is none, or the URL is elsewhere.
+    pub(crate) fn second(
+        url: &Url,
+        settings: &Settings,
+        history: &Rc<History>,
+        wc: Option<&WorkingCopy>,
+    ) -> Option<Rc<dyn Session>> {
+        let line = history.line.borrow().upgrade()?;
+        let inner = Asked::second(line, settings);
+        let root = inner.any().root_url();
+        url.below(&root)?;
+        let url = RefCell::new(url.to_owned());
+        Some(Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url }))
     }
 
     /// A path of the session as the repository has it.
@@ -196,13 +237,53 @@ impl Remembering {
     }
 
     /// The session itself, where it is to be.
-    fn there(&self) -> SvnResult<&dyn Session> {
-        let url = self.url.borrow();
-        if self.inner.url() != *url {
-            self.inner.reparent(&url)?;
+    fn there(&self) -> SvnResult<Taken<'_>> {
+        let (taken, below) = self.near(RelPath::ROOT)?;
+        if !below.is_empty() {
+            taken.reparent(&self.url.borrow())?;
         }
-        Ok(self.inner.as_ref())
+        Ok(taken)
     }
+
+    /// The session itself, perhaps further up, and the path from there.
+    fn near(&self, at: &RelPath) -> SvnResult<(Taken<'_>, RelPathBuf)> {
+        if let Some(wc) = &self.wc {
+            wc.db().let_go()?;
+        }
+        let url = self.url.borrow();
+        let taken = self.inner.take(&url)?;
+        let has = taken.url();
+        if has == *url {
+            return Ok((taken, at.to_owned()));
+        }
+        // Elsewhere a path of a request is as good as a move, which such a server is asked for.
+        if is_svn(&self.root)
+            && let Some(below) = url.below(&has)
+        {
+            return Ok((taken, below.join(at)));
+        }
+        taken.reparent(&url)?;
+        Ok((taken, at.to_owned()))
+    }
+
+    /// Keeps that what is in a segment now was on this line.
+    fn know_parts(&self, oldest: u64, segments: &[Segment]) {
+        for segment in segments {
+            let Some(path) = &segment.path else { continue };
+            let youngest = segment.end.0;
+            let part = clipped(segments, youngest, oldest);
+            if youngest >= oldest && self.history.takes(part.len()) {
+                let key = line_key(path, segment.end);
+                let line = Past { youngest, oldest, segments: part };
+                self.history.answers.borrow_mut().lines.entry(key).or_default().push(line);
+            }
+        }
+    }
+}
+
+/// Whether a URL is one of the protocol in which each move of a session is a request.
+pub(crate) fn is_svn(url: &Url) -> bool {
+    url.starts_with("svn:") || url.starts_with("svn+")
 }
 
 /// The answer to a question in one of the maps, asked for when it is not known.
@@ -268,54 +349,58 @@ impl Session for Remembering {
     }
 
     fn uuid(&self) -> String {
-        self.inner.uuid()
+        self.inner.any().uuid()
     }
 
     fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
-        self.inner.has_capability(capability)
+        self.inner.any().has_capability(capability)
     }
 
     fn bytes_transferred(&self) -> u64 {
-        self.inner.bytes_transferred()
+        match &self.inner {
+            Asked::One(_) => self.inner.any().bytes_transferred(),
+            Asked::Second { own, .. } => own.get().map_or(0, |own| own.bytes_transferred()),
+        }
     }
 
     fn reparent(&self, url: &Url) -> SvnResult<()> {
         if url.below(&self.root).is_none() {
-            return self.inner.reparent(url);
+            return self.inner.take(url)?.reparent(url);
         }
         *self.url.borrow_mut() = url.to_owned();
         Ok(())
     }
 
     fn latest_revnum(&self) -> SvnResult<Revnum> {
-        self.inner.latest_revnum()
+        self.near(RelPath::ROOT)?.0.latest_revnum()
     }
 
     fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
-        self.inner.dated_revision(time)
+        self.near(RelPath::ROOT)?.0.dated_revision(time)
     }
 
     fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
-        self.inner.rev_proplist(revision)
+        self.near(RelPath::ROOT)?.0.rev_proplist(revision)
     }
 
     fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
-        self.inner.rev_prop(revision, name)
+        self.near(RelPath::ROOT)?.0.rev_prop(revision, name)
     }
 
     fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
-        self.inner.change_rev_prop(change)
+        self.near(RelPath::ROOT)?.0.change_rev_prop(change)
     }
 
     fn check_path(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let (Some(whole), Some(revision)) = (self.whole(at), revision) else {
-            return self.there()?.check_path(at, revision);
+            let (near, at) = self.near(at)?;
+            return near.check_path(&at, revision);
         };
         once!(
             self,
             kinds,
             format!("{whole}@{revision}"),
-            self.there()?.check_path(at, Some(revision)),
+            self.near(at).and_then(|(near, at)| near.check_path(&at, Some(revision))),
             |_: &_| 1
         )
     }
@@ -360,13 +445,28 @@ impl Session for Remembering {
         let (Some(base), Some(revision)) = (self.whole(RelPath::ROOT), request.revision) else {
             return self.there()?.mergeinfo(request);
         };
-        let MergeinfoRequest { paths, inherit, include_descendants, .. } = request;
+        let &MergeinfoRequest { paths, inherit, include_descendants, .. } = request;
         once!(
             self,
             mergeinfo,
             // What comes back are paths below the session's.
             format!("{base} {paths:?}@{revision} {inherit:?} {include_descendants}"),
-            self.there()?.mergeinfo(request),
+            self.near(RelPath::ROOT).and_then(|(near, above)| {
+                let paths: Vec<RelPathBuf> = paths.iter().map(|at| above.join(at)).collect();
+                let paths: Vec<&RelPath> = paths.iter().map(RelPathBuf::as_path).collect();
+                let revision = request.revision;
+                let paths = paths.as_slice();
+                let found = near.mergeinfo(&MergeinfoRequest {
+                    paths,
+                    revision,
+                    inherit,
+                    include_descendants,
+                })?;
+                let own = |(at, value): (RelPathBuf, Mergeinfo)| {
+                    at.below(&above).map(|below| (below.to_owned(), value))
+                };
+                Ok(found.into_iter().filter_map(own).collect())
+            }),
             |found: &Vec<(RelPathBuf, Mergeinfo)>| {
                 found.iter().map(|(_, mergeinfo)| mergeinfo.0.len()).sum()
             }
@@ -398,7 +498,11 @@ impl Session for Remembering {
         }
         let (mut entries, mut count) = (Some(Vec::new()), 0usize);
         let mut enough = None;
-        self.there()?.log(request, &mut |entry| {
+        let (near, above) = self.near(RelPath::ROOT)?;
+        let below: Vec<RelPathBuf> = request.paths.iter().map(|at| above.join(at)).collect();
+        let below: Vec<&RelPath> = below.iter().map(RelPathBuf::as_path).collect();
+        let asked = LogRequest { paths: &below, ..*request };
+        near.log(&asked, &mut |entry| {
             count = count.plus(entry.changes.len()).plus(1);
             match &mut entries {
                 Some(all) if count <= LIMIT => all.push(kept(entry)),
@@ -435,7 +539,7 @@ impl Session for Remembering {
             self,
             places,
             format!("{whole}@{peg} {revisions:?}"),
-            self.there()?.locations(at, peg, revisions),
+            self.near(at).and_then(|(near, at)| near.locations(&at, peg, revisions)),
             Vec::len
         )
     }
@@ -448,27 +552,32 @@ impl Session for Remembering {
         end: Option<Revnum>,
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()> {
-        let (Some(whole), Some(peg), Some(Revnum(youngest)), Some(Revnum(oldest))) =
-            (self.whole(at), peg, start, end)
+        let (Some(whole), Some(Revnum(youngest)), Some(Revnum(oldest))) =
+            (self.whole(at), start, end)
         else {
             return self.there()?.location_segments(at, peg, start, end, receiver);
         };
-        let key = line_key(&whole, peg);
-        let known = self.history.answers.borrow().lines.get(&key).and_then(|lines| {
-            let line =
-                lines.iter().find(|line| line.oldest <= oldest && youngest <= line.youngest)?;
-            Some(clipped(&line.segments, youngest, oldest))
-        });
-        if let Some(known) = known {
-            return known.iter().try_for_each(receiver);
+        let key = peg.map(|peg| line_key(&whole, peg));
+        if let Some(key) = &key {
+            let known = self.history.answers.borrow().lines.get(key).and_then(|lines| {
+                let line =
+                    lines.iter().find(|line| line.oldest <= oldest && youngest <= line.youngest)?;
+                Some(clipped(&line.segments, youngest, oldest))
+            });
+            if let Some(known) = known {
+                return known.iter().try_for_each(receiver);
+            }
         }
         let mut segments = Vec::new();
-        self.there()?.location_segments(at, Some(peg), start, end, &mut |segment| {
+        let (near, at) = self.near(at)?;
+        near.location_segments(&at, peg, start, end, &mut |segment| {
             segments.push(segment.clone());
             receiver(segment)
         })?;
-        if self.history.takes(segments.len()) {
-            let line = Line { youngest, oldest, segments };
+        drop(near);
+        self.know_parts(oldest, &segments);
+        if let Some(key) = key.filter(|_| self.history.takes(segments.len())) {
+            let line = Past { youngest, oldest, segments };
             self.history.answers.borrow_mut().lines.entry(key).or_default().push(line);
         }
         Ok(())
@@ -480,7 +589,7 @@ impl Session for Remembering {
             self,
             deletions,
             format!("{whole}@{peg} {end}"),
-            self.there()?.deleted_rev(at, peg, end),
+            self.near(at).and_then(|(near, at)| near.deleted_rev(&at, peg, end)),
             |_: &_| 1
         )
     }
@@ -525,7 +634,7 @@ impl Session for Remembering {
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>> {
-        self.there()?.report(request, editor)
+        self.there()?.keep(|session| session.report(request, editor))
     }
 
     fn replay(
@@ -548,7 +657,7 @@ impl Session for Remembering {
     }
 
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        self.there()?.commit(request)
+        self.there()?.session().commit(request)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether anything at and below a path differs from BASE.
 
 use crate::conflict::Conflict;
-use crate::db::{ActualRow, Kind, Presence};
+use crate::db::{ActualRow, Kind, NodeRow, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::view::stat_file;
@@ -16,7 +16,7 @@ impl WorkingCopy {
     pub fn has_local_changes(&self, relpath: &RelPath) -> Result<bool> {
         let mut found = false;
         let mut names: Vec<RelPathBuf> = Vec::new();
-        let mut files: Vec<RelPathBuf> = Vec::new();
+        let mut files: Vec<NodeRow> = Vec::new();
         self.db().each_in_subtree(relpath, |row| {
             if names.last().is_some_and(|last| *last == row.relpath) {
                 return Ok(());
@@ -28,7 +28,7 @@ impl WorkingCopy {
                         !self.abspath(&row.relpath).symlink_metadata().is_ok_and(|m| m.is_dir());
                     found |= missing && row.presence == Presence::Normal;
                 }
-                (0, Presence::Normal) if !row.file_external => files.push(row.relpath),
+                (0, Presence::Normal) if !row.file_external => files.push(row),
                 (0, _) => {}
                 (_, Presence::Excluded | Presence::ServerExcluded) => {}
                 _ => found = true,
@@ -39,15 +39,18 @@ impl WorkingCopy {
         if found || self.db().actual_subtree(relpath)?.into_iter().any(changed) {
             return Ok(true);
         }
-        for file in files {
-            let modified = match stat_file(&self.abspath(&file))? {
-                Some(_) => match self.view(&file)? {
-                    Some(view) => self.file_modified(&view)?,
-                    None => false,
-                },
-                None => true,
-            };
-            if modified {
+        for row in files {
+            let Some(stat) = stat_file(&self.abspath(&row.relpath))? else { return Ok(true) };
+            // As it was recorded: nothing more need be asked.
+            let recorded = row.translated_size == Some(stat.size)
+                && row.last_mod_time == Some(stat.mtime)
+                && row.checksum.is_some();
+            if stat.file && recorded {
+                continue;
+            }
+            if let Some(view) = self.view(&row.relpath)?
+                && self.file_modified(&view)?
+            {
                 return Ok(true);
             }
         }

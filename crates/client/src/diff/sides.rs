@@ -13,7 +13,7 @@ use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
 /// Texts up to this length are kept in memory when they come from elsewhere than a file.
-const KEPT_IN_MEMORY: usize = 256 << 10;
+pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form.
 #[derive(Clone, Debug)]
@@ -144,11 +144,18 @@ impl LargeText for Text {
 #[derive(Default)]
 pub(crate) struct Keeper {
     memory: Vec<u8>,
+    /// Where a long text goes, if not to the usual folder.
+    folder: Option<PathBuf>,
     /// Where all of it is, once it is too long for memory.
     file: Option<tempfile::NamedTempFile>,
 }
 
 impl Keeper {
+    /// One whose long texts are files of a folder.
+    pub(crate) fn within(folder: PathBuf) -> Self {
+        Self { folder: Some(folder), ..Self::default() }
+    }
+
     /// What was written.
     ///
     /// # Errors
@@ -171,7 +178,10 @@ impl Write for Keeper {
         }
         self.memory.extend_from_slice(bytes);
         if self.memory.len() > KEPT_IN_MEMORY {
-            let mut file = tempfile::NamedTempFile::new()?;
+            let mut file = match &self.folder {
+                Some(folder) => tempfile::NamedTempFile::new_in(folder)?,
+                None => tempfile::NamedTempFile::new()?,
+            };
             file.write_all(&std::mem::take(&mut self.memory))?;
             self.file = Some(file);
         }

@@ -11,7 +11,7 @@ use sapwood_core::notify::State;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Location, Reason};
-use sapwood_wc::merge::Obstruction;
+use sapwood_wc::merge::{Obstruction, Seen};
 
 use super::Merge;
 
@@ -105,6 +105,8 @@ pub(super) struct Apply<'m, 'a> {
     pub(super) checks: Vec<DeletionCheck>,
     nodes: HashMap<u64, Node>,
     next: u64,
+    /// The file that was opened last, as it was found, until something is done to it.
+    seen: Option<Seen>,
 }
 
 fn not_open() -> SvnError {
@@ -123,6 +125,7 @@ impl<'m, 'a> Apply<'m, 'a> {
             checks: Vec::new(),
             nodes: HashMap::new(),
             next: 0,
+            seen: None,
         }
     }
 
@@ -199,9 +202,21 @@ impl<'m, 'a> Apply<'m, 'a> {
         self.begin(RelPath::ROOT, None, NodeKind::Dir, Sides::BOTH)
     }
 
-    pub(super) fn obstruction(&self, relpath: &RelPath) -> SvnResult<Obstruction> {
+    pub(super) fn obstruction(&mut self, relpath: &RelPath) -> SvnResult<Obstruction> {
         let is_target = relpath == self.merge.target.relpath;
-        Ok(self.merge.wc().obstruction(relpath, is_target)?)
+        let (found, seen) = self.merge.wc().obstruction(relpath, is_target)?;
+        self.seen = seen;
+        Ok(found)
+    }
+
+    /// What was seen of a file when it was opened, unless another node was opened since.
+    pub(super) fn seen(&self, relpath: &RelPath) -> Option<&Seen> {
+        self.seen.as_ref().filter(|seen| seen.view.relpath() == relpath)
+    }
+
+    /// Forgets it: something is done to the file.
+    pub(super) fn forget_seen(&mut self) {
+        self.seen = None;
     }
 
     pub(super) fn is_added(&self, relpath: &RelPath) -> SvnResult<bool> {

@@ -26,7 +26,10 @@ pub(super) fn directory(
 ) -> SvnResult<Option<RangeConflict>> {
     let mut stage = match merge.stage.take() {
         Some(stage) => stage,
-        None => begin(merge, source)?,
+        None => {
+            let wc = merge.wc().clone();
+            wc.db().questions(|| begin(merge, source))?
+        }
     };
     merge.undo.clear();
     if !stage.merged {
@@ -137,7 +140,8 @@ fn slices(merge: &mut Merge<'_>, stage: &mut Stage) -> SvnResult<Option<RangeCon
             stage.driven = true;
         }
         if !merge.options.dry_run {
-            take_new_mergeinfo(merge)?;
+            let wc = merge.wc().clone();
+            wc.db().questions(|| take_new_mergeinfo(merge))?;
             merge.undo.clear();
         }
         finish_slice(merge, stage, end);

@@ -14,8 +14,8 @@ use super::source::MergeSource;
 use super::trim::plain_log;
 use crate::mergeinfo::place::{Place, visit};
 
-/// From how many nodes with other ranges than the target's on the log is asked for.
-const WORTH: usize = 3;
+/// From how many nodes with other ranges than the target's on the log is asked for: of many revisions, and of one.
+pub(super) const WORTH: [usize; 2] = [3, 2];
 /// How many changed paths are kept at most; of more, nothing is.
 const LIMIT: usize = 1_000_000;
 
@@ -35,6 +35,29 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Asks for those of a source after one revision, up to and with another; `None` when they are too many.
+    pub(super) fn ask(
+        session: &dyn Session,
+        source: &Place,
+        (oldest, youngest): (u64, u64),
+    ) -> SvnResult<Option<Self>> {
+        let mut changes = Self { fspath: source.fspath(), oldest, youngest, ..Self::default() };
+        let mut count = 0usize;
+        let range = (youngest, oldest.plus(1));
+        visit(session, &source.url(), || {
+            plain_log(session, RelPath::ROOT, range, true, &mut |entry| {
+                count = count.plus(entry.changes.len());
+                if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
+                    let all = entry.changes.iter();
+                    let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
+                    changes.revisions.insert(revision.0, all.collect());
+                }
+                Ok(())
+            })
+        })?;
+        Ok((count <= LIMIT).then_some(changes))
+    }
+
     /// Whether an edit up to a revision is empty, which begins at `start`, and with other revisions for
     /// some paths below.
     pub(super) fn are_none(&self, start: u64, below: &[(RelPathBuf, u64)], end: u64) -> bool {
@@ -140,35 +163,14 @@ impl Merge<'_> {
         });
         let ranges = || self.paths.iter().filter_map(|entry| entry.remaining.as_ref());
         let oldest = ranges().filter_map(|list| list.bounds()).map(|bounds| bounds.0).min();
-        let Some(oldest) = oldest.filter(|_| others.count() >= WORTH) else { return Ok(()) };
         let youngest = source.right.revision;
-        if oldest >= youngest {
+        let Some(oldest) = oldest.filter(|oldest| *oldest < youngest) else { return Ok(()) };
+        let [many, one] = WORTH;
+        if others.count() < if youngest == oldest.plus(1) { one } else { many } {
             return Ok(());
         }
-        let mut changes =
-            Changes { fspath: source.right.fspath(), oldest, youngest, ..Changes::default() };
         let session = self.primary_session(source);
-        let mut count = 0usize;
-        visit(session.as_ref(), &source.right.url(), || {
-            plain_log(
-                session.as_ref(),
-                RelPath::ROOT,
-                (youngest, oldest.plus(1)),
-                true,
-                &mut |entry| {
-                    count = count.plus(entry.changes.len());
-                    if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
-                        let all = entry.changes.iter();
-                        let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
-                        changes.revisions.insert(revision.0, all.collect());
-                    }
-                    Ok(())
-                },
-            )
-        })?;
-        if count <= LIMIT {
-            self.changes = Some(changes);
-        }
+        self.changes = Changes::ask(session.as_ref(), &source.right, (oldest, youngest))?;
         Ok(())
     }
 }

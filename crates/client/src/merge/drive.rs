@@ -9,6 +9,7 @@ use sapwood_delta::Editor;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::Merge;
+use super::ahead::Ahead;
 use super::apply::{Apply, Sides};
 use super::editor::RangeEditor;
 use super::files::Changed;
@@ -17,7 +18,7 @@ use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::source::MergeSource;
 use super::stage::Reached;
-use crate::diff::sides::Text;
+use crate::diff::sides::{Keeper, Text, TextFile};
 use crate::mergeinfo::place::{Place, visit};
 
 /// Errors of files that a merge needs for a while.
@@ -70,6 +71,19 @@ impl Merge<'_> {
             .map_err(|e| temporary_failed(&e))
     }
 
+    /// Keeps a text, in such a file if it is long.
+    pub(super) fn keeper(&self) -> Keeper {
+        Keeper::within(sapwood_wc::layout::tmp(self.wc().root()))
+    }
+
+    /// A file with a text, beside the pristine texts where it is in memory; `None` of nothing.
+    pub(super) fn in_file<'t>(&self, text: &'t Text) -> SvnResult<Option<TextFile<'t>>> {
+        let Text::Memory(bytes) = text else { return Ok(text.path().map(TextFile::Own)) };
+        let mut file = self.temporary()?;
+        file.write_all(bytes).map_err(|e| temporary_failed(&e))?;
+        Ok(Some(TextFile::Made(file.into_temp_path())))
+    }
+
     /// Says which revisions come, of all of the present source.
     fn show_progress(&self, now: &MergeSource) {
         let range = |source: &MergeSource| {
@@ -86,10 +100,12 @@ impl Merge<'_> {
         at: &RelPath,
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
-        let mut file = self.temporary()?;
-        let found = session.get_file(at, Some(revision), Some(&mut file), true)?;
-        file.flush().map_err(|e| temporary_failed(&e))?;
-        Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
+        // What waits for others must not keep them from the working copy's database.
+        self.wc().db().released(|| {
+            let mut kept = self.keeper();
+            let found = session.get_file(at, Some(revision), Some(&mut kept), true)?;
+            Ok((kept.finish()?, found.props))
+        })
     }
 
     /// Merges one range of a directory. Where mergeinfo counts, the first range that is left of each
@@ -132,7 +148,9 @@ impl Merge<'_> {
                 let left_props = LeftProps::new(other, left, (request(false), &report, depth));
                 let request = request(true);
                 let mut editor = RangeEditor::new(self, (other, left_props), source, reached);
-                let result = tell(primary.as_ref(), &request, &report, depth, &mut editor);
+                let mut ahead = Ahead::new(&mut editor);
+                let result = tell(primary.as_ref(), &request, &report, depth, &mut ahead);
+                let result = ahead.end(result);
                 if result.is_err() {
                     let reached = editor.into_reached();
                     self.reached = reached;
@@ -195,8 +213,10 @@ impl Merge<'_> {
             }
             let changes = changes_between(&left, &right);
             let texts = Some((&left_text, &right_text));
-            return apply
-                .file_changed(opened.id, &Changed { texts, left: &left, changes: &changes });
+            return apply.file_changed(
+                opened.id,
+                &Changed { texts, pristine: None, left: &left, changes: &changes },
+            );
         }
         let above = apply.begin_above_file()?;
         let opened = apply.open_file(RelPath::ROOT, Some(above), Sides::DELETED)?;

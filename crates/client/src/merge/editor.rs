@@ -1,18 +1,19 @@
 //! Takes the edit that leads from the left side to the right one, fetches what it does not bring,
-//! and gives each node to [`Apply`].
+//! and gives each node to [`Apply`]. While it waits for the server it gives back the lock of questions to wc.db
+//! that [`super::ahead`] takes.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read, Write as _};
-use std::rc::Rc;
+use std::io;
 
-use sapwood_core::exact::Cut;
+use sapwood_core::checksum::Md5Reader;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
 use sapwood_ra::{DirentFields, Session};
+use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::PropChange;
+use sapwood_wc::merge::Pristine;
 
 use super::Merge;
 use super::apply::{Apply, Opened, Sides};
@@ -22,7 +23,7 @@ use super::left_props::LeftProps;
 use super::props::is_regular;
 use super::source::MergeSource;
 use super::stage::{OpenNode, Reached};
-use crate::diff::sides::Text;
+use crate::diff::sides::{KEPT_IN_MEMORY, Text};
 
 /// An open directory or file of the edit.
 struct Open {
@@ -35,8 +36,17 @@ struct Open {
     /// The left side's revision of it.
     base: Revnum,
     changes: Vec<PropChange>,
-    /// Both texts, and the left properties if they came along.
-    texts: Option<(Text, Text, Option<PropList>)>,
+    texts: Option<Texts>,
+}
+
+/// The texts of a file that changes.
+struct Texts {
+    left: Text,
+    right: Text,
+    /// The left properties, if they came along.
+    props: Option<PropList>,
+    /// The left text, if it is the text base of the file, and short.
+    pristine: Option<Vec<u8>>,
 }
 
 /// Applies an edit.
@@ -84,6 +94,16 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             next: 0,
             reached,
         }
+    }
+
+    /// The working copy that is merged into.
+    pub(super) fn working_copy(&self) -> WorkingCopy {
+        self.apply.merge.wc().clone()
+    }
+
+    /// Whether the user said stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.apply.merge.check_cancel().is_err()
     }
 
     /// How far it came.
@@ -172,29 +192,43 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
 
     /// The left text of a file that is to be changed: the pristine one where it is the same, so that
     /// a file whose properties do not change needs no request.
-    fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<(Text, Option<PropList>)> {
-        if let Some(sum) = sum
-            && let Some(path) = self.apply.merge.pristine_like(&open.below, &sum)?
-        {
-            return Ok((Text::File(path), None));
+    fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<Texts> {
+        let merge = &*self.apply.merge;
+        let right = Text::Empty;
+        if let Some(sum) = sum {
+            let relpath = merge.target.relpath.join(&open.below);
+            let limit = u64::try_from(KEPT_IN_MEMORY).unwrap_or(0);
+            let wc = merge.wc();
+            let found = match self.apply.seen(&relpath) {
+                Some(seen) => wc.pristine_like(&seen.view, &sum, limit)?,
+                None => match wc.view(&relpath)? {
+                    Some(view) => wc.pristine_like(&view, &sum, limit)?,
+                    None => None,
+                },
+            };
+            if let Some(Pristine { path, text: pristine }) = found {
+                return Ok(Texts { left: Text::File(path), right, props: None, pristine });
+            }
         }
-        let (text, props) = self.apply.merge.fetch(self.session, &open.below, open.base)?;
-        Ok((text, Some(props)))
+        let (left, props) = merge.fetch(self.session, &open.below, open.base)?;
+        Ok(Texts { left, right, props: Some(props), pristine: None })
     }
 
-    fn receive(&self, left: &Text, delta: &mut dyn TextDelta) -> SvnResult<Text> {
-        let source: Box<dyn Read> = match left.path() {
-            None => Box::new(io::empty()),
-            Some(path) => Box::new(File::open(path).map_err(|e| {
-                SvnError::io(&e, format_args!("Can't open file '{}'", path.display()))
-            })?),
+    fn receive(&self, texts: &Texts, delta: &mut dyn TextDelta) -> SvnResult<Text> {
+        let source = match &texts.pristine {
+            Some(text) => Box::new(text.as_slice()),
+            None => texts.left.reader()?,
         };
-        let mut file = self.apply.merge.temporary()?;
-        let copied = io::copy(&mut ApplyReader::new(delta, source), &mut file);
+        let mut kept = self.apply.merge.keeper();
+        let copied = io::copy(&mut ApplyReader::new(delta, source), &mut kept);
         let bytes = usize::try_from(copied.map_err(SvnError::from_stream)?).unwrap_or(usize::MAX);
         self.apply.merge.ctx.wc.meter.add_bytes(bytes);
-        file.flush().map_err(|e| temporary_failed(&e))?;
-        Ok(Text::Temporary(Rc::new(file.into_temp_path())))
+        kept.finish()
+    }
+
+    /// Asks the server.
+    fn ask<T>(&self, question: impl FnOnce(&dyn Session) -> SvnResult<T>) -> SvnResult<T> {
+        self.apply.merge.wc().db().released(|| question(self.session))
     }
 
     fn deleted_file(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
@@ -219,8 +253,9 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         if !(opened.skip && opened.skip_children) {
             let fields = DirentFields { kind: true, ..DirentFields::default() };
             let wanted = (!opened.skip_children).then_some(fields);
+            let revision = Some(self.revision);
             let mut found =
-                self.session.get_dir(below, Some(self.revision), wanted, !opened.skip)?;
+                self.ask(|session| session.get_dir(below, revision, wanted, !opened.skip))?;
             found.entries.sort_by(|a, b| a.0.cmp(&b.0));
             props = found.props;
             for (name, entry) in &found.entries {
@@ -254,7 +289,8 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             return self.apply.dir_added(id, &props);
         }
         if changed {
-            let found = self.session.get_dir(&open.below, Some(open.base), None, true)?;
+            let found =
+                self.ask(|session| session.get_dir(&open.below, Some(open.base), None, true))?;
             let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
             if !changes.is_empty() {
                 return self.apply.dir_changed(id, &found.props, &changes);
@@ -267,24 +303,26 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         let changed = open.changes.iter().any(|(name, _)| is_regular(name));
         if open.added {
             let props = added_props(&open.changes);
-            let text = open.texts.take().map_or(Text::Empty, |texts| texts.1);
+            let text = open.texts.take().map_or(Text::Empty, |texts| texts.right);
             return self.apply.file_added(id, &text, &props);
         }
         if open.texts.is_none() && !changed {
             return Ok(());
         }
-        let (texts, known) = match open.texts.take() {
-            Some((left, right, props)) => (Some((left, right)), props),
-            None => (None, None),
-        };
+        let texts = open.texts.take();
+        let known = texts.as_ref().and_then(|texts| texts.props.clone());
         let left = match known {
             Some(props) => props,
-            None if changed => self.left_props.of_file(&open.below, open.base)?,
+            None if changed => {
+                let wc = self.apply.merge.wc().clone();
+                wc.db().released(|| self.left_props.of_file(&open.below, open.base))?
+            }
             None => PropList::new(),
         };
         let changes = real_changes(&left, std::mem::take(&mut open.changes));
-        let texts = texts.as_ref().map(|(left, right)| (left, right));
-        self.apply.file_changed(id, &Changed { texts, left: &left, changes: &changes })
+        let pristine = texts.as_ref().and_then(|texts| texts.pristine.as_deref());
+        let texts = texts.as_ref().map(|texts| (&texts.left, &texts.right));
+        self.apply.file_changed(id, &Changed { texts, pristine, left: &left, changes: &changes })
     }
 }
 
@@ -320,7 +358,8 @@ impl Editor for RangeEditor<'_, '_> {
         if self.reached.gone.contains(below) {
             return Ok(());
         }
-        match self.session.check_path(below, Some(self.revision))? {
+        let revision = Some(self.revision);
+        match self.ask(|session| session.check_path(below, revision))? {
             Some(NodeKind::File) => self.deleted_file(below, id)?,
             Some(NodeKind::Dir) => self.deleted_dir(below, id)?,
             None => {}
@@ -408,12 +447,12 @@ impl Editor for RangeEditor<'_, '_> {
             while delta.next_window()?.is_some() {}
             return Ok(());
         }
-        let (left, props) = match open.added {
-            true => (Text::Empty, None),
+        let mut texts = match open.added {
+            true => Texts { left: Text::Empty, right: Text::Empty, props: None, pristine: None },
             false => self.left_text(open, sum)?,
         };
-        let right = self.receive(&left, delta)?;
-        self.get(file)?.texts = Some((left, right, props));
+        texts.right = self.receive(&texts, delta)?;
+        self.get(file)?.texts = Some(texts);
         Ok(())
     }
 
@@ -430,8 +469,8 @@ impl Editor for RangeEditor<'_, '_> {
         let mut open = self.close(file)?;
         let Some(id) = open.node else { return Ok(()) };
         if !open.skip {
-            if let (Some(sum), Some((_, right, _))) = (sum, &open.texts) {
-                check_sum(&open.below, right, &sum)?;
+            if let (Some(sum), Some(texts)) = (sum, &open.texts) {
+                check_sum(&open.below, &texts.right, &sum)?;
             }
             if let Err(error) = self.end_file(&mut open, id) {
                 self.open.insert(file.0, open);
@@ -450,19 +489,9 @@ impl Editor for RangeEditor<'_, '_> {
 
 /// Refuses a text that is not the one that was meant.
 fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
-    let mut sum = sapwood_core::checksum::Md5Hasher::new();
-    if let Some(path) = text.path() {
-        let mut file = File::open(path).map_err(|e| temporary_failed(&e))?;
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let count = file.read(&mut buffer).map_err(|e| temporary_failed(&e))?;
-            if count == 0 {
-                break;
-            }
-            sum.update(buffer.head(count));
-        }
-    }
-    let actual = sum.finish();
+    let mut text = Md5Reader::new(text.reader()?);
+    io::copy(&mut text, &mut io::sink()).map_err(|e| temporary_failed(&e))?;
+    let actual = text.finish();
     if actual == *expected {
         return Ok(());
     }

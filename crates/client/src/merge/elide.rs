@@ -8,7 +8,7 @@ use sapwood_ra::Session;
 use super::Merge;
 use super::record::write_one;
 use crate::context::Context;
-use crate::mergeinfo::local::{Invalid, explicit, find, find_anywhere};
+use crate::mergeinfo::local::{Seen, find_anywhere};
 use crate::mergeinfo::place::Place;
 use crate::mergeinfo::{Catalog, Mergeinfo};
 use crate::working::Node;
@@ -83,14 +83,14 @@ impl Merge<'_> {
         relpath: &RelPath,
         limit: Option<&RelPath>,
         session: Option<&dyn Session>,
+        seen: &Seen,
     ) -> SvnResult<()> {
         let (ctx, wc) = (self.ctx, self.wc());
         if limit == Some(relpath) {
             return Ok(());
         }
-        let Some(Some(own)) = readable(explicit(wc, relpath))? else { return Ok(()) };
-        let above = find(wc, relpath, Inherit::NearestAncestor, limit, Invalid::Refuse);
-        let Some(above) = readable(above)? else { return Ok(()) };
+        let found = readable(seen.own_and_above(wc, relpath, limit))?;
+        let Some((Some(own), above)) = found else { return Ok(()) };
         let mut inherited = above.mergeinfo;
         if inherited.is_none() {
             if limit.is_some() {
@@ -106,6 +106,7 @@ impl Merge<'_> {
             return Ok(());
         }
         write_one(wc, &self.undo, relpath, None, None)?;
+        seen.forget();
         let path = wc.abspath(relpath);
         let shown = path.to_string_lossy();
         ctx.tell(&Notify::new(Action::MergeElideInfo, &shown));
@@ -116,7 +117,7 @@ impl Merge<'_> {
     /// Takes the target's mergeinfo away when what is above says the same.
     pub(super) fn elide_target(&self) -> SvnResult<()> {
         let session = self.same_repos.then_some(self.left.as_ref());
-        self.elide(&self.target.relpath, None, session)
+        self.elide(&self.target.relpath, None, session, &Seen::default())
     }
 }
 

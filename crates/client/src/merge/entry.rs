@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::paths::Url;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 
 use super::automatic::{self, AutomaticMerge};
-use super::normalize::sources_of;
+use super::normalize::{sources_at_head, sources_of};
 use super::run::{Done, PathMergeinfo, Run, Sessions, run};
 use super::source::MergeSource;
 use super::stopped::{Stopped, is_stop};
@@ -370,13 +371,41 @@ pub fn merge_peg(
     }
     locked(ctx, target, options.dry_run, || {
         let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
-        let (session, place) = shared(Place::open(ctx, source, peg)?, &target);
-        let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
-        let sources = sources_of(session.as_ref(), &place, &ranges)?;
+        let (session, place, sources) = picked(ctx, source, peg, ranges, &target)?;
         let same_repos = target.is_in_repository_of(&place);
         let sessions = [Some(session), None];
         run_plain(ctx, &sources, &target, true, same_repos, options, sessions)?.check(&target)
     })
+}
+
+/// What is merged of a source.
+fn picked(
+    ctx: &Context,
+    source: &str,
+    peg: Revision,
+    ranges: &[Range],
+    target: &MergeTarget,
+) -> SvnResult<(Rc<dyn Session>, Place, Vec<MergeSource>)> {
+    let is_number = |revision: Revision| matches!(revision, Revision::Number(_));
+    let all_numbers = ranges.iter().all(|range| is_number(range.start) && is_number(range.end));
+    let head = matches!(peg, Revision::Head | Revision::Unspecified);
+    if !(is_url(source) && (head || is_number(peg)) && all_numbers) {
+        let (session, place) = shared(Place::open(ctx, source, peg)?, target);
+        let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
+        let sources = sources_of(session.as_ref(), &place, &ranges)?;
+        return Ok((session, place, sources));
+    }
+    let session = target.open_session(ctx, Url::new(source)?)?;
+    let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
+    // What the number of the youngest revision is matters to nobody.
+    if head && let Some(sources) = sources_at_head(session.as_ref(), &ranges)? {
+        let place = Place::of(session.as_ref(), Revnum::ZERO)?;
+        return Ok((session, place, sources));
+    }
+    let peg = number_at(ctx, session.as_ref(), source, peg)?;
+    let place = Place::of(session.as_ref(), peg)?;
+    let sources = sources_of(session.as_ref(), &place, &ranges)?;
+    Ok((session, place, sources))
 }
 
 /// Ranges with numbers; empty ones are left out.

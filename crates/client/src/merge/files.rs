@@ -5,6 +5,7 @@ use sapwood_core::notify::{Action as Told, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_diff::LargeText as _;
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason, TextOutcome, kept_extension};
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::translate::{Translation, same_as_pristine};
@@ -12,12 +13,14 @@ use sapwood_wc::translate::{Translation, same_as_pristine};
 use super::apply::{Apply, Opened, Sides, Verdict};
 use super::conflicts::Victim;
 use super::props::{is_regular, props_state, same_props};
-use crate::diff::sides::Text;
+use crate::diff::sides::{Text, TextFile};
 
 /// A file that both sides have.
 pub(super) struct Changed<'c> {
     /// The texts, if they differ.
     pub(super) texts: Option<(&'c Text, &'c Text)>,
+    /// The left text, if it is the text base of the file, and short.
+    pub(super) pristine: Option<&'c [u8]>,
     /// The left side's properties.
     pub(super) left: &'c PropList,
     /// How they differ from the right side's.
@@ -130,7 +133,10 @@ impl Apply<'_, '_> {
         let changes = self.merge.prepare_props(&relpath, changed.changes)?;
         let texts = changed.texts.filter(|_| !self.merge.options.record_only);
         let (content, props) = match texts {
-            Some(texts) => self.merge_texts(&relpath, texts, changed.left, &changes)?,
+            Some(texts) => match self.merge_plain(&relpath, texts.1, changed, &changes)? {
+                Some(content) => (content, PropState::Unchanged),
+                None => self.merge_texts(&relpath, texts, changed.left, &changes)?,
+            },
             None if changes.is_empty() => return Ok(()),
             None => {
                 let kind = Some(NodeKind::File);
@@ -160,6 +166,29 @@ impl Apply<'_, '_> {
         Ok(())
     }
 
+    /// Merges a text in the simplest case.
+    fn merge_plain(
+        &mut self,
+        relpath: &RelPath,
+        right: &Text,
+        changed: &Changed<'_>,
+        changes: &[PropChange],
+    ) -> SvnResult<Option<State>> {
+        let (Some(old), Text::Memory(new), []) = (changed.pristine, right, changes) else {
+            return Ok(None);
+        };
+        let merge = &*self.merge;
+        let Some(seen) = self.seen(relpath) else { return Ok(None) };
+        let dry_run = merge.options.dry_run;
+        let merged = merge.wc().merge_plain(seen, old, new, dry_run)?;
+        self.forget_seen();
+        Ok(merged.map(|outcome| match outcome {
+            TextOutcome::Merged => State::Changed,
+            TextOutcome::Unchanged => State::Unchanged,
+            TextOutcome::Conflict => State::Conflicted,
+        }))
+    }
+
     fn merge_texts(
         &self,
         relpath: &RelPath,
@@ -180,23 +209,29 @@ impl Apply<'_, '_> {
             None => false,
         };
         let kind = Some(NodeKind::File);
-        let (left_path, right_path) = (left.path(), right.path());
-        let merged = wc.merge_file(
-            &FileMerge {
+        let (left, right) = (merge.in_file(left)?, merge.in_file(right)?);
+        let external = merge.ctx.merge_text.as_deref();
+        let merge_file = || {
+            let file = FileMerge {
                 relpath,
-                left: left_path,
-                right: right_path,
+                left: left.as_ref().map(TextFile::path),
+                right: right.as_ref().map(TextFile::path),
                 labels: [&labels[0], &labels[1], &labels[2]],
                 suffix: None,
                 locations: Some(merge.locations(relpath, None, kind, kind)),
                 left_props,
                 changes,
                 options: merge.options.diff,
-                external: merge.ctx.merge_text.as_deref(),
+                external,
                 dry_run: merge.options.dry_run,
-            },
-            merge.ctx.cancel(),
-        )?;
+            };
+            wc.merge_file(&file, merge.ctx.cancel())
+        };
+        // Another program may take its time.
+        let merged = match external {
+            Some(_) => wc.db().released(merge_file),
+            None => merge_file(),
+        }?;
         let content = match merged.text {
             None => State::Missing,
             Some(TextOutcome::Conflict) => State::Conflicted,
@@ -223,13 +258,12 @@ impl Apply<'_, '_> {
         if !merge.options.dry_run {
             let wc = merge.wc().clone();
             let mut pristine = wc.write_pristine()?;
-            if let Some(from) = text.path() {
-                let failed = |e: std::io::Error| {
-                    SvnError::io(&e, format_args!("Can't copy file '{}'", from.display()))
-                };
-                let mut file = std::fs::File::open(from).map_err(failed)?;
-                std::io::copy(&mut file, &mut pristine).map_err(failed)?;
-            }
+            std::io::copy(&mut text.reader()?, &mut pristine).map_err(|e| {
+                SvnError::io(
+                    &e,
+                    format_args!("Can't copy file '{}'", wc.abspath(&relpath).display()),
+                )
+            })?;
             if merge.same_repos {
                 let origin = merge.origin_of(&relpath, revision)?;
                 wc.add_repos_file(&relpath, pristine, props, Some(&origin), &CancelToken::new())?;
@@ -291,15 +325,12 @@ impl Apply<'_, '_> {
         if !same_props(left, &props) {
             return Ok(false);
         }
+        let path = wc.abspath(relpath);
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't open a temporary file of a merge");
-        let Some(from) = text.path() else {
-            let found = std::fs::metadata(wc.abspath(relpath));
-            return Ok(found.is_ok_and(|found| found.len() == 0));
-        };
-        let len = std::fs::metadata(from).map_err(failed)?.len();
+        if matches!(text, Text::Empty) {
+            return Ok(std::fs::metadata(path).is_ok_and(|found| found.len() == 0));
+        }
         let translation = Translation::of(&props, None);
-        same_as_pristine(&wc.abspath(relpath), &translation, len, || {
-            std::fs::File::open(from).map_err(failed)
-        })
+        same_as_pristine(&path, &translation, text.len(), || text.open().map_err(failed))
     }
 }

@@ -8,7 +8,8 @@
 //! | `target` | the target, and whether it is fit to be one |
 //! | `run` | going through sources one after the other |
 //! | `drive` | one range of a directory or of a file |
-//! | `editor` | takes the edit that the repository tells |
+//! | `ahead` | takes the edit that the repository tells, and passes it on in pieces |
+//! | `editor` | takes the pieces |
 //! | `apply`, `dirs`, `files` | what becomes of each node |
 //! | `conflicts` | tree conflicts and skipped nodes |
 //! | `props` | which changes of properties are taken |
@@ -25,6 +26,7 @@
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
 //! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
 
+mod ahead;
 mod apply;
 mod automatic;
 mod aware;
@@ -53,12 +55,11 @@ pub mod target;
 mod trim;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, Md5, SvnResult};
+use sapwood_core::{Depth, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -216,19 +217,6 @@ impl Merge<'_> {
             None | Some(Depth::Unknown) => Depth::Infinity,
             Some(depth) => depth,
         }
-    }
-
-    /// The file with the pristine text of the node at a path below the target, if it has this
-    /// checksum.
-    fn pristine_like(&self, below: &RelPath, sum: &Md5) -> SvnResult<Option<PathBuf>> {
-        let relpath = self.target.relpath.join(below);
-        let Some(view) = self.wc().view(&relpath)? else { return Ok(None) };
-        let Some(sha1) = view.pristine_row().and_then(|row| row.checksum) else {
-            return Ok(None);
-        };
-        let known = self.wc().db().pristine(&sha1)?.filter(|row| row.md5 == *sum);
-        let path = sapwood_wc::layout::pristine(self.wc().root(), &sha1);
-        Ok(known.filter(|row| row.hydrated).map(|_| path).filter(|path| path.exists()))
     }
 
     fn check_cancel(&self) -> SvnResult<()> {

@@ -19,16 +19,54 @@ pub(super) fn sources_of(
     place: &Place,
     ranges: &RangeList,
 ) -> SvnResult<Vec<MergeSource>> {
-    let bounds = |range: &MergeRange| (range.start.min(range.end), range.start.max(range.end));
-    let all = ranges.0.iter().map(bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let Some((oldest, youngest)) = all else { return Ok(Vec::new()) };
+    let Some((oldest, youngest)) = bounds_of(ranges) else { return Ok(Vec::new()) };
     let mut peg = place.clone();
     if peg.revision < youngest {
         // That it is the same node is all that the other side can be asked here.
         location(session, place, youngest)?;
         peg.revision = youngest;
     }
-    let mut history = segments(session, &peg, youngest, oldest)?;
+    let history = segments(session, &peg, youngest, oldest)?;
+    sources_in(session, place, ranges, history, oldest)
+}
+
+/// The oldest and the youngest revision of ranges.
+fn bounds_of(ranges: &RangeList) -> Option<(u64, u64)> {
+    let bounds = |range: &MergeRange| (range.start.min(range.end), range.start.max(range.end));
+    ranges.0.iter().map(bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// As [`sources_of`], for the node that is where the session is in the youngest revision, which need not be
+/// known for that. `None` when it does not answer: then the longer way says why.
+///
+/// # Errors
+/// Those of the session.
+pub(super) fn sources_at_head(
+    session: &dyn Session,
+    ranges: &RangeList,
+) -> SvnResult<Option<Vec<MergeSource>>> {
+    let Some((oldest, youngest)) = bounds_of(ranges) else { return Ok(Some(Vec::new())) };
+    let mut history = Vec::new();
+    let (start, end) = (Some(Revnum(youngest)), Some(Revnum(oldest)));
+    let told = session.location_segments(RelPath::ROOT, None, start, end, &mut |segment| {
+        history.push(segment.clone());
+        Ok(())
+    });
+    if told.is_err() {
+        return Ok(None);
+    }
+    history.sort_by_key(|segment| segment.start);
+    let place = Place::of(session, Revnum(youngest))?;
+    sources_in(session, &place, ranges, history, oldest).map(Some)
+}
+
+fn sources_in(
+    session: &dyn Session,
+    place: &Place,
+    ranges: &RangeList,
+    mut history: Vec<Segment>,
+    oldest: u64,
+) -> SvnResult<Vec<MergeSource>> {
     let mut trim = 0;
     if let Some(first) = history.first() {
         if first.start.0 != oldest {

@@ -11,7 +11,6 @@ use sapwood_wc::node::Origin;
 
 use super::Merge;
 use crate::mergeinfo::place::{History, Place, location};
-use crate::working::Node;
 
 /// Properties that people set.
 pub(super) fn is_regular(name: &str) -> bool {
@@ -125,8 +124,7 @@ impl Merge<'_> {
 
     /// Incoming mergeinfo without what is the node's own history; `None` when it is left as it is.
     fn without_own_history(&self, relpath: &RelPath, value: &[u8]) -> SvnResult<Option<Mergeinfo>> {
-        let shown = self.wc().abspath(relpath);
-        let node = Node::find(self.ctx, &shown.to_string_lossy())?;
+        let node = self.node(relpath)?;
         let Some(base) = Place::origin(&node)?.filter(|_| node.top.op_depth == 0) else {
             return Ok(None);
         };

@@ -13,6 +13,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 
 use super::Merge;
+use super::changes::{Changes, WORTH};
 use super::paths::parents;
 use super::remaining::forward;
 use super::run::PathMergeinfo;
@@ -21,7 +22,7 @@ use super::stage::Undo;
 use super::target::MergeTarget;
 use super::trim::plain_log;
 use crate::context::Context;
-use crate::mergeinfo::local::{Invalid, explicit, find};
+use crate::mergeinfo::local::{Invalid, Seen, explicit, find};
 use crate::mergeinfo::place::{Place, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
@@ -55,11 +56,13 @@ pub(super) fn write_one(
 pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> SvnResult<()> {
     let mut all: Vec<(RelPathBuf, Mergeinfo)> = all.into_iter().collect();
     all.sort_by(|a, b| path::compare(&a.0, &b.0));
-    for (relpath, mergeinfo) in all {
-        let undo = Undo::default();
-        known(write_one(&target.wc, &undo, &relpath, Some(&mergeinfo), Some(ctx)))?;
-    }
-    Ok(())
+    // One change of the database, also of what comes before an error.
+    target.wc.db().write(|_| {
+        Ok(all.into_iter().try_for_each(|(relpath, mergeinfo)| {
+            let undo = Undo::default();
+            known(write_one(&target.wc, &undo, &relpath, Some(&mergeinfo), Some(ctx)))
+        }))
+    })?
 }
 
 /// Passes over what the server knows and the working copy does not.
@@ -241,11 +244,11 @@ impl Merge<'_> {
                 }
                 entry.switched_child &= switched.contains(&relpath);
             }
-            let is_dir = self
-                .wc()
-                .view(&relpath)?
-                .is_some_and(|view| view.is_dir() && view.top().presence.is_there());
-            if entry.record && is_dir {
+            let is_dir = || -> SvnResult<bool> {
+                let view = self.wc().view(&relpath)?;
+                Ok(view.is_some_and(|view| view.is_dir() && view.top().presence.is_there()))
+            };
+            if entry.record && is_dir()? {
                 entry.noninheritable = entry.missing_child || entry.switched_child;
                 if at == 0 {
                     entry.noninheritable |= depth < Depth::Immediates && !children.is_empty();
@@ -267,6 +270,57 @@ impl Merge<'_> {
         Ok(())
     }
 
+    fn source_at(&self, fspath: &str, revision: u64) -> Place {
+        Place {
+            root: self.target.root.clone(),
+            uuid: self.target.uuid.clone(),
+            relpath: RelPathBuf::canonicalize(fspath),
+            revision,
+        }
+    }
+
+    fn line_of_source(&self, fspath: &str, range: &MergeRange) -> SvnResult<Mergeinfo> {
+        let place = self.source_at(fspath, range.end);
+        let session = self.right.as_ref();
+        Ok(self.lines.history(session, &place, range.end, range.start)?.mergeinfo)
+    }
+
+    /// Asks for the lines that will be needed when the database is being changed: for many by a log of the
+    /// source. What cannot be answered is asked again where it counts.
+    fn ask_for_lines(&self, range: &MergeRange, fspath: &str) {
+        if range.start >= range.end || (self.options.record_only && !self.reintegrate) {
+            return;
+        }
+        let mut wanted = Vec::new();
+        for entry in self.paths.iter().filter(|entry| entry.record) {
+            let source = source_below(fspath, self.below_target(&entry.relpath));
+            let place = self.source_at(&source, range.end);
+            if !without_own(&source, entry.implicit.as_ref(), range).is_empty()
+                && !self.lines.has(&place, (range.start, range.end))
+            {
+                wanted.push(place);
+            }
+        }
+        let session = self.right.as_ref();
+        let [many, _] = WORTH;
+        if wanted.len() >= many && !self.reintegrate && self.gap.is_none() {
+            let source = self.source_at(fspath, range.end);
+            let asked = Changes::ask(session, &source, (range.start, range.end));
+            if let Ok(Some(changes)) = asked {
+                wanted.retain(|place| {
+                    let there = matches!(changes.presence(session, place), Ok(Some(true)));
+                    if there {
+                        self.lines.learn(place, changes.bounds());
+                    }
+                    !there
+                });
+            }
+        }
+        for place in wanted {
+            let _ = self.lines.segments(session, &place, range.end, range.start);
+        }
+    }
+
     /// The part of a node's ranges in which its source was there, and was what it is at their end.
     fn existing(
         &self,
@@ -275,16 +329,9 @@ impl Merge<'_> {
         range: &MergeRange,
         inheritable: bool,
     ) -> SvnResult<RangeList> {
-        let place = Place {
-            root: self.target.root.clone(),
-            uuid: self.target.uuid.clone(),
-            relpath: RelPathBuf::canonicalize(fspath),
-            revision: range.end,
-        };
-        let history = match self.lines.history(self.right.as_ref(), &place, range.end, range.start)
-        {
+        let history = match self.line_of_source(fspath, range) {
             Err(error) if error.is_no_node() => return Ok(ranges),
-            other => other?.mergeinfo,
+            other => other?,
         };
         let own = history.0.get(fspath).cloned().unwrap_or_default();
         let both = RangeList::intersect(&ranges, &own, false);
@@ -297,17 +344,32 @@ pub(super) fn directory(
     merge: &mut Merge<'_>,
     merged: &MergeRange,
     fspath: &str,
+    catalog: Option<&mut PathMergeinfo>,
+    quiet: bool,
+) -> SvnResult<()> {
+    let operative = merge.touches(&merge.target.relpath);
+    merge.paths.retain(|entry| !entry.absent);
+    let wc = merge.wc().clone();
+    wc.db().questions(|| merge.flag(merged, fspath, operative))?;
+    merge.ask_for_lines(merged, fspath);
+    // One change of the database, also of what comes before an error.
+    wc.db().write(|_| Ok(flagged(merge, merged, fspath, catalog, quiet)))?
+}
+
+/// Records a merge on the nodes that are to have it.
+fn flagged(
+    merge: &mut Merge<'_>,
+    merged: &MergeRange,
+    fspath: &str,
     mut catalog: Option<&mut PathMergeinfo>,
     quiet: bool,
 ) -> SvnResult<()> {
     let reverse = merged.start > merged.end;
     let mut range = *merged;
-    let operative = merge.touches(&merge.target.relpath);
-    merge.paths.retain(|entry| !entry.absent);
-    merge.flag(&range, fspath, operative)?;
     let above = parents(&merge.paths);
     let mut elsewhere: Vec<bool> = Vec::with_capacity(above.len());
     let gap = merge.gap.map(|gap| RangeList(vec![gap]));
+    let seen = Seen::default();
     for (at, above) in above.into_iter().enumerate() {
         let Some(entry) = merge.paths.get(at).cloned() else { break };
         let inherits = above.and_then(|above| elsewhere.get(above)).copied().unwrap_or(false);
@@ -342,13 +404,14 @@ pub(super) fn directory(
             let catalog = catalog.as_deref_mut();
             merge.add_range(&entry.relpath, source, &ranges, reverse, catalog)?;
             merge.touched.added.remove(&entry.relpath);
+            seen.forget();
         }
         if at > 0 {
             let limit = match elsewhere.last() {
                 Some(true) => None,
                 _ => Some(merge.target.relpath.as_path()),
             };
-            merge.elide(&entry.relpath, limit, None)?;
+            merge.elide(&entry.relpath, limit, None, &seen)?;
         }
     }
     Ok(())

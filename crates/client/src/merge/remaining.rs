@@ -7,6 +7,8 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
+use sapwood_wc::db::{Kind, Presence};
+
 use super::Merge;
 use super::paths::{MergePath, parents};
 use super::source::MergeSource;
@@ -169,7 +171,15 @@ fn fit_to_gap(ranges: &mut RangeList, gap: MergeRange) {
 impl Merge<'_> {
     /// The node of a path below the working copy's root.
     pub(super) fn node(&self, relpath: &RelPath) -> SvnResult<Node> {
-        Node::find(self.ctx, &self.wc().abspath(relpath).to_string_lossy())
+        let abspath = self.wc().abspath(relpath);
+        if let Some(top) = self.wc().db().top(relpath)?
+            && top.presence == Presence::Normal
+            && (top.kind != Kind::Dir || relpath == self.target.relpath)
+        {
+            // In a directory there may be another working copy, in anything else there is none.
+            return Ok(Node { wc: self.wc().clone(), relpath: relpath.to_owned(), top });
+        }
+        Node::find(self.ctx, &abspath.to_string_lossy())
     }
 
     /// The path below the target.

@@ -106,6 +106,9 @@ fn session_to(
             Err(error) => return Err(error),
         }
     }
+    if let Some(second) = target.second(ctx, url) {
+        return Ok(second);
+    }
     Ok(target.remembering(Rc::from(sapwood_ra::open(url, &ctx.ra)?)))
 }
 

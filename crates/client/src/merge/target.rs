@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPathBuf, UrlBuf};
+use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
@@ -11,7 +11,7 @@ use sapwood_wc::view::Status;
 
 use crate::context::Context;
 use crate::mergeinfo::place::Place;
-use crate::remembering::{History, Remembering};
+use crate::remembering::{History, Remembering, is_svn};
 use crate::working::Node;
 
 /// A node of a working copy that is merged into.
@@ -82,7 +82,31 @@ impl MergeTarget {
 
     /// A session that knows what was asked about the target's repository before.
     pub(super) fn remembering(&self, session: Rc<dyn Session>) -> Rc<dyn Session> {
-        Remembering::wrap(session, &self.history)
+        Remembering::wrap(session, &self.history, Some(&self.wc))
+    }
+
+    /// A session at a URL of the target's repository beside the one that was opened last.
+    pub(super) fn second(&self, ctx: &Context, url: &Url) -> Option<Rc<dyn Session>> {
+        Remembering::second(url, &ctx.ra, &self.history, Some(&self.wc))
+    }
+
+    /// Opens a session at a URL, which is asked for the target, too. Where each move of a session is a request, it is
+    /// opened above both.
+    pub(super) fn open_session(&self, ctx: &Context, url: &Url) -> SvnResult<Rc<dyn Session>> {
+        if let Some(own) = self.place.as_ref().map(Place::url)
+            && is_svn(url)
+            && url.below(&self.root).is_some()
+            && let Some(above) = url.common_ancestor(&own)
+            && above != url
+            && above.below(&self.root).is_some()
+            && let Ok(session) = ctx.open_following(above)
+            && (session.root_url() == self.root && session.uuid() == self.uuid)
+            && session.url() == *above
+        {
+            let (session, wc) = (Rc::from(session), Some(&self.wc));
+            return Ok(Remembering::at(session, url.to_owned(), &self.history, wc));
+        }
+        Ok(self.remembering(Rc::from(ctx.open_following(url)?)))
     }
 
     /// Whether the target is a directory.

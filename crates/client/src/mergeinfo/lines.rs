@@ -5,8 +5,10 @@
 //! the end (it is limited: nodes that changed often are asked for singly, which takes the server a moment each)
 //! stays unknown.
 
+use std::collections::HashMap;
+
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{FsPath, RelPath, RelPathBuf};
 use sapwood_core::{Revnum, RevpropSelection, Segment, SvnResult};
 use sapwood_ra::Session;
 use sapwood_ra::session::{LogChange, LogRequest};
@@ -22,6 +24,14 @@ const REVISIONS: usize = 8;
 /// Whether a change puts a node where none of its past was.
 const fn makes(change: &LogChange<'_>) -> bool {
     matches!(change.action, b'A' | b'R')
+}
+
+/// The changes of a revision that make something: by path, and where it was copied from.
+type Made<'c> = HashMap<&'c RelPath, Option<(&'c FsPath, Revnum)>>;
+
+fn made<'c>(changes: &[LogChange<'c>]) -> Made<'c> {
+    let made = changes.iter().filter(|change| makes(change));
+    made.map(|change| (change.path.to_relpath(), change.copy_from)).collect()
 }
 
 /// A node on the way back through its past.
@@ -42,16 +52,21 @@ impl Walk {
     }
 
     /// What of a revision's changes is the last word on the node: that of the nearest path.
-    fn see(&mut self, revision: Revnum, changes: &[LogChange<'_>]) {
+    fn see(&mut self, revision: Revnum, made: &Made<'_>) {
         if self.begun || revision > self.until {
             return;
         }
-        let made = changes.iter().filter(|change| makes(change));
-        let above = made.filter_map(|change| {
-            let path = change.path.to_relpath();
-            self.at.below(path).map(|below| (path.len(), below.to_owned(), change.copy_from))
-        });
-        let Some((_, below, from)) = above.max_by_key(|(len, ..)| *len) else { return };
+        let mut above = self.at.as_path();
+        let from = loop {
+            if let Some(from) = made.get(above) {
+                break *from;
+            }
+            if above.is_empty() {
+                return;
+            }
+            above = above.parent();
+        };
+        let Some(below) = self.at.below(above).map(RelPath::to_owned) else { return };
         let path = Some(self.at.clone());
         self.segments.push(Segment { start: revision, end: self.until, path });
         match from {
@@ -83,10 +98,9 @@ pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) 
     visit(session, &first.root, || {
         let told = session.log(&request, &mut |entry| {
             // Where nothing was made nothing is looked at, however many nodes there are.
-            if let Some(revision) = entry.revision
-                && entry.changes.iter().any(makes)
-            {
-                walks.iter_mut().for_each(|walk| walk.see(revision, &entry.changes));
+            let made = made(&entry.changes);
+            if let Some(revision) = entry.revision.filter(|_| !made.is_empty()) {
+                walks.iter_mut().for_each(|walk| walk.see(revision, &made));
             }
             Ok(())
         });
@@ -106,7 +120,6 @@ pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) 
 mod tests {
     use super::*;
     use sapwood_core::Url;
-    use sapwood_core::paths::FsPath;
 
     fn change<'c>(path: &'c str, action: u8, from: Option<(&'c str, u64)>) -> LogChange<'c> {
         LogChange {
@@ -138,18 +151,21 @@ mod tests {
     #[test]
     fn the_nearest_copy_counts() {
         let mut node = walk(RelPath::trusted("b/d/f"));
-        node.see(Revnum(9), &[change("/b/d/f", b'M', None), change("/b/d2", b'A', None)]);
+        let see = |node: &mut Walk, revision, changes: &[LogChange<'_>]| {
+            node.see(Revnum(revision), &made(changes));
+        };
+        see(&mut node, 9, &[change("/b/d/f", b'M', None), change("/b/d2", b'A', None)]);
         let both = [change("/b", b'A', Some(("/t", 3))), change("/b/d", b'R', Some(("/u/e", 5)))];
-        node.see(Revnum(7), &both);
+        see(&mut node, 7, &both);
         assert_eq!(node.at.as_str(), "u/e/f");
         // Not on its line any more.
-        node.see(Revnum(6), &[change("/u/e/f", b'R', None)]);
-        node.see(Revnum(4), &[change("/b/d/f", b'A', None)]);
+        see(&mut node, 6, &[change("/u/e/f", b'R', None)]);
+        see(&mut node, 4, &[change("/b/d/f", b'A', None)]);
         assert!(!node.begun);
-        node.see(Revnum(2), &[change("/u/e/f", b'A', None), change("/u/e", b'A', None)]);
+        see(&mut node, 2, &[change("/u/e/f", b'A', None), change("/u/e", b'A', None)]);
         assert!(node.begun);
         assert_eq!(shown(&node), ["7-9 b/d/f", "6-6 ", "2-5 u/e/f"]);
-        node.see(Revnum(1), &[change("/u", b'A', None)]);
+        see(&mut node, 1, &[change("/u", b'A', None)]);
         assert_eq!(node.segments.len(), 3);
     }
 }

@@ -1,11 +1,13 @@
 //! Mergeinfo as a working copy has it, with what a node inherits from above: from the working copy
 //! as far as it surely shows what the node inherits in its revision, else from the repository.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Inherit, Revnum, SvnResult};
+use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Presence, parent_of};
@@ -53,6 +55,85 @@ pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Op
     Ok(base.and_then(|row| row.revision))
 }
 
+/// What counts of a node for the mergeinfo of those below it.
+#[derive(Debug)]
+struct Looked {
+    /// Its own mergeinfo; `Err` when its value is none.
+    own: Option<Result<Mergeinfo, Vec<u8>>>,
+    /// The repository and the path of its BASE.
+    base_place: Option<(i64, RelPathBuf)>,
+    /// The revision of its BASE, when that is there.
+    base: Option<Revnum>,
+    /// Its last change.
+    changed: Option<Revnum>,
+}
+
+impl Looked {
+    fn at(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Self> {
+        let view = wc.require_view(relpath)?;
+        let there = matches!(view.top().presence, Presence::Normal | Presence::Incomplete);
+        let props = if there { Some(view.props()?) } else { None };
+        let value = props.as_ref().and_then(|props| props.get(names::MERGEINFO));
+        let row = view.base();
+        Ok(Self {
+            own: value.map(|value| Mergeinfo::parse(value).map_err(|_| value.to_vec())),
+            base_place: row.and_then(|row| Some((row.repos_id?, row.repos_path.clone()?))),
+            base: row.filter(|row| row.presence.is_there()).and_then(|row| row.revision),
+            changed: view.top().changed_revision,
+        })
+    }
+
+    /// Whether BASE has the node from another place than its parent's.
+    fn is_switched(&self, name: &str, parent: &Self) -> bool {
+        let (Some((id, own)), Some((parent_id, above))) = (&self.base_place, &parent.base_place)
+        else {
+            return false;
+        };
+        id != parent_id || *own != above.child(name)
+    }
+}
+
+/// What was seen of directories while nothing is changed there, for those who look at many nodes below them.
+#[derive(Debug, Default)]
+pub struct Seen(RefCell<HashMap<RelPathBuf, Rc<Looked>>>);
+
+impl Seen {
+    fn look(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Rc<Looked>> {
+        if let Some(known) = self.0.borrow().get(relpath) {
+            return Ok(Rc::clone(known));
+        }
+        let found = Rc::new(Looked::at(wc, relpath)?);
+        self.0.borrow_mut().insert(relpath.to_owned(), Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Mergeinfo was changed somewhere.
+    pub fn forget(&self) {
+        self.0.borrow_mut().clear();
+    }
+
+    /// The mergeinfo that a node has itself, and what it inherits from the nearest parent that has some, no
+    /// higher than `limit`.
+    ///
+    /// # Errors
+    /// As [`explicit`]; values of parents that are no mergeinfo count as empty.
+    pub fn own_and_above(
+        &self,
+        wc: &WorkingCopy,
+        relpath: &RelPath,
+        limit: Option<&RelPath>,
+    ) -> SvnResult<(Option<Mergeinfo>, Found)> {
+        let node = Looked::at(wc, relpath)?;
+        let own = match &node.own {
+            None => return Ok((None, Found::default())),
+            Some(Err(value)) => Mergeinfo::parse(value)?,
+            Some(Ok(own)) => own.clone(),
+        };
+        let search = Search { relpath, inherit: Inherit::NearestAncestor, limit };
+        Ok((Some(own), search.find(Rc::new(node), Invalid::Refuse, &|at| self.look(wc, at))?))
+    }
+}
+
 /// The mergeinfo that a node has, or inherits from a parent in the working copy, no higher than
 /// `limit`.
 ///
@@ -65,45 +146,66 @@ pub fn find(
     limit: Option<&RelPath>,
     invalid: Invalid,
 ) -> SvnResult<Found> {
-    let mut at = relpath;
-    let mut skip = inherit == Inherit::NearestAncestor;
-    // Each parent must have been as it is now when its child was updated, so the child's revision
-    // must lie between the last change of the parent and the parent's revision.
-    let child_base = base_revision(wc, relpath)?;
-    let found = loop {
-        if !std::mem::take(&mut skip) {
-            match explicit(wc, at) {
-                Err(error)
-                    if error.is_bad_mergeinfo()
-                        && (invalid == Invalid::Ignore || at != relpath) =>
-                {
-                    break Some(Mergeinfo::new());
+    let look = |at: &RelPath| Ok(Rc::new(Looked::at(wc, at)?));
+    Search { relpath, inherit, limit }.find(look(relpath)?, invalid, &look)
+}
+
+/// A search from a node upwards.
+struct Search<'s> {
+    relpath: &'s RelPath,
+    inherit: Inherit,
+    limit: Option<&'s RelPath>,
+}
+
+impl Search<'_> {
+    fn find(
+        &self,
+        node: Rc<Looked>,
+        invalid: Invalid,
+        look: &dyn Fn(&RelPath) -> SvnResult<Rc<Looked>>,
+    ) -> SvnResult<Found> {
+        let relpath = self.relpath;
+        let mut at = relpath;
+        let mut skip = self.inherit == Inherit::NearestAncestor;
+        // Each parent must have been as it is now when its child was updated, so the child's revision
+        // must lie between the last change of the parent and the parent's revision.
+        let child_base = node.base;
+        let mut here = node;
+        let found = loop {
+            if !std::mem::take(&mut skip) {
+                match &here.own {
+                    Some(Err(_)) if invalid == Invalid::Ignore || at != relpath => {
+                        break Some(Mergeinfo::new());
+                    }
+                    Some(Err(value)) => break Some(Mergeinfo::parse(value)?),
+                    Some(Ok(found)) => break Some(found.clone()),
+                    None => {}
                 }
-                Err(error) => return Err(error),
-                Ok(Some(found)) => break Some(found),
-                Ok(None) => {}
             }
-        }
-        if inherit == Inherit::Explicit || limit == Some(at) || wc.is_switched(at)? {
-            break None;
-        }
-        let Some(parent) = parent_of(at) else { break None };
-        at = parent;
-        if let Some(base) = child_base {
-            let changed = wc.db().top(at)?.and_then(|row| row.changed_revision);
-            let has = base_revision(wc, at)?;
-            if changed.is_some_and(|changed| base < changed) || has.is_none_or(|has| has < base) {
+            if self.inherit == Inherit::Explicit || self.limit == Some(at) {
                 break None;
             }
-        }
-    };
-    let below = relpath.rest_below(at)?;
-    Ok(match found {
-        Some(found) if !below.is_empty() => {
-            Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
-        }
-        found => Found { mergeinfo: found.filter(|_| below.is_empty()), inherited: false },
-    })
+            let Some(parent) = parent_of(at) else { break None };
+            let above = look(parent)?;
+            if here.is_switched(path::basename(at), &above) {
+                break None;
+            }
+            (at, here) = (parent, above);
+            if let Some(base) = child_base
+                && (here.changed.is_some_and(|changed| base < changed)
+                    || here.base.is_none_or(|has| has < base))
+            {
+                break None;
+            }
+        };
+        let below = relpath.rest_below(at)?;
+        Ok(match found {
+            Some(found) if !below.is_empty() => {
+                Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
+            }
+            found => Found { mergeinfo: found.filter(|_| below.is_empty()), inherited: false },
+        })
+    }
 }
 
 /// The values of all nodes at and below a path that have one, by path in the working copy.
@@ -181,7 +283,12 @@ pub fn catalog_anywhere(
     let Some(origin) = origin.filter(|_| pristine.get(names::MERGEINFO).is_none()) else {
         return Ok((found, inherited));
     };
-    let theirs = remote::catalog_if_known(session, &origin, lookup.inherit, descendants)?;
+    // The node has none itself: what it inherits is the answer to either question, which is asked once so.
+    let inherit = match lookup.inherit {
+        Inherit::NearestAncestor => Inherit::Inherited,
+        other => other,
+    };
+    let theirs = remote::catalog_if_known(session, &origin, inherit, descendants)?;
     inherited |= theirs.contains_key(origin.relpath.as_str());
     merge_catalogs(&mut found, theirs);
     Ok((found, inherited))

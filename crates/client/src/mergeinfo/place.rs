@@ -189,6 +189,13 @@ impl Lines {
         Ok(found)
     }
 
+    /// Whether [`Lines::segments`] has the answer.
+    pub(crate) fn has(&self, place: &Place, (oldest, youngest): (u64, u64)) -> bool {
+        let known = self.0.borrow();
+        let mut parts = known.get(place).into_iter().flatten();
+        parts.any(|(last, first, _)| youngest <= *last && *first <= oldest)
+    }
+
     /// A log said that a place was the same between two revisions.
     pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
         let path = Some(place.relpath.clone());

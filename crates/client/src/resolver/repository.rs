@@ -114,7 +114,7 @@ impl Repository {
             Some(session) => session,
             None => {
                 let session = Rc::from(ctx.open_following(&self.url(relpath.parent())?)?);
-                let session = Remembering::wrap(session, &self.history);
+                let session = Remembering::wrap(session, &self.history, None);
                 self.session.get_or_init(|| session)
             }
         };

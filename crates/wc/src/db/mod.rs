@@ -269,7 +269,7 @@ impl Db {
         match self.open.get() {
             Open::Write => work(self),
             Open::Nothing => self.transaction(TransactionBehavior::Immediate, Open::Write, work),
-            Open::Asking | Open::Asked => self.interrupted(|| self.write(work)),
+            Open::Asking | Open::Asked => self.released(|| self.write(work)),
             Open::Read => Err(Error::new(
                 ErrorCode::WC_DB_ERROR,
                 "Internal error: a change of wc.db began inside of a snapshot",
@@ -316,8 +316,30 @@ impl Db {
         Ok(())
     }
 
-    /// Ends the transaction of [`Db::questions`] for as long as `work` takes.
-    fn interrupted<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Within [`Db::questions`]: gives their lock back until the next one is asked. For those who wait for others.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn let_go(&self) -> Result<()> {
+        if self.open.get() == Open::Asked {
+            self.end_questions()?;
+            self.open.set(Open::Asking);
+        }
+        Ok(())
+    }
+
+    /// Within [`Db::questions`]: gives their lock back for as long as `work` takes, which may wait for others or
+    /// change something.
+    ///
+    /// # Errors
+    /// SQLite's and those of `work`.
+    pub fn released<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        if !matches!(self.open.get(), Open::Asking | Open::Asked) {
+            return work();
+        }
         self.end_questions()?;
         self.open.set(Open::Nothing);
         let result = work();
@@ -458,7 +480,7 @@ impl Db {
         params: impl Params,
     ) -> Result<usize> {
         if matches!(self.open.get(), Open::Asking | Open::Asked) {
-            return self.interrupted(|| self.execute_on(touches, sql, params));
+            return self.released(|| self.execute_on(touches, sql, params));
         }
         if self.open.get() == Open::Nothing {
             self.before_changes();

@@ -189,3 +189,28 @@ fn many_named_rows_are_listed_by_triggers() {
     assert!(has_triggers(&db));
     assert_eq!(touched(&db).len(), 200);
 }
+
+#[test]
+fn questions_give_their_lock_back_to_those_who_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wc.db");
+    let at_once = Access { busy_timeout: Duration::ZERO, exclusive: false };
+    let one = Db::create(&path, at_once).unwrap();
+    let other = Db::open(&path, at_once).unwrap();
+    let change = || other.repository_id("file:///r", "uuid");
+    one.questions(|| {
+        assert!(one.top(RelPath::ROOT)?.is_none());
+        assert!(change().is_err(), "it has the lock");
+        one.let_go()?;
+        let id = change()?;
+        assert_eq!(one.repository(id)?.uuid, "uuid");
+        assert!(other.repository_id("file:///s", "other").is_err());
+        let second = one.released(|| other.repository_id("file:///s", "other"))?;
+        assert_eq!(one.repository(second)?.uuid, "other");
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    // Without questions there is nothing to give back.
+    one.let_go().unwrap();
+    one.released(|| other.repository_id("file:///t", "third")).unwrap();
+}

@@ -3,7 +3,9 @@
 
 mod node;
 mod obstruction;
+mod plain;
 mod tree;
 
 pub use node::{FileMerge, FileMerged, PropsMerge};
-pub use obstruction::Obstruction;
+pub use obstruction::{Obstruction, Seen};
+pub use plain::Pristine;

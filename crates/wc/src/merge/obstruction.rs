@@ -11,7 +11,7 @@ use sapwood_core::{Depth, NodeKind};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::root::WorkingCopy;
-use crate::view::Status;
+use crate::view::{Status, View};
 
 /// What stands between a node and a change of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +31,20 @@ pub struct Obstruction {
     pub working_copy: bool,
 }
 
-/// What is on disk, links counting as files.
-fn disk_kind(path: &Path) -> Result<Option<NodeKind>> {
+/// A node that is there as the database says, as it was found.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What the database says.
+    pub view: View,
+    /// Whether it is a plain file.
+    pub plain: bool,
+}
+
+/// What is on disk, links counting as files; and whether it is a plain file.
+fn on_disk(path: &Path) -> Result<Option<(NodeKind, bool)>> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Ok(Some(NodeKind::Dir)),
-        Ok(_) => Ok(Some(NodeKind::File)),
+        Ok(found) if found.is_dir() => Ok(Some((NodeKind::Dir, false))),
+        Ok(found) => Ok(Some((NodeKind::File, found.is_file()))),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(e) => Err(Error::io(e, "Can't check path", path)),
     }
@@ -47,9 +56,15 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That it cannot be looked at; SQLite's.
-    pub fn obstruction(&self, relpath: &RelPath, is_target: bool) -> Result<Obstruction> {
+    pub fn obstruction(
+        &self,
+        relpath: &RelPath,
+        is_target: bool,
+    ) -> Result<(Obstruction, Option<Seen>)> {
         let abspath = self.abspath(relpath);
-        let disk = disk_kind(&abspath)?;
+        let disk = on_disk(&abspath)?;
+        let plain = disk.is_some_and(|(_, plain)| plain);
+        let disk = disk.map(|(kind, _)| kind);
         let mut found = Obstruction {
             state: State::Inapplicable,
             kind: None,
@@ -58,18 +73,18 @@ impl WorkingCopy {
             parent_depth: None,
             working_copy: false,
         };
-        let inner = !is_target && !relpath.is_empty() && layout::db(&abspath).exists();
+        let inner = !is_target && !relpath.is_empty() && !plain && layout::db(&abspath).exists();
         if inner {
             found.state = State::Obstructed;
             found.working_copy = true;
-            return Ok(found);
+            return Ok((found, None));
         }
         let Some(view) = self.view(relpath)? else {
             found.state = match disk {
                 Some(_) => State::Obstructed,
                 None => self.parent_takes(relpath, &mut found)?,
             };
-            return Ok(found);
+            return Ok((found, None));
         };
         let kind = view.kind();
         match view.status() {
@@ -99,7 +114,7 @@ impl WorkingCopy {
                 };
             }
         }
-        Ok(found)
+        Ok((found, Some(Seen { view, plain })))
     }
 
     /// Whether something could be added to the parent of a path.

@@ -21,11 +21,11 @@ const CHUNK: usize = 64 << 10;
 ///
 /// # Errors
 /// When one of them cannot be read, and `E135001` for an unknown `svn:eol-style`.
-pub fn same_as_pristine(
+pub fn same_as_pristine<T: Read>(
     path: &Path,
     translation: &Translation,
     pristine_len: u64,
-    pristine: impl FnOnce() -> SvnResult<File>,
+    pristine: impl FnOnce() -> SvnResult<T>,
 ) -> SvnResult<bool> {
     let failed = |error: std::io::Error| {
         SvnError::io(&error, format_args!("Can't read file '{}'", path.display()))
