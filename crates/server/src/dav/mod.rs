@@ -38,6 +38,7 @@ mod merge;
 mod methods;
 mod options;
 mod packing;
+mod piece;
 pub mod places;
 mod propfind;
 mod proppatch;
