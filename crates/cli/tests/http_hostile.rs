@@ -289,6 +289,53 @@ fn resident(served: &Served) -> u64 {
     line.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
 
+/// KiB of memory of the server's own, with nothing that is mapped from files.
+fn own(served: &Served) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/status", served.pid())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse().unwrap()
+}
+
+/// Clients that keep their connections, and ask for nothing for now, cost little memory, and are served as
+/// before when they ask again.
+#[test]
+fn clients_that_are_idle() {
+    let served = Served::start(PLACES);
+    let ask = |socket: &mut TcpStream| {
+        let request = "OPTIONS /dav/repo/ HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            socket.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        let answer = String::from_utf8(answer).unwrap().to_ascii_lowercase();
+        assert!(
+            answer.starts_with("http/1.1 200") && answer.contains("content-length: 0"),
+            "{answer}"
+        );
+    };
+    let connect = || {
+        let socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket
+    };
+    let mut first: Vec<_> = (0..50).map(|_| connect()).collect();
+    first.iter_mut().for_each(ask);
+    let before = own(&served);
+    let mut idle: Vec<_> = (0..400).map(|_| connect()).collect();
+    idle.iter_mut().for_each(ask);
+    // With hyper's buffers they would hold 16 KiB each.
+    let limit = before + 400 * 8;
+    let settled = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        own(&served) < limit
+    });
+    assert!(settled, "{} KiB, {before} before", own(&served));
+    idle.iter_mut().for_each(ask);
+}
+
 /// Clients that ask for much and do not read it cost little memory, and hold up no other client.
 #[test]
 fn clients_that_do_not_read() {

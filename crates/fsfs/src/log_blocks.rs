@@ -108,11 +108,22 @@ impl EncodedEntries {
         self.bytes.len() > LIMIT
     }
 
+    /// All entries, in the direction in which they were made.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// [`EncodedEntries::bytes`], if that is the wanted direction.
+    #[must_use]
+    pub fn whole(&self, youngest_first: bool) -> Option<&[u8]> {
+        (youngest_first == self.youngest_first).then_some(&*self.bytes)
+    }
+
     /// The entries in the wanted direction, in as few pieces as can be.
     pub fn pieces(&self, youngest_first: bool) -> impl Iterator<Item = &[u8]> {
-        let together = youngest_first == self.youngest_first;
-        let all = together.then_some(&*self.bytes);
-        let count = if together { 0 } else { self.ends.len() };
+        let all = self.whole(youngest_first);
+        let count = if all.is_some() { 0 } else { self.ends.len() };
         let each = (0..count).rev().filter_map(|at| {
             let start = at.checked_sub(1).and_then(|before| self.ends.get(before));
             self.bytes.get(start.copied().unwrap_or(0)..*self.ends.get(at)?)

@@ -25,7 +25,7 @@ use sapwood_core::{
     SvnError, SvnResult,
 };
 use sapwood_fs::read_ahead::Wanted;
-use sapwood_fs::{ChangedPaths, Filesystem, RevpropsSnapshot};
+use sapwood_fs::{ChangedPaths, EncodedEntries, Filesystem, RevpropsSnapshot};
 
 use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
@@ -163,6 +163,11 @@ pub trait LogReceiver {
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         let _ = entries;
         Ok(())
+    }
+
+    /// The next entries, encoded, as they are kept: for a receiver that can hold on to them.
+    fn kept(&mut self, entries: &Arc<EncodedEntries>, youngest_first: bool) -> SvnResult<()> {
+        entries.pieces(youngest_first).try_for_each(|piece| self.encoded(piece))
     }
 }
 

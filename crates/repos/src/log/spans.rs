@@ -123,9 +123,7 @@ impl Run<'_> {
             }
         }
         let Some(entries) = self.revprops.encoded_entries(span, name) else { return Ok(false) };
-        for piece in entries.pieces(*youngest_first) {
-            self.receiver.encoded(piece)?;
-        }
+        self.receiver.kept(&entries, *youngest_first)?;
         Ok(true)
     }
 

@@ -31,11 +31,14 @@ use tokio::task::JoinHandle;
 use super::certificate::ClientCertificate;
 use super::driven::Driver;
 use super::packing::{self, Packer};
+use super::piece::Piece;
 use super::session::{DavResult, Fail};
 use crate::settings::{Limits, Network};
 
 /// A reply that grows beyond this goes out in chunks of about this size.
 const CHUNK: usize = 64 << 10;
+/// What is kept elsewhere and is shorter than this is copied.
+const KEPT_AT_LEAST: usize = 2 << 10;
 /// Chunks that wait for the client.
 const CHUNKS_WAITING: usize = 3;
 /// Bytes of a packed body that are unpacked at a time.
@@ -272,9 +275,9 @@ fn gone(why: &str) -> SvnError {
 #[derive(Debug)]
 pub enum ReplyBody {
     /// All of it.
-    Whole(Option<Bytes>),
+    Whole(Option<Piece>),
     /// Pieces, as they come. An error ends the connection.
-    Pieces(mpsc::Receiver<Result<Bytes, io::Error>>),
+    Pieces(mpsc::Receiver<Result<Piece, io::Error>>),
 }
 
 impl ReplyBody {
@@ -288,13 +291,13 @@ impl ReplyBody {
 }
 
 impl hyper::body::Body for ReplyBody {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    ) -> Poll<Option<Result<Frame<Piece>, io::Error>>> {
         match &mut *self {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Pieces(pieces) => {
@@ -310,7 +313,7 @@ impl hyper::body::Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => {
-                let len = bytes.as_ref().map_or(0, Bytes::len);
+                let len = bytes.as_ref().map_or(0, Piece::remaining);
                 SizeHint::with_exact(u64::try_from(len).unwrap_or(u64::MAX))
             }
             Self::Pieces(_) => SizeHint::default(),
@@ -328,11 +331,13 @@ pub struct Exchange {
     pub body: Body,
     status: StatusCode,
     headers: HeaderMap,
+    /// What was written before `out`.
+    ready: Piece,
     out: Vec<u8>,
     start: Option<oneshot::Sender<Response<ReplyBody>>>,
     /// The head, until it goes out with the first piece.
     head: Option<Begin>,
-    pieces: Option<mpsc::Sender<Result<Bytes, io::Error>>>,
+    pieces: Option<mpsc::Sender<Result<Piece, io::Error>>>,
     handle: Handle,
     /// By which the connection sends what it was given.
     driver: Driver,
@@ -361,6 +366,7 @@ impl Exchange {
             body,
             status: StatusCode::OK,
             headers: HeaderMap::new(),
+            ready: Piece::default(),
             out: Vec::new(),
             start: Some(start),
             head: None,
@@ -446,13 +452,27 @@ impl Exchange {
         self.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes));
     }
 
-    /// What was written and has not gone out.
+    /// Writes what is kept elsewhere, without copying it if it is long.
+    ///
+    /// # Errors
+    /// As of [`Exchange::flush`].
+    pub(super) fn write_kept(&mut self, kept: Bytes) -> SvnResult<()> {
+        if self.takes_gzip || kept.len() < KEPT_AT_LEAST {
+            self.out.extend_from_slice(&kept);
+        } else {
+            self.ready.push(Bytes::from(std::mem::take(&mut self.out)));
+            self.ready.push(kept);
+        }
+        self.relieve()
+    }
+
+    /// What is written at the end.
     pub const fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
     /// Waits for room, and hands a piece to the connection, after the head.
-    fn send(&mut self, piece: Result<Bytes, io::Error>) -> SvnResult<()> {
+    fn send(&mut self, piece: Result<Piece, io::Error>) -> SvnResult<()> {
         let Self { head, pieces, handle, driver, patience, .. } = self;
         let Some(pieces) = pieces else { return Err(gone("there is nowhere to write to")) };
         let room = match pieces.try_reserve() {
@@ -487,9 +507,14 @@ impl Exchange {
             }
             self.head = Some((start, self.response(ReplyBody::Pieces(receive))));
         }
+        let mut ready = std::mem::take(&mut self.ready);
         if !self.out.is_empty() {
-            let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(CHUNK / 2)));
-            self.send_piece(full, false)?;
+            let room = if ready.has_remaining() { 0 } else { CHUNK.plus(CHUNK / 2) };
+            let full = std::mem::replace(&mut self.out, Vec::with_capacity(room));
+            ready.push(Bytes::from(full));
+        }
+        if ready.has_remaining() {
+            self.send_piece(ready, false)?;
         }
         let Self { driver, head, .. } = self;
         if head.is_some() { driver.hand_over(|| begin(head)) } else { Ok(()) }
@@ -507,16 +532,17 @@ impl Exchange {
     }
 
     /// Sends a piece of the body, packed if the reply is.
-    fn send_piece(&mut self, piece: Vec<u8>, is_last: bool) -> SvnResult<()> {
-        let piece = match &mut self.packer {
-            None => piece,
-            Some(packer) => packer.pack(&piece, is_last).map_err(|e| gone(&e.to_string()))?,
-        };
-        if piece.is_empty() {
+    fn send_piece(&mut self, mut piece: Piece, is_last: bool) -> SvnResult<()> {
+        if let Some(packer) = &mut self.packer {
+            // Nothing but what was written for this reply is in it.
+            let packed = packer.pack(&piece.copy_to_bytes(piece.remaining()), is_last);
+            piece = Piece::from(packed.map_err(|e| gone(&e.to_string()))?);
+        }
+        if !piece.has_remaining() {
             return Ok(());
         }
-        self.count_sent(piece.len());
-        self.send(Ok(Bytes::from(piece)))
+        self.count_sent(piece.remaining());
+        self.send(Ok(piece))
     }
 
     /// The reply is complete.
@@ -530,15 +556,17 @@ impl Exchange {
             {
                 out = packed;
             }
-            self.count_sent(out.len());
-            let body = ReplyBody::Whole((!out.is_empty()).then(|| Bytes::from(out)));
+            let mut whole = std::mem::take(&mut self.ready);
+            whole.push(Bytes::from(out));
+            self.count_sent(whole.remaining());
+            let body = ReplyBody::Whole(whole.has_remaining().then_some(whole));
             let mut head = Some((start, self.response(body)));
             let _ = self.driver.hand_over(|| begin(&mut head));
             return;
         }
         // When the client has gone there is no one left to write to.
         let _ = self.flush();
-        let _ = self.send_piece(Vec::new(), true);
+        let _ = self.send_piece(Piece::default(), true);
         self.end_body();
     }
 
@@ -550,6 +578,7 @@ impl Exchange {
 
     /// Forgets what was collected, for another reply. Nothing may have gone out.
     pub fn reset(&mut self) {
+        self.ready = Piece::default();
         self.out.clear();
         self.headers.clear();
         self.status = StatusCode::OK;
@@ -585,6 +614,7 @@ impl Sink for Exchange {
     }
 
     fn relieve(&mut self) -> SvnResult<()> {
-        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
+        let written = self.ready.remaining().plus(self.out.len());
+        if written >= CHUNK { self.flush() } else { Ok(()) }
     }
 }

@@ -6,19 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
+use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use sapwood_core::{SvnError, SvnResult};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::certificate::ClientCertificate;
 use super::driven::{Driven, Driver};
 use super::exchange::{Body, Exchange, Head, ReplyBody};
+use super::idle::{self, Pulse, Socket, Times, Tracked, UnderWay};
+use super::places::Place;
 use super::tls::{Tls, TlsFiles};
 use super::{methods, packing};
 use crate::common::shared::Shared;
@@ -27,14 +30,16 @@ use crate::common::shared::Shared;
 const IO_THREADS: usize = 2;
 /// Stack of a thread that handles requests, as of one that serves an svn:// connection.
 const STACK: usize = 1 << 20;
-/// Idle time after which such a thread ends.
-const THREAD_IDLE: Duration = Duration::from_secs(30);
+/// Idle time after which such a thread ends, with its stack and what the allocator keeps for it.
+const THREAD_IDLE: Duration = Duration::from_secs(3);
 /// Headers of one request, and bytes of its head.
 const MAX_HEADERS: usize = 128;
 /// Bytes of a request's head; hyper wants no less than 8 KiB.
 const MAX_HEAD: usize = 64 << 10;
-/// Time from one request, or from the connection, to the end of the next request's head.
+/// Time from one request, or from the connection, to the first byte of the next one's head, and from there to its end.
 const HEAD_TIME: Duration = Duration::from_secs(60);
+/// How often it is looked whether a connection is idle.
+const LOOK: Duration = Duration::from_millis(500);
 /// How long a client whose handshake failed is listened to, and how many bytes.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LAST_BYTES: u64 = 64 << 10;
@@ -65,7 +70,7 @@ impl HttpServer {
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        let runtime = Builder::new_multi_thread()
+        let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(IO_THREADS)
             .max_blocking_threads(shared.settings.limits.connections.max(1))
             .thread_keep_alive(THREAD_IDLE)
@@ -132,28 +137,28 @@ async fn accept(
         let _ = stream.set_nodelay(true);
         let _ = socket2::SockRef::from(&stream).set_keepalive(true);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
-        let acceptor = tls.as_ref().map(|tls| TlsAcceptor::from(tls.config()));
-        tokio::spawn(async move {
-            match acceptor {
-                None => {
-                    let peer = Peer { address: peer, secure: false, certificate: None };
-                    serve(stream, peer, shared, stopped).await;
-                }
-                Some(acceptor) => {
-                    // A handshake takes no longer than a head, and its failure is the client's.
-                    let shaking = acceptor.accept(stream).into_fallible();
-                    let shaken = tokio::time::timeout(HEAD_TIME, shaking).await;
-                    if let Ok(Err((_, stream))) = shaken {
-                        let _ = tokio::time::timeout(LAST_WORDS, read_over(stream)).await;
-                    } else if let Ok(Ok(stream)) = shaken {
-                        let certificate = ClientCertificate::shown(stream.get_ref().1);
-                        let peer = Peer { address: peer, secure: true, certificate };
-                        serve(stream, peer, shared, stopped).await;
-                    }
-                }
-            }
-            drop(place);
-        });
+        let connection = Accepted { address: peer, shared, stopped, place };
+        match tls.as_ref().map(|tls| TlsAcceptor::from(tls.config())) {
+            None => drop(tokio::spawn(connection.serve(stream, false, None))),
+            Some(acceptor) => drop(tokio::spawn(shake_hands(acceptor, stream, connection))),
+        }
+    }
+}
+
+/// Serves a connection that is to be encrypted. A handshake takes no longer than a head, and its failure is the
+/// client's.
+async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: Accepted) {
+    let shaking = acceptor.accept(stream).into_fallible();
+    match tokio::time::timeout(HEAD_TIME, shaking).await {
+        Ok(Err((_, stream))) => {
+            let _ = tokio::time::timeout(LAST_WORDS, read_over(stream)).await;
+        }
+        Ok(Ok(stream)) => {
+            let certificate = ClientCertificate::shown(stream.get_ref().1);
+            // Another task, for what a handshake needs goes with this one.
+            tokio::spawn(connection.serve(Box::new(stream), true, certificate));
+        }
+        Err(_) => {}
     }
 }
 
@@ -174,44 +179,66 @@ struct Peer {
     certificate: Option<Arc<ClientCertificate>>,
 }
 
-/// Serves a connection to its end.
-async fn serve(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: Peer,
+/// How connections are served.
+fn http1() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD)
+        // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
+        // A client that has said all may close its side, and still gets its reply.
+        .half_close(true);
+    builder
+}
+
+/// A connection that has a place.
+struct Accepted {
+    address: SocketAddr,
     shared: Arc<Shared>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let connection = |driver: Driver| async move {
-        let service = service_fn(move |request| {
-            answer(Arc::clone(&shared), peer.clone(), driver.clone(), request)
+    stopped: watch::Receiver<bool>,
+    place: Place,
+}
+
+impl Accepted {
+    /// Serves it to its end. What is returned is small, for it lives as long as the connection.
+    fn serve<S: Socket>(
+        self,
+        stream: S,
+        secure: bool,
+        certificate: Option<Arc<ClientCertificate>>,
+    ) -> impl Future<Output = ()> + Send + use<S> {
+        let Self { address, shared, stopped, place } = self;
+        let driven = Driven::new(|driver: Driver| {
+            let pulse = Arc::new(Pulse::default());
+            let peer = Peer { address, secure, certificate };
+            let service = {
+                let pulse = Arc::clone(&pulse);
+                service_fn(move |request| {
+                    let begun = pulse.begin();
+                    answer(Arc::clone(&shared), peer.clone(), driver.clone(), begun, request)
+                })
+            };
+            let times = Times { look: LOOK, patience: HEAD_TIME };
+            idle::serve(stream, service, pulse, http1(), times, stopped)
         });
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
-            .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEAD)
-            // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
-            // A client that has said all may close its side, and still gets its reply.
-            .half_close(true)
-            .serve_connection(TokioIo::new(stream), service);
-        let mut connection = std::pin::pin!(connection);
-        tokio::select! {
-            // What goes wrong with a connection is its client's business.
-            _ = connection.as_mut() => return,
-            _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+        async move {
+            driven.ended().await;
+            drop(place);
         }
-        let _ = connection.await;
-    };
-    Driven::new(connection).ended().await;
+    }
 }
 
 async fn answer(
     shared: Arc<Shared>,
     peer: Peer,
     driver: Driver,
+    under_way: UnderWay,
     request: Request<Incoming>,
-) -> Result<Response<ReplyBody>, Infallible> {
+) -> Result<Response<Tracked<ReplyBody>>, Infallible> {
     let (parts, body) = request.into_parts();
+    let handled = under_way.clone();
     let (send, receive) = oneshot::channel();
     let handle = Handle::current();
     tokio::task::spawn_blocking(move || {
@@ -227,9 +254,12 @@ async fn answer(
         if shared.saves.needs_watch() {
             watch.spawn(settle(shared));
         }
+        drop(exchange);
+        drop(handled);
     });
     // A handler that ends without a reply has failed in a way that it should not.
-    Ok(receive.await.unwrap_or_else(|_| ReplyBody::internal_error()))
+    let reply = receive.await.unwrap_or_else(|_| ReplyBody::internal_error());
+    Ok(reply.map(|body| Tracked::new(body, under_way)))
 }
 
 /// Makes revisions of what waits for the rest of a save, until nothing does.

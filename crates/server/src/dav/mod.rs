@@ -9,6 +9,7 @@
 //! * [`http`]: the listener and the runtime.
 //! * [`exchange`]: one request's body and reply.
 //! * `driven`: the connection, which the handler of its request drives, too.
+//! * `idle`: connections give back their memory when nobody asks for anything.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
 //! * `who`: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
 //! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
@@ -31,6 +32,7 @@ mod edit;
 pub mod exchange;
 mod get;
 pub mod http;
+mod idle;
 mod locks;
 mod lookup;
 pub mod master;
@@ -38,6 +40,7 @@ mod merge;
 mod methods;
 mod options;
 mod packing;
+mod piece;
 pub mod places;
 mod propfind;
 mod proppatch;

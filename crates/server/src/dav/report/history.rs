@@ -1,11 +1,15 @@
 //! Reports about history: log, locations, blame, dates.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
+use sapwood_fs::EncodedEntries;
 use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogEncoder, LogReceiver, LogRequest, LogRevision, Protocol,
     SegmentsRequest,
@@ -17,6 +21,15 @@ use super::{full_path, readable_path};
 use crate::common::oplog::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
+
+/// All entries of a span, which live as long as a client has not got them.
+struct Kept(Arc<EncodedEntries>);
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
 
 /// Sends log entries as they come.
 struct LogSender<'e> {
@@ -59,6 +72,13 @@ impl LogReceiver for LogSender<'_> {
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         self.exchange.out().extend_from_slice(entries);
         self.exchange.relieve()
+    }
+
+    fn kept(&mut self, entries: &Arc<EncodedEntries>, youngest_first: bool) -> SvnResult<()> {
+        match entries.whole(youngest_first) {
+            Some(_) => self.exchange.write_kept(Bytes::from_owner(Kept(Arc::clone(entries)))),
+            None => entries.pieces(youngest_first).try_for_each(|piece| self.encoded(piece)),
+        }
     }
 }
 

@@ -1,0 +1,401 @@
+//! A connection of hyper's, which gives back its memory when nobody asks for anything.
+//!
+//! hyper keeps its two buffers (16 KiB) and its state as long as a connection lives, and clients that keep one open
+//! for the next command are many. So a connection on which a moment long nothing was asked is taken
+//! apart: what stays is the socket (with the keys, when it is encrypted). With the next byte
+//! there is a new connection of hyper's on it, which serves as if it were the first.
+//!
+//! Invariants: what was read of the socket and what was to be written is never lost: no connection is
+//! taken apart while a request is under way or while something waits to be written, and what hyper
+//! had read is read again by the next. That happens once at most for each request, so that a client does
+//! not gain time by sending a head in pieces.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::server::conn::http1::Builder;
+use hyper::service::HttpService;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_rustls::server::TlsStream;
+
+/// How long a client that has asked for nothing is given to take the end of the connection.
+const END_TIME: Duration = Duration::from_secs(2);
+
+/// How long things are waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// How often it is looked whether a connection has been idle: it is taken apart after once to twice
+    /// this time.
+    pub(super) look: Duration,
+    /// How long a client may be idle then.
+    pub(super) patience: Duration,
+}
+
+/// What connections are made of: a socket, perhaps encrypted.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+    /// What becomes readable when the client sends something.
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Socket for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+// In a box, for it is large, and is moved.
+impl Socket for Box<TlsStream<TcpStream>> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+/// What is seen of a connection from outside of hyper.
+#[derive(Debug, Default)]
+pub(super) struct Pulse {
+    /// Requests that have begun.
+    begun: AtomicU64,
+    /// Those whose handler or reply has not ended.
+    under_way: AtomicUsize,
+    /// Something came in, began or ended since the last look.
+    moved: AtomicBool,
+    /// What was to be written could not be, or the connection is ending.
+    stuck: AtomicBool,
+}
+
+impl Pulse {
+    /// A request begins. It is under way as long as what is returned, or a clone of it, lives.
+    pub(super) fn begin(self: &Arc<Self>) -> UnderWay {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        UnderWay::new(Arc::clone(self))
+    }
+
+    /// Whether nothing has happened since the last look, and nothing is going to without the client.
+    fn is_still(&self) -> bool {
+        let moved = self.moved.swap(false, Ordering::AcqRel);
+        !moved && self.under_way.load(Ordering::Acquire) == 0 && !self.stuck.load(Ordering::Relaxed)
+    }
+}
+
+/// A part of a request, its handler or its reply, that has not ended.
+#[derive(Debug)]
+pub(super) struct UnderWay(Arc<Pulse>);
+
+impl UnderWay {
+    fn new(pulse: Arc<Pulse>) -> Self {
+        pulse.under_way.fetch_add(1, Ordering::AcqRel);
+        Self(pulse)
+    }
+}
+
+impl Clone for UnderWay {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.moved.store(true, Ordering::Release);
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The body of a reply, which is under way until hyper has taken all of it.
+#[derive(Debug)]
+pub(super) struct Tracked<B> {
+    body: B,
+    _under_way: UnderWay,
+}
+
+impl<B> Tracked<B> {
+    pub(super) const fn new(body: B, under_way: UnderWay) -> Self {
+        Self { body, _under_way: under_way }
+    }
+}
+
+impl<B: Body + Unpin> Body for Tracked<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The socket as hyper has it.
+#[derive(Debug)]
+struct Watched<S> {
+    socket: S,
+    /// What the last connection had read, and this one reads first.
+    first: Bytes,
+    pulse: Arc<Pulse>,
+}
+
+impl<S> Watched<S> {
+    /// Notes whether what hyper has for the socket went there.
+    fn wrote<T>(&self, done: Poll<T>) -> Poll<T> {
+        self.pulse.stuck.store(done.is_pending(), Ordering::Relaxed);
+        done
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { socket, first, pulse } = &mut *self;
+        if !first.is_empty() {
+            let some = first.split_to(first.len().min(buf.remaining()));
+            buf.put_slice(&some);
+            return Poll::Ready(Ok(()));
+        }
+        let done = Pin::new(socket).poll_read(cx, buf);
+        if done.is_ready() {
+            pulse.moved.store(true, Ordering::Release);
+        }
+        done
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.socket).poll_write(cx, buf);
+        self.wrote(done)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.socket).poll_write_vectored(cx, bufs);
+        self.wrote(done)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let done = Pin::new(&mut self.socket).poll_flush(cx);
+        self.wrote(done)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.pulse.stuck.store(true, Ordering::Relaxed);
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+/// Serves a connection to its end, or until `stopped` says something: then what is under way may end.
+/// `pulse` is told by `service` what is under way.
+pub(super) async fn serve<S, H>(
+    mut socket: S,
+    mut service: H,
+    pulse: Arc<Pulse>,
+    builder: Builder,
+    times: Times,
+    mut stopped: watch::Receiver<bool>,
+) where
+    S: Socket,
+    H: HttpService<Incoming> + Send,
+    H::Future: Send,
+    H::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    H::ResBody: Body + Send + 'static,
+    <H::ResBody as Body>::Data: Send,
+    <H::ResBody as Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut first = Bytes::new();
+    // How many requests had begun when the connection was last taken apart.
+    let mut rested = None;
+    loop {
+        let watched = Watched { socket, first, pulse: Arc::clone(&pulse) };
+        // In memory of its own, which goes with it.
+        let mut connection = Box::new(builder.serve_connection(TokioIo::new(watched), service));
+        loop {
+            tokio::select! {
+                biased;
+                // What goes wrong with a connection is its client's business.
+                _ = Pin::new(&mut *connection) => return,
+                _ = stopped.changed() => {
+                    Pin::new(&mut *connection).graceful_shutdown();
+                    let _ = connection.await;
+                    return;
+                }
+                () = tokio::time::sleep(times.look) => {}
+            }
+            let begun = Some(pulse.begun.load(Ordering::Relaxed));
+            if pulse.is_still() && rested != begun {
+                rested = begun;
+                break;
+            }
+        }
+        let parts = (*connection).into_parts();
+        (socket, service, first) = (parts.io.into_inner().socket, parts.service, parts.read_buf);
+        if first.is_empty() && !is_wanted(socket.tcp(), times.patience, &mut stopped).await {
+            let _ = tokio::time::timeout(END_TIME, socket.shutdown()).await;
+            return;
+        }
+    }
+}
+
+/// Waits for a client to send something, or to leave; `false` if it does neither for `patience`, or the
+/// server ends.
+async fn is_wanted(
+    socket: &TcpStream,
+    patience: Duration,
+    stopped: &mut watch::Receiver<bool>,
+) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        biased;
+        _ = stopped.changed() => false,
+        // Errors are told to hyper again when it reads.
+        seen = tokio::time::timeout(patience, socket.peek(&mut byte)) => seen.is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body_util::Full;
+    use hyper::service::service_fn;
+    use hyper::{Request, Response};
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const LOOK: Duration = Duration::from_millis(5);
+    const LONG: Duration = Duration::from_secs(600);
+
+    /// A client's socket, and what ends its server. Replies say what was asked for; those for `/slow` take
+    /// many looks.
+    async fn connected(patience: Duration) -> (TcpStream, watch::Sender<bool>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        let (stop, stopped) = watch::channel(false);
+        let pulse = Arc::new(Pulse::default());
+        let service = {
+            let pulse = Arc::clone(&pulse);
+            service_fn(move |request: Request<Incoming>| {
+                let under_way = pulse.begin();
+                async move {
+                    let path = request.uri().path().to_owned();
+                    if path == "/slow" {
+                        tokio::time::sleep(20 * LOOK).await;
+                    }
+                    let body = Full::new(Bytes::from(format!("[{path}]")));
+                    Ok::<_, Infallible>(Response::new(Tracked::new(body, under_way)))
+                }
+            })
+        };
+        let mut builder = Builder::new();
+        builder.half_close(true);
+        let times = Times { look: LOOK, patience };
+        tokio::spawn(serve(socket, service, pulse, builder, times, stopped));
+        (client, stop)
+    }
+
+    /// Reads as far as a text.
+    async fn read_to(client: &mut TcpStream, end: &str) {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            text.push(client.read_u8().await.unwrap());
+        }
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_io().enable_time().build().unwrap().block_on(test);
+    }
+
+    #[test]
+    fn requests_after_pauses_in_pieces_and_together() {
+        run(async {
+            let (mut client, _stop) = connected(LONG).await;
+            for round in 0..3 {
+                let mut head = format!("GET /{round} HTTP/1.1\r\nHost: h\r\n\r\n");
+                let rest = head.split_off(round * 5);
+                for piece in [head, rest] {
+                    tokio::time::sleep(4 * LOOK).await;
+                    client.write_all(piece.as_bytes()).await.unwrap();
+                }
+                read_to(&mut client, &format!("[/{round}]")).await;
+            }
+            tokio::time::sleep(4 * LOOK).await;
+            let two = "GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n";
+            client.write_all(two.as_bytes()).await.unwrap();
+            read_to(&mut client, "[/slow]").await;
+            read_to(&mut client, "[/b]").await;
+            // A client that has said all still gets its reply, and then the end.
+            tokio::time::sleep(4 * LOOK).await;
+            client.write_all(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+            client.shutdown().await.unwrap();
+            read_to(&mut client, "[/slow]").await;
+            assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+        });
+    }
+
+    #[test]
+    fn one_that_stays_idle_is_ended_and_so_are_all_when_the_server_ends() {
+        run(async {
+            let (mut client, _stop) = connected(20 * LOOK).await;
+            client.write_all(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+            read_to(&mut client, "[/a]").await;
+            assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+
+            let (mut client, stop) = connected(LONG).await;
+            client.write_all(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+            read_to(&mut client, "[/a]").await;
+            tokio::time::sleep(4 * LOOK).await;
+            stop.send(true).unwrap();
+            assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+        });
+    }
+
+    #[test]
+    fn what_is_still_is_seen() {
+        let pulse = Arc::new(Pulse::default());
+        assert!(pulse.is_still());
+        let reply = pulse.begin();
+        let handler = reply.clone();
+        assert!(!pulse.is_still());
+        drop(reply);
+        assert!(!pulse.is_still() && !pulse.is_still(), "one part is left");
+        drop(handler);
+        assert!(!pulse.is_still(), "only just");
+        assert!(pulse.is_still());
+        pulse.stuck.store(true, Ordering::Relaxed);
+        assert!(!pulse.is_still());
+    }
+}
