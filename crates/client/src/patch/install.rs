@@ -41,7 +41,10 @@ impl Run<'_> {
         if target.added {
             self.prepare_parents(target)?;
         } else {
-            let kind = self.kind_of(&abspath)?;
+            let kind = match target.plain {
+                Some(_) => target.kind,
+                None => self.kind_of(&abspath)?,
+            };
             let other = kind != target.on_disk;
             target.skipped |= target.on_disk.is_none() || other;
             target.obstructed |= other;

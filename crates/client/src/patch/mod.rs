@@ -54,8 +54,8 @@ struct Run<'r> {
     wc: WorkingCopy,
     /// Where the last path was found.
     place: RefCell<Option<Place>>,
-    /// What was seen there by the present patch: a file, or nothing.
-    leaf: RefCell<String>,
+    /// What was seen there by the present patch.
+    leaf: RefCell<Leaf>,
     known: known::Known,
     witnesses: install::Witnesses,
 }
@@ -66,6 +66,14 @@ struct Place {
     dir: String,
     wc: WorkingCopy,
     relpath: RelPathBuf,
+}
+
+/// A path, absolute, at which there is a file or nothing.
+#[derive(Default)]
+struct Leaf {
+    abspath: String,
+    /// Whether it is a file, and neither a link nor something else.
+    is_file: bool,
 }
 
 /// Applies a patch file.

@@ -9,11 +9,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::RelPathBuf;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_diff::patch::{Hunk, Operation, Patch};
 use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, Presence};
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::status::State;
 use sapwood_wc::translate::{EolStyle, Translation, special};
@@ -72,6 +73,8 @@ pub(super) struct Target {
     pub(super) had_prop_rejects: bool,
     pub(super) had_applied: bool,
     pub(super) had_prop_applied: bool,
+    /// Its properties, of a plain file of BASE.
+    pub(super) plain: Option<PropList>,
     pub(super) translation: Translation,
     pub(super) content: Option<Content>,
     pub(super) placed: Vec<Placed>,
@@ -169,6 +172,12 @@ impl Run<'_> {
     /// Looks at a path: what may not be touched is skipped.
     fn look(&self, target: &mut Target, abspath: &str, follow: bool) -> SvnResult<()> {
         let (wc, relpath) = self.place_of(abspath)?;
+        if let Some(props) = self.plain_props(&wc, &relpath)? {
+            target.kind = Some(NodeKind::File);
+            target.on_disk = target.kind;
+            target.plain = Some(props);
+            return Ok(());
+        }
         match wc.status_of(&relpath).map_err(SvnError::from) {
             Err(error) if error.is_not_versioned() => {
                 // Nothing above is versioned either.
@@ -218,6 +227,27 @@ impl Run<'_> {
         }
         target.locally_deleted = false;
         target.see_disk(&to)
+    }
+
+    /// The properties of a path that a plain file is at, of BASE and without a conflict: nothing else that a
+    /// status would tell of it matters. `None` for all that is to be looked at more closely.
+    fn plain_props(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<PropList>> {
+        if !self.leaf.borrow().is_file {
+            return Ok(None);
+        }
+        let Some(view) = wc.view(relpath)? else { return Ok(None) };
+        let top = view.top();
+        let in_conflict = view.actual.as_ref().is_some_and(|actual| actual.conflict_data.is_some());
+        let plain = top.op_depth == 0
+            && top.presence == Presence::Normal
+            && top.kind == Kind::File
+            && !top.file_external
+            && !in_conflict;
+        if !plain {
+            return Ok(None);
+        }
+        let props = view.props()?;
+        Ok(props.get(names::SPECIAL).is_none().then_some(props))
     }
 
     /// Finds the path that a file is moved to.
@@ -272,8 +302,12 @@ impl Run<'_> {
             target.executable = found.permissions().mode() & 0o100 != 0;
             target.is_empty = found.is_file() && found.len() == 0;
             let (wc, relpath) = self.place_of(&abspath)?;
-            if let Some(view) = wc.view(&relpath)? {
-                target.translation = wc.translation(&relpath, &view.props()?)?;
+            let viewed = match &target.plain {
+                Some(_) => None,
+                None => wc.view(&relpath)?.map(|view| view.props()).transpose()?,
+            };
+            if let Some(props) = target.plain.as_ref().or(viewed.as_ref()) {
+                target.translation = wc.translation(&relpath, props)?;
                 if target.translation.eol == EolStyle::Unknown {
                     target.translation.eol = EolStyle::None;
                 }
@@ -399,7 +433,7 @@ impl Run<'_> {
         let (dir, name) = path::split(abspath);
         if let Some(place) = self.place.borrow().as_ref()
             && place.dir == dir
-            && *self.leaf.borrow() == abspath
+            && self.leaf.borrow().abspath == abspath
         {
             return Ok((place.wc.clone(), place.relpath.child(name)));
         }
@@ -412,7 +446,10 @@ impl Run<'_> {
                 return Ok((place.wc.clone(), place.relpath.clone()));
             }
             Some(place) if is_leaf && place.dir == dir => {
-                abspath.clone_into(&mut self.leaf.borrow_mut());
+                let is_file = on_disk.is_some_and(|kind| kind.is_file());
+                let mut leaf = self.leaf.borrow_mut();
+                abspath.clone_into(&mut leaf.abspath);
+                leaf.is_file = is_file;
                 return Ok((place.wc.clone(), place.relpath.child(name)));
             }
             _ => {}
