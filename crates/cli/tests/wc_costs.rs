@@ -132,7 +132,7 @@ fn system_calls(script: &str, n: usize, words: &[&str]) -> usize {
 fn a_patch_makes_few_system_calls_a_file() {
     let [few, many] = [20, 80].map(|n| system_calls(PATCH, n, &["patch", "../patch"]));
     let each = (many - few) / 60;
-    assert!(each <= 25, "{few} for 20 files, {many} for 80");
+    assert!(each <= 20, "{few} for 20 files, {many} for 80");
 }
 
 /// A branch `B` of `T`, whose `$N` files (ten of each directory) were changed since, and a working copy `wc` of it.

@@ -111,7 +111,8 @@ impl Content {
             return Self::of(Box::new(file), comparison, line_end);
         }
         let mut text = Vec::with_capacity(len.plus(1));
-        file.read_to_end(&mut text).map_err(failed)?;
+        // Its length is known: asked of the file itself, it would be looked at twice more.
+        (&mut file).take(u64::MAX).read_to_end(&mut text).map_err(failed)?;
         Self::of(Box::new(Cursor::new(text)), comparison, line_end)
     }
 
