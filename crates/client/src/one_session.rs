@@ -68,7 +68,7 @@ impl Asked {
         }
     }
 
-    /// What the repository is, whoever is asked.
+    /// What the repository is, by either session.
     pub(crate) fn any(&self) -> &dyn Session {
         self.line().session.as_ref()
     }

@@ -179,7 +179,7 @@ fn line_key(relpath: &RelPath, peg: Revnum) -> String {
 }
 
 /// A session with a memory. It moves to another URL when it has something to ask there. While it asks, questions to
-/// the working copy's database keep nobody from it.
+/// the working copy's database keep no other program from it.
 pub(crate) struct Remembering {
     inner: Asked,
     history: Rc<History>,

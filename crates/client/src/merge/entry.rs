@@ -397,7 +397,7 @@ fn picked(
     }
     let session = target.open_session(ctx, Url::new(source)?)?;
     let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
-    // What the number of the youngest revision is matters to nobody.
+    // The number of the youngest revision need not be known.
     if head && let Some(sources) = sources_at_head(session.as_ref(), &ranges)? {
         let place = Place::of(session.as_ref(), Revnum::ZERO)?;
         return Ok((session, place, sources));
