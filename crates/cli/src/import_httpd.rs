@@ -3,6 +3,8 @@
 //! could not be taken over. `docs/serve.md` has the table of all directives.
 
 mod certificates;
+#[cfg(test)]
+mod directives;
 mod parse;
 mod place;
 
@@ -14,9 +16,9 @@ use std::process::ExitCode;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::{output, report};
-use certificates::{OF_PLACES, Trust};
+use certificates::Trust;
 use parse::{Directive, Reader, Section};
-use place::{Place, file, quoted, said};
+use place::{OF_PLACES, Place, file, quoted, said};
 
 const HELP: &str = "\
 usage: sapwood import-httpd-conf FILE
@@ -149,7 +151,12 @@ fn import(path: &Path) -> SvnResult<(String, Vec<String>)> {
     of_server((all, root), &places, &mut text, &mut notes);
     for (_, place) in &mut places {
         let _ = write!(text, "\n[[location]]\n{}\n", place.lines.join("\n"));
-        notes.append(&mut place.notes);
+        for note in std::mem::take(&mut place.notes) {
+            // What stands around places is told once.
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
     }
     redirects(all, &mut text, &mut notes);
     Ok((text, notes))

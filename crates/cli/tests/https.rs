@@ -92,6 +92,29 @@ impl Served {
     }
 }
 
+/// A connection that gave its buffers back is still the same to its client.
+#[test]
+fn requests_after_pauses_on_one_connection() {
+    let served = Served::start("localhost", (2020, 2100));
+    let script = "import http.client, ssl, sys, time\n\
+        context = ssl._create_unverified_context()\n\
+        place = sys.argv[1].split('/')[2]\n\
+        connection = http.client.HTTPSConnection(place, context=context, timeout=60)\n\
+        sockets = set()\n\
+        for pause in (0, 1.5, 1.5):\n\
+        \x20   time.sleep(pause)\n\
+        \x20   connection.request('OPTIONS', '/repo')\n\
+        \x20   reply = connection.getresponse()\n\
+        \x20   reply.read()\n\
+        \x20   sockets.add(connection.sock)\n\
+        \x20   print(reply.status)\n\
+        print(len(sockets))\n";
+    let done = std::process::Command::new("python3").args(["-c", script, &served.url]).output();
+    let done = done.unwrap();
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(told, "200\n200\n200\n1\n", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn a_known_authority_needs_no_trust() {
     let served = Served::start("localhost", (2020, 2100));

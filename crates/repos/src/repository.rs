@@ -73,6 +73,12 @@ impl Repository {
             .map(Path::to_owned)
     }
 
+    /// Whether `path` itself looks like a repository: then it is what [`Repository::find_root`] finds.
+    #[must_use]
+    pub fn is_root(path: &Path) -> bool {
+        looks_like_repository(path)
+    }
+
     /// The folder, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -1,36 +1,43 @@
 //! Base64 of a stream that comes in pieces, both ways.
 
-use sapwood_core::base64;
 use sapwood_core::exact::{Cut as _, Exact as _};
 
 /// Encodes pieces; what does not fill a group waits for the next piece.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    waiting: Vec<u8>,
+    waiting: [u8; 3],
+    /// How many bytes wait: fewer than three.
+    count: usize,
 }
 
 impl Encoder {
     /// Appends the digits of what is whole.
     pub fn write(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
-        if !self.waiting.is_empty() {
-            let missing = 3usize.minus(self.waiting.len()).min(bytes.len());
-            self.waiting.extend_from_slice(bytes.head(missing));
-            bytes = bytes.tail(missing);
-            if self.waiting.len() < 3 {
-                return;
+        while self.count > 0 {
+            let Some((first, rest)) = bytes.split_first() else { return };
+            bytes = rest;
+            self.wait(*first);
+            if self.count == self.waiting.len() {
+                encode(&self.waiting, out);
+                self.count = 0;
             }
-            encode(&self.waiting, out);
-            self.waiting.clear();
         }
         let whole = bytes.len().minus(bytes.len() % 3);
         encode(bytes.head(whole), out);
-        self.waiting.extend_from_slice(bytes.tail(whole));
+        bytes.tail(whole).iter().for_each(|byte| self.wait(*byte));
+    }
+
+    fn wait(&mut self, byte: u8) {
+        if let Some(place) = self.waiting.get_mut(self.count) {
+            *place = byte;
+            self.count = self.count.plus(1);
+        }
     }
 
     /// Appends the digits of what waits, and what fills them up.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(base64::encode(&self.waiting).as_bytes());
-        self.waiting.clear();
+        base64_simd::STANDARD.encode_append(self.waiting.head(self.count), out);
+        self.count = 0;
     }
 }
 
@@ -177,6 +184,8 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use sapwood_core::base64;
 
     use super::*;
 

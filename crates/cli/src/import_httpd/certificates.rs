@@ -7,9 +7,6 @@ use std::path::Path;
 use super::parse::Directive;
 use super::place::{file, said};
 
-/// Directives of the server around a place that are about the place, too.
-pub(super) const OF_PLACES: [&str; 3] = ["sslverifyclient", "sslusername", "ssloptions"];
-
 /// The words of `SSLUserName` that are known here, with ours.
 const USERS: [(&str, &str); 9] = [
     ("SSL_CLIENT_S_DN_CN", "CN"),

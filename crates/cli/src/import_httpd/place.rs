@@ -22,6 +22,22 @@ const NOT_NEEDED: [&str; 11] = [
     "authdigestdomain",
 ];
 
+/// Directives that places heed where they stand in the server around them, too; of httpd's own modules those of TLS.
+pub(super) const OF_PLACES: [&str; 12] = [
+    "sslverifyclient",
+    "sslusername",
+    "ssloptions",
+    "svnspecialuri",
+    "svnautoversioning",
+    "svnpathauthz",
+    "svnlistparentpath",
+    "svnallowbulkupdates",
+    "svnadvertisev2protocol",
+    "svnhooksenv",
+    "dontdothatconfigfile",
+    "dontdothatdisallowreplay",
+];
+
 /// Methods that read: a `<Limit>` that names one of them, or a `<LimitExcept>` that leaves one of them
 /// out, is not about writers only.
 const READING: [&str; 3] = ["GET", "PROPFIND", "REPORT"];
@@ -130,6 +146,21 @@ impl Place {
         self.lines.push(begin + value);
     }
 
+    /// A setting that is `false` where nothing is said of it. A place may take back what one above it says.
+    fn flag(&mut self, name: &str, directive: &Directive) {
+        let begin = format!("{name} = ");
+        self.lines.retain(|line| !line.starts_with(&begin));
+        if is_on(directive) {
+            self.set(name, "true");
+        }
+    }
+
+    /// A setting of the whole server, or none, in place of what was said before.
+    fn set_of_server(&mut self, name: &'static str, value: Option<String>) {
+        self.of_server.retain(|(known, _)| *known != name);
+        self.of_server.extend(value.map(|value| (name, value)));
+    }
+
     fn note(&mut self, directive: &Directive, why: &str) {
         self.notes.push(said(directive, why));
     }
@@ -140,15 +171,14 @@ impl Place {
         match directive.name.as_str() {
             "svnpath" => self.set("repository", &text),
             "svnparentpath" => self.set("folder", &text),
-            "svnlistparentpath" if is_on(directive) => self.set("list", "true"),
+            "svnlistparentpath" => self.flag("list", directive),
             "svnreposname" => self.set("name", &text),
-            "svnautoversioning" if is_on(directive) => self.set("autoversioning", "true"),
+            "svnautoversioning" => self.flag("autoversioning", directive),
             "svnpathauthz" => {
                 let word = first.to_ascii_lowercase().replace('_', "-");
                 self.set("path-authz", &quoted(&word));
             }
             "svnhooksenv" => self.set("hooks-env", &text),
-            "svnlistparentpath" | "svnautoversioning" => {}
             "svnindexxslt" => self.note(directive, "pages are HTML; 'plain-pages' is for programs"),
             "svnspecialuri" if first.trim_matches('/') == "!svn" => {}
             "svnspecialuri" => self.note(directive, "the name is '!svn'"),
@@ -161,12 +191,12 @@ impl Place {
             },
             "svnmasterversion" => self.set("master-version", &text),
             "svnallowbulkupdates" => {
-                self.of_server.push(("bulk-updates", quoted(&first.to_ascii_lowercase())));
+                self.set_of_server("bulk-updates", Some(quoted(&first.to_ascii_lowercase())));
             }
-            "svnadvertisev2protocol" if !is_on(directive) => {
-                self.of_server.push(("http-v2", "false".to_owned()));
+            "svnadvertisev2protocol" => {
+                let off = (!is_on(directive)).then(|| "false".to_owned());
+                self.set_of_server("http-v2", off);
             }
-            "svnadvertisev2protocol" => {}
             name if name.starts_with("authzsvn") || name == "authzforceusernamecase" => {
                 self.rules(directive, first);
             }

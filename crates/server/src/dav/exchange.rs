@@ -9,7 +9,7 @@ use std::io::{self, Read, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf as _, Bytes};
@@ -45,6 +45,10 @@ const CHUNKS_WAITING: usize = 3;
 const UNPACKED_AT_ONCE: usize = 4 << 10;
 /// Bytes of a body that are read over when a request is refused: then the client hears why.
 const READ_OVER: u64 = 16 << 20;
+
+/// How long the end of a request is waited for when its reply is complete, and how many bytes are read for it.
+const SETTLE: Duration = Duration::from_millis(250);
+const SETTLE_BYTES: u64 = 64 << 10;
 
 /// The head of a request.
 #[derive(Debug)]
@@ -135,6 +139,8 @@ struct Unpacked {
 struct RawBody {
     incoming: Incoming,
     handle: Handle,
+    /// By which the connection takes over what it was sent.
+    driver: Driver,
     limits: Limits,
     /// What has arrived, in bytes.
     arrived: usize,
@@ -146,12 +152,12 @@ struct RawBody {
 
 impl Body {
     /// A body that nothing was read of. `limits` say how long the client may send nothing, and
-    /// how long it may take in all.
+    /// how long it may take in all. `driver` is its connection.
     #[must_use]
-    pub fn new(incoming: Incoming, handle: Handle, limits: Limits) -> Self {
+    pub(super) fn new(incoming: Incoming, handle: Handle, driver: Driver, limits: Limits) -> Self {
         let ended = hyper::body::Body::is_end_stream(&incoming);
         let (arrived, waited, piece) = (0, Duration::ZERO, Bytes::new());
-        let raw = RawBody { incoming, handle, limits, arrived, waited, piece, ended };
+        let raw = RawBody { incoming, handle, driver, limits, arrived, waited, piece, ended };
         Self { raw, unpacked: None }
     }
 
@@ -229,24 +235,74 @@ impl RawBody {
     /// Waits for the next piece, if there is none.
     fn refill(&mut self) -> io::Result<()> {
         while self.piece.is_empty() && !self.ended {
-            let Self { incoming, handle, limits, arrived, waited, .. } = self;
-            let left = limits.time_for(*arrived).saturating_sub(*waited).min(limits.stall);
-            let begun = Instant::now();
-            let frame =
-                handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
-            *waited = waited.saturating_add(begun.elapsed());
+            let frame = match self.ready_frame() {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => self.wait_for_frame()?,
+            };
             match frame {
-                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(None) => self.ended = true,
-                Ok(Some(Ok(frame))) => {
+                None => self.ended = true,
+                Some(Ok(frame)) => {
                     // Fields behind the body say nothing to us.
                     self.piece = frame.into_data().unwrap_or_else(|_| Bytes::new());
                     self.arrived = self.arrived.plus(self.piece.len());
                 }
-                Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
+                Some(Err(error)) => return Err(io::Error::other(gone(&error.to_string()))),
             }
         }
         Ok(())
+    }
+}
+
+/// A piece of a body, or its end.
+type NextFrame = Option<Result<Frame<Bytes>, hyper::Error>>;
+
+impl RawBody {
+    /// What is there without waiting. The connection hands over what it was sent when it hears that it is
+    /// wanted: here, and not on another thread that has to be woken for it.
+    fn ready_frame(&mut self) -> Poll<NextFrame> {
+        let Self { incoming, driver, .. } = self;
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut ask = || hyper::body::Body::poll_frame(Pin::new(&mut *incoming), &mut cx);
+        match driver.hand_over(&mut ask) {
+            Poll::Pending => ask(),
+            ready => ready,
+        }
+    }
+
+    /// Reads what is left, mostly the end alone, which those who know where their text ends have not read: a
+    /// connection on which a request has not ended is of no more use after the reply. Waits a moment at most.
+    fn settle(&mut self) {
+        let (end, mut left) = (Instant::now().checked_add(SETTLE), SETTLE_BYTES);
+        while !self.ended && left > 0 {
+            let frame = match (self.ready_frame(), end) {
+                (Poll::Ready(frame), _) => frame,
+                (Poll::Pending, None) => return,
+                (Poll::Pending, Some(end)) => {
+                    let Self { incoming, handle, .. } = self;
+                    let frame =
+                        async { tokio::time::timeout_at(end.into(), incoming.frame()).await };
+                    let Ok(frame) = handle.block_on(frame) else { return };
+                    frame
+                }
+            };
+            match frame.map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => {
+                    left = left.saturating_sub(u64::try_from(data.len()).unwrap_or(left));
+                }
+                Some(Ok(Err(_))) => {}
+                None | Some(Err(_)) => self.ended = true,
+            }
+        }
+    }
+
+    /// Waits for the client, as long as it is allowed to take.
+    fn wait_for_frame(&mut self) -> io::Result<NextFrame> {
+        let Self { incoming, handle, limits, arrived, waited, .. } = self;
+        let left = limits.time_for(*arrived).saturating_sub(*waited).min(limits.stall);
+        let begun = Instant::now();
+        let frame = handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
+        *waited = waited.saturating_add(begun.elapsed());
+        frame.map_err(|_| io::ErrorKind::TimedOut.into())
     }
 }
 
@@ -547,6 +603,7 @@ impl Exchange {
 
     /// The reply is complete.
     pub fn finish(&mut self) {
+        self.body.raw.settle();
         if let Some(start) = self.start.take() {
             let mut out = std::mem::take(&mut self.out);
             if self.takes_gzip

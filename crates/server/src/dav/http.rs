@@ -26,8 +26,11 @@ use super::tls::{Tls, TlsFiles};
 use super::{methods, packing};
 use crate::common::shared::Shared;
 
-/// Threads that move bytes between sockets and channels.
-const IO_THREADS: usize = 2;
+/// Threads that wait for sockets, parse requests and take connections. Replies are written, and bodies read, by
+/// the threads of requests; more than one thread here would be woken for each other's work.
+const IO_THREADS: usize = 1;
+/// The same where handshakes are made, which take long.
+const TLS_THREADS: usize = 2;
 /// Stack of a thread that handles requests, as of one that serves an svn:// connection.
 const STACK: usize = 1 << 20;
 /// Idle time after which such a thread ends, with its stack and what the allocator keeps for it.
@@ -71,7 +74,7 @@ impl HttpServer {
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(IO_THREADS)
+            .worker_threads(if tls.is_some() { TLS_THREADS } else { IO_THREADS })
             .max_blocking_threads(shared.settings.limits.connections.max(1))
             .thread_keep_alive(THREAD_IDLE)
             .thread_stack_size(STACK)
@@ -244,7 +247,7 @@ async fn answer(
     tokio::task::spawn_blocking(move || {
         let watch = handle.clone();
         let limits = shared.settings.limits;
-        let body = Body::new(body, handle.clone(), limits);
+        let body = Body::new(body, handle.clone(), driver.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, driver, limits.stall);
         let http = &shared.settings.http;
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);

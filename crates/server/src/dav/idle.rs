@@ -259,7 +259,12 @@ pub(super) async fn serve<S, H>(
         }
         let parts = (*connection).into_parts();
         (socket, service, first) = (parts.io.into_inner().socket, parts.service, parts.read_buf);
-        if first.is_empty() && !is_wanted(socket.tcp(), times.patience, &mut stopped).await {
+        if !first.is_empty() {
+            continue;
+        }
+        // All of the buffer lives as long as anything of it, and be it nothing.
+        first = Bytes::new();
+        if !is_wanted(socket.tcp(), times.patience, &mut stopped).await {
             let _ = tokio::time::timeout(END_TIME, socket.shutdown()).await;
             return;
         }

@@ -124,8 +124,7 @@ pub(super) fn find<'s>(
     };
     let is_top = |folder: &Path| {
         let only = settings.only.as_ref().filter(|_| location.is_none());
-        only.is_none_or(|only| only == folder)
-            && Repository::find_root(folder).is_some_and(|top| top == folder)
+        only.is_none_or(|only| only == folder) && Repository::is_root(folder)
     };
     let mut folder = start.to_owned();
     for _ in 0..MAX_LEVELS {

@@ -219,10 +219,37 @@ struct Told {
     is_used: bool,
 }
 
+/// What is the same in all nodes: their addresses up to the revision, and what stands before.
+struct Begins {
+    /// Of a version.
+    checked_in: String,
+    /// Of a directory's place in a revision.
+    directory: String,
+}
+
+impl Begins {
+    fn of(style: &Style) -> Self {
+        let begin = |before: &str, kind: &str| {
+            let mut out = before.as_bytes().to_vec();
+            out.attribute_text(&style.root);
+            out.raw("/");
+            out.attribute_text(&style.special);
+            out.raw(kind);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        let kind = if style.v2 { "/rvr/" } else { "/ver/" };
+        Self {
+            checked_in: begin("<D:checked-in><D:href>", kind),
+            directory: begin(" bc-url=\"", "/bc/"),
+        }
+    }
+}
+
 /// Writes an edit as an `update-report`.
 pub struct UpdateEditor<S> {
     sink: S,
     style: Style,
+    begins: Begins,
     told: Told,
     open: Vec<Open>,
     started: bool,
@@ -236,9 +263,10 @@ impl<S> std::fmt::Debug for UpdateEditor<S> {
 
 impl<S: Sink> UpdateEditor<S> {
     /// An editor that has written nothing.
-    pub const fn new(sink: S, style: Style) -> Self {
+    pub fn new(sink: S, style: Style) -> Self {
         let told = Told { path: String::new(), revision: Revnum::ZERO, sha1: None, is_used: true };
-        Self { sink, style, told, open: Vec::new(), started: false }
+        let begins = Begins::of(&style);
+        Self { sink, style, begins, told, open: Vec::new(), started: false }
     }
 
     fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
@@ -283,23 +311,18 @@ impl<S: Sink> UpdateEditor<S> {
         Handle(u64::try_from(self.open.len().minus(1)).unwrap_or(u64::MAX))
     }
 
-    /// Writes the address of the node that was told of: as `Resource::path` makes it, without texts in
-    /// between, since there is one of each node.
-    fn address(&mut self, kind: &str) {
-        let Self { sink, style, told, .. } = self;
+    /// Writes what comes before the rest of the address of the node that was told of, and that: as
+    /// `Resource::path` makes it, without texts in between, since there is one of each node.
+    fn address(sink: &mut S, told: &Told, before: &str) {
         let out = sink.buffer();
-        out.attribute_text(&style.root);
-        out.raw("/");
-        out.attribute_text(&style.special);
-        out.raw(kind);
+        out.raw(before);
         out.number(told.revision.0);
         out.attribute_text(&told.path);
     }
 
     /// Writes the address of a node's version.
     fn checked_in(&mut self) {
-        self.sink.buffer().raw("<D:checked-in><D:href>");
-        self.address(if self.style.v2 { "/rvr/" } else { "/ver/" });
+        Self::address(&mut self.sink, &self.told, &self.begins.checked_in);
         self.sink.buffer().raw("</D:href></D:checked-in>\n");
     }
 
@@ -316,8 +339,7 @@ impl<S: Sink> UpdateEditor<S> {
         out.raw(if is_dir { "<S:add-directory" } else { "<S:add-file" });
         out.attribute("name", basename(path));
         if is_dir {
-            out.raw(" bc-url=\"");
-            self.address("/bc/");
+            Self::address(&mut self.sink, &self.told, &self.begins.directory);
             self.sink.buffer().raw("\"");
         } else if let Some(sha1) = sha1 {
             out.raw(" sha1-checksum=\"");

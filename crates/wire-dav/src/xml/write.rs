@@ -56,8 +56,17 @@ fn is_plain(value: &[u8]) -> bool {
     })
 }
 
+/// Appends text, most of which has nothing to escape: all of it is looked at first, many bytes at a time.
 fn escape(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool) {
-    let mut rest = text.as_bytes();
+    let text = text.as_bytes();
+    if text.iter().fold(false, |found, byte| found | is_special(*byte)) {
+        escape_each(out, text, is_special);
+    } else {
+        out.extend_from_slice(text);
+    }
+}
+
+fn escape_each(out: &mut Vec<u8>, mut rest: &[u8], is_special: impl Fn(u8) -> bool) {
     while let Some(at) = rest.iter().position(|byte| is_special(*byte)) {
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         out.extend_from_slice(before);
@@ -96,19 +105,15 @@ impl Xml for Vec<u8> {
     }
 
     fn value(&mut self, name: &str, value: &[u8]) {
-        match std::str::from_utf8(value) {
-            _ if is_plain(value) => {
-                self.raw(">");
-                self.extend_from_slice(value);
-            }
-            Ok(text) if is_xml_safe(value) => {
-                self.raw(">");
-                self.text(text);
-            }
-            _ => {
-                self.raw(" encoding=\"base64\">");
-                self.raw(&base64::encode(value));
-            }
+        if is_plain(value) {
+            self.raw(">");
+            self.extend_from_slice(value);
+        } else if let Some(text) = std::str::from_utf8(value).ok().filter(|_| is_xml_safe(value)) {
+            self.raw(">");
+            self.text(text);
+        } else {
+            self.raw(" encoding=\"base64\">");
+            self.raw(&base64::encode(value));
         }
         self.raw("</");
         self.raw(name);
@@ -157,6 +162,21 @@ pub fn fuzzy(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_special_is_escaped_wherever_it_stands() {
+        let long = "plain text of some length, with nothing in it";
+        for (special, escaped) in [("<", "&lt;"), (">", "&gt;"), ("&", "&amp;"), ("\r", "&#13;")] {
+            let mut out = Vec::new();
+            out.text(&format!("{special}{long}{special}{special}{long}"));
+            out.attribute("a", &format!("{long}\"\n{special}"));
+            out.text(long);
+            let text = format!(
+                "{escaped}{long}{escaped}{escaped}{long} a=\"{long}&quot;&#10;{escaped}\"{long}"
+            );
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+    }
 
     #[test]
     fn values_that_xml_cannot_carry() {
