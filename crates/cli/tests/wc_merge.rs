@@ -249,7 +249,7 @@ for place in br/b1 br/b2 br .; do svn co -q svn+ssh://x$PWD/repo/$place w-$(base
 ";
 
 /// Merges over a connection on which each move of the session is a request: working copy and words.
-const OVER: [(&str, &str); 36] = [
+const OVER: [(&str, &str); 41] = [
     ("b1", "-c3 R/T@4"),
     ("b1", "-c3 R/T"),
     ("b1", "-c3 R/T2"),
@@ -286,7 +286,17 @@ const OVER: [(&str, &str); 36] = [
     ("b2", "-c-6 R/br/b2"),
     ("b2", "-c3 R/br/b2"),
     ("b2", "-r10:1 R/br/b2"),
+    // A file below the directory that the session is at, into a directory.
+    ("b1", "-c4 R/br/gcopy ."),
+    (".", "-c6 R/T2/d/f T2/d"),
+    (".", "-c-6 R/T2/d/f T2/d"),
+    ("br", "-c-10 R/br/b2/d/f b2/d"),
+    (".", "-r8:5 R/T2 T2"),
 ];
+
+/// The same where the directory above both sides may not be read.
+const NOT_ABOVE: [(&str, &str); 4] =
+    [("b1", "-c3 R/T2"), ("b1", "-c3,6,7 R/T2"), ("br", "-c10 R/br/b2 b1"), ("b1", "R/T2")];
 
 #[test]
 fn one_session_asks_for_both_sides() {
@@ -298,7 +308,13 @@ fn one_session_asks_for_both_sides() {
         command.env("SVN", programs).args(["-c", script]).current_dir(at).output().unwrap()
     };
     assert!(shell(&format!("set -e;{MOVED}"), "").status.success());
-    for (wc, words) in OVER {
+    let closed = r"
+printf '[general]\nauthz-db = authz\nauth-access = write\nanon-access = none\n' > repo/conf/svnserve.conf
+printf '[/]\n* =\n[/T2]\n* = rw\n[/T]\n* = rw\n[/br]\n* = rw\n' > repo/conf/authz";
+    for (at_turn, (wc, words)) in OVER.iter().chain(&NOT_ABOVE).enumerate() {
+        if at_turn == OVER.len() {
+            assert!(shell(closed, "").status.success());
+        }
         let words = words.replace('R', &format!("svn+ssh://x{}/repo", at.display()));
         let script = format!(
             "rm -rf t; cp -a w-{wc} t; cd t; export SVN_SSH='sh {}/tunnel'; $SVN merge --non-interactive {words} 2>&1; \

@@ -67,6 +67,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
         layers: false,
         no_ignore: how.remove_ignored,
         unversioned: true,
+        kinds_only: false,
         ignores: ctx.ignores(),
         cancel: ctx.cancel().clone(),
     };

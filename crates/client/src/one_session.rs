@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, Revnum, SvnResult};
 use sapwood_ra::session::Report;
 use sapwood_ra::{Session, Settings};
@@ -14,6 +14,13 @@ use sapwood_ra::{Session, Settings};
 pub(crate) struct Line {
     session: Rc<dyn Session>,
     busy: Cell<u32>,
+}
+
+impl Line {
+    /// Where the session is now.
+    pub(crate) fn url(&self) -> UrlBuf {
+        self.session.url()
+    }
 }
 
 /// Whom to ask.

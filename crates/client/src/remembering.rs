@@ -231,6 +231,15 @@ impl Remembering {
         Some(Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url }))
     }
 
+    /// Whether the session that was opened last is one for which a move is a request, and right above a URL.
+    pub(crate) fn is_above(url: &Url, history: &History) -> bool {
+        let line = history.line.borrow().upgrade();
+        line.is_some_and(|line| {
+            let has = line.url();
+            is_svn(&has) && url.below(&has).is_some_and(|below| below.names().count() == 1)
+        })
+    }
+
     /// A path of the session as the repository has it.
     fn whole(&self, at: &RelPath) -> Option<RelPathBuf> {
         Some(self.url.borrow().below(&self.root)?.join(at))

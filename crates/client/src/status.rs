@@ -100,6 +100,7 @@ fn walk_options(ctx: &Context, options: &StatusOptions) -> Options {
         layers: false,
         no_ignore: options.no_ignore,
         unversioned: options.unversioned,
+        kinds_only: false,
         ignores: ctx.ignores(),
         cancel: ctx.cancel().clone(),
     }

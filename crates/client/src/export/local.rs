@@ -61,6 +61,7 @@ fn nodes(
         layers: false,
         no_ignore: true,
         unversioned: false,
+        kinds_only: false,
         ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),
         cancel: ctx.cancel().clone(),
     };

@@ -33,7 +33,7 @@ pub(super) fn directory(
     };
     merge.undo.clear();
     if !stage.merged {
-        let result = all_slices(merge, &mut stage);
+        let result = all_slices(merge, &mut stage).and_then(|()| merge.make_sure());
         stage.merged = result.is_ok();
         keep(merge, &stage, result)?;
     }

@@ -8,8 +8,8 @@ use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, pat
 use sapwood_delta::Editor;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
-use super::Merge;
 use super::ahead::Ahead;
+use super::anchored::Anchored;
 use super::apply::{Apply, Sides};
 use super::editor::RangeEditor;
 use super::files::Changed;
@@ -18,6 +18,7 @@ use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::source::MergeSource;
 use super::stage::Reached;
+use super::{Merge, SourceKind};
 use crate::diff::sides::{Keeper, Text, TextFile};
 use crate::mergeinfo::place::{Place, visit};
 
@@ -136,20 +137,41 @@ impl Merge<'_> {
         // What is done need not come again. The other side knows it by its path in the last revision.
         let known = source.left.relpath == source.right.relpath;
         let report = told(start, below, known.then_some((&reached, source.right.revision)));
-        visit(primary.as_ref(), &from, || {
+        // From above the edit says what the source is, and the session need not be moved.
+        let is_told = matches!(self.kind, SourceKind::Assumed | SourceKind::Told);
+        let from_above = is_told && self.may_ask_from_above(source);
+        let (above, name) = source.left.relpath.parent_and_name();
+        let (at, name) = match from_above {
+            true => (source.left.root.join(above), RelPath::new(name)?),
+            false => (from.clone(), RelPath::ROOT),
+        };
+        let mut kind = self.kind;
+        let result = visit(primary.as_ref(), &at, || {
             visit(other.as_ref(), &from, || {
-                let request = |text_deltas| ReportRequest {
+                let request = |text_deltas, target| ReportRequest {
                     revision: Some(source.right_revision()),
-                    target: "",
+                    target,
                     depth,
                     kind: ReportKind::Diff { versus_url: &to, ignore_ancestry, text_deltas },
                 };
                 let (other, left) = (other.as_ref(), source.left_revision());
-                let left_props = LeftProps::new(other, left, (request(false), &report, depth));
-                let request = request(true);
+                let left_props = LeftProps::new(other, left, (request(false, ""), &report, depth));
+                let request = request(true, name.as_str());
                 let mut editor = RangeEditor::new(self, (other, left_props), source, reached);
                 let mut ahead = Ahead::new(&mut editor);
-                let result = tell(primary.as_ref(), &request, &report, depth, &mut ahead);
+                let result = if from_above {
+                    let mut edit = Anchored::new(&mut ahead, name);
+                    let result = tell(primary.as_ref(), &request, &report, depth, &mut edit);
+                    if edit.opened {
+                        kind = SourceKind::Told;
+                    } else if kind == SourceKind::Assumed && (edit.refused || result.is_err()) {
+                        // A user who may not read what is above it is refused, too.
+                        kind = SourceKind::Refused;
+                    }
+                    result
+                } else {
+                    tell(primary.as_ref(), &request, &report, depth, &mut ahead)
+                };
                 let result = ahead.end(result);
                 if result.is_err() {
                     let reached = editor.into_reached();
@@ -157,7 +179,17 @@ impl Merge<'_> {
                 }
                 result
             })
-        })
+        });
+        self.kind = kind;
+        result
+    }
+
+    /// Whether the difference of a source can be asked for from the directory above it.
+    pub(super) fn may_ask_from_above(&self, source: &MergeSource) -> bool {
+        source.ancestral
+            && self.depth() == Depth::Infinity
+            && !source.left.relpath.is_empty()
+            && self.target.is_asked_from_above(&source.left.url())
     }
 
     /// Where the difference begins for the target, and for the nodes below it that differ in that

@@ -10,6 +10,7 @@
 //! | `drive` | one range of a directory or of a file |
 //! | `ahead` | takes the edit that the repository tells, and passes it on in pieces |
 //! | `editor` | takes the pieces |
+//! | `anchored` | an edit that is asked for from above |
 //! | `apply`, `dirs`, `files` | what becomes of each node |
 //! | `conflicts` | tree conflicts and skipped nodes |
 //! | `props` | which changes of properties are taken |
@@ -27,6 +28,7 @@
 //! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
 
 mod ahead;
+mod anchored;
 mod apply;
 mod automatic;
 mod aware;
@@ -175,6 +177,21 @@ pub struct Merge<'a> {
     pub changes: Option<changes::Changes>,
     /// Mergeinfo that a step wrote over which is not done yet.
     pub undo: Undo,
+    /// Whether the source is a directory.
+    pub(in crate::merge) kind: SourceKind,
+}
+
+/// What is known of the kind of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::merge) enum SourceKind {
+    /// The server was asked.
+    Known,
+    /// It is taken for a directory until its edit comes, which is asked for from above.
+    Assumed,
+    /// Such an edit said that it is one.
+    Told,
+    /// It is none, or one that an edit from above does not tell as one.
+    Refused,
 }
 
 impl std::fmt::Debug for Merge<'_> {

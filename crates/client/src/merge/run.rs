@@ -13,10 +13,10 @@ use sapwood_wc::conflict::Conflict;
 
 use super::paths::MergePath;
 use super::source::MergeSource;
-use super::stage::{Reached, Stage, Undo};
-use super::stopped::{Found, Stopped};
+use super::stage::{Reached, Stage, Undo, write_back};
+use super::stopped::{Found, Stopped, is_stop};
 use super::target::MergeTarget;
-use super::{Merge, MergeOptions, Touched, aware};
+use super::{Merge, MergeOptions, SourceKind, Touched, aware};
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
@@ -229,6 +229,7 @@ fn sources(
             reached: Reached::default(),
             undo: Undo::default(),
             changes: None,
+            kind: SourceKind::Known,
         };
         if let Some(inside) = stopped.as_mut().and_then(|stopped| stopped.inside.take()) {
             merge.take_up(inside)?;
@@ -275,12 +276,23 @@ impl Merge<'_> {
     /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
     /// and it goes on.
     fn whole(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
-        let kind = self.left.check_path(RelPath::ROOT, Some(self.source.left_revision()))?;
+        let mut kind = if self.may_assume(run)? {
+            self.kind = SourceKind::Assumed;
+            Some(NodeKind::Dir)
+        } else {
+            self.left_kind()?
+        };
         let mut source = self.source.clone();
         loop {
             let catalog = run.catalog.as_deref_mut();
             let conflict = if kind == Some(NodeKind::Dir) {
-                self.directory(&source, catalog, run.quiet)?
+                match self.directory(&source, catalog, run.quiet) {
+                    Err(error) if self.is_unsure() && !is_stop(&error) => {
+                        kind = self.ask_again(error)?;
+                        continue;
+                    }
+                    other => other?,
+                }
             } else {
                 self.file(&source, run.related, catalog, run.quiet)?
             };
@@ -298,6 +310,60 @@ impl Merge<'_> {
                 None => return Ok(None),
             }
         }
+    }
+
+    fn left_kind(&self) -> SvnResult<Option<NodeKind>> {
+        self.left.check_path(RelPath::ROOT, Some(self.source.left_revision()))
+    }
+
+    /// Whether it is not known yet that the source is a directory.
+    const fn is_unsure(&self) -> bool {
+        matches!(self.kind, SourceKind::Assumed | SourceKind::Refused)
+    }
+
+    /// Whether the edit will say that the source is a directory, so that the server need not be asked.
+    fn may_assume(&self, run: &Run<'_>) -> SvnResult<bool> {
+        Ok(self.stage.is_none()
+            && self.honors_mergeinfo()
+            && !self.options.record_only
+            && !self.reintegrate
+            && run.catalog.is_none()
+            && self.may_ask_from_above(&self.source)
+            && self.target.is_dir()?)
+    }
+
+    /// A merge of what was taken for a directory has failed: its kind, if it is not that which failed.
+    fn ask_again(&mut self, error: SvnError) -> SvnResult<Option<NodeKind>> {
+        let refused = self.kind == SourceKind::Refused;
+        if refused {
+            // Of an edit that breaks off the session may have something left.
+            let url = self.source.left.url();
+            let session = Rc::from(sapwood_ra::open(&url, &self.ctx.ra)?);
+            self.left = self.target.remembering(session);
+        }
+        let kind = self.left_kind()?;
+        if kind == Some(NodeKind::Dir) && !refused {
+            return Err(error);
+        }
+        write_back(self.wc(), &self.undo.take())?;
+        (self.stage, self.reached) = (None, Reached::default());
+        self.paths.clear();
+        self.kind = SourceKind::Known;
+        Ok(kind)
+    }
+
+    /// Makes sure that a source is a directory that was taken for one.
+    pub(super) fn make_sure(&mut self) -> SvnResult<()> {
+        if self.kind == SourceKind::Assumed {
+            if self.left_kind()? != Some(NodeKind::Dir) {
+                self.kind = SourceKind::Refused;
+                let url = self.source.left.url();
+                let text = format!("'{url}' is not a directory");
+                return Err(SvnError::new(ErrorCode::FS_NOT_DIRECTORY, text));
+            }
+            self.kind = SourceKind::Known;
+        }
+        Ok(())
     }
 
     fn directory(

@@ -124,6 +124,7 @@ impl Subtrees<'_> {
         let options = Options {
             depth: self.depth,
             all: true,
+            kinds_only: true,
             unversioned: false,
             cancel: merge.ctx.cancel().clone(),
             ..Options::default()

@@ -90,6 +90,11 @@ impl MergeTarget {
         Remembering::second(url, &ctx.ra, &self.history, Some(&self.wc))
     }
 
+    /// Whether the session that was opened last is right above a URL, and a move there would be a request.
+    pub(super) fn is_asked_from_above(&self, url: &Url) -> bool {
+        Remembering::is_above(url, &self.history)
+    }
+
     /// Opens a session at a URL, which is asked for the target, too. Where each move of a session is a request, it is
     /// opened above both.
     pub(super) fn open_session(&self, ctx: &Context, url: &Url) -> SvnResult<Rc<dyn Session>> {

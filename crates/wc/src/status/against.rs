@@ -103,6 +103,7 @@ impl WorkingCopy {
                 root: self.root().to_owned(),
                 all: options.all || !incoming.locks.is_empty(),
                 unversioned: options.unversioned,
+                kinds_only: false,
                 no_ignore: options.no_ignore,
                 config: options.ignores.clone(),
                 cancel: options.cancel.clone(),

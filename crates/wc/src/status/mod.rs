@@ -52,6 +52,9 @@ pub struct Options {
     pub no_ignore: bool,
     /// Whether to tell of unversioned names. Without, no directory is read.
     pub unversioned: bool,
+    /// Whether only the kind of what is on disk matters: directories are read, files are not looked at, and of
+    /// changes of texts nothing is told.
+    pub kinds_only: bool,
     /// The patterns of the configuration.
     pub ignores: Patterns,
     /// Asks the walk to stop.
@@ -66,6 +69,7 @@ impl Default for Options {
             layers: false,
             no_ignore: false,
             unversioned: true,
+            kinds_only: false,
             ignores: Patterns::of_config(crate::ignore::DEFAULT_GLOBAL_IGNORES),
             cancel: CancelToken::new(),
         }
@@ -119,7 +123,8 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let remembers = depth == Depth::Infinity && remembered::applies(self, options);
+        let remembers =
+            depth == Depth::Infinity && !options.kinds_only && remembered::applies(self, options);
         // The question takes the lock under which no writer changes what is compared then.
         // Of a file nothing is worth remembering: what is remembered of all others is not read for it.
         let is_dir = |row: NodeRow| row.kind == Kind::Dir;
@@ -170,6 +175,7 @@ impl WorkingCopy {
             root: self.root().to_owned(),
             all: options.all,
             unversioned: options.unversioned,
+            kinds_only: options.kinds_only,
             no_ignore: options.no_ignore,
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),
@@ -227,6 +233,7 @@ impl WorkingCopy {
             root: self.root().to_owned(),
             all: false,
             unversioned: options.unversioned,
+            kinds_only: options.kinds_only,
             no_ignore: options.no_ignore,
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),

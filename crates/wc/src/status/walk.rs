@@ -42,6 +42,8 @@ pub(super) struct Walk<'w> {
     pub(super) all: bool,
     /// Whether names that are only on disk matter.
     pub(super) unversioned: bool,
+    /// Whether what a directory's listing says of a node is enough.
+    pub(super) kinds_only: bool,
     pub(super) no_ignore: bool,
     /// The patterns of the configuration.
     pub(super) config: Patterns,
@@ -199,7 +201,7 @@ impl Walk<'_> {
         let open = OpenDir::open(&path).map_err(io)?;
         let stamp = open.as_ref().filter(|_| self.found.is_some()).and_then(OpenDir::own_stamp);
         let mut names: Vec<(Box<[u8]>, Option<DiskKind>)> = Vec::new();
-        if let Some(open) = open.as_ref().filter(|_| self.unversioned) {
+        if let Some(open) = open.as_ref().filter(|_| self.unversioned || self.kinds_only) {
             open.read(buffer, |name, kind| names.push((name.to_bytes().into(), kind)))
                 .map_err(io)?;
             names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -250,10 +252,10 @@ impl Walk<'_> {
     ) -> std::result::Result<Option<Look>, Errno> {
         let Some(dir) = dir else { return Ok(None) };
         match entry {
-            None if self.unversioned => return Ok(None),
+            None if self.unversioned || self.kinds_only => return Ok(None),
             // Of directories the kind is enough.
-            Some(Some(DiskKind::Dir)) => {
-                return Ok(Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 }));
+            Some(Some(kind)) if kind == DiskKind::Dir || self.kinds_only => {
+                return Ok(Some(Look { kind, size: 0, mtime: 0, mode: 0 }));
             }
             _ => {}
         }
@@ -291,7 +293,7 @@ impl Walk<'_> {
         if task.depth == Depth::Files && top.kind == Kind::Dir {
             return;
         }
-        let check_text = needs_text_check(node, look);
+        let check_text = !self.kinds_only && needs_text_check(node, look);
         let descend = task.depth == Depth::Infinity && self.table.has_descendants(node);
         let locked = !self.table.locks.is_empty();
         let wanted = self.all || check_text || descend || locked || place.spoken.has(node.name());
@@ -314,7 +316,7 @@ impl Walk<'_> {
         dir: Option<&OpenDir>,
         found: &mut Vec<Item>,
     ) -> Result<()> {
-        if name == b".svn" {
+        if name == b".svn" || !self.unversioned {
             return Ok(());
         }
         let Ok(text) = std::str::from_utf8(name) else {

@@ -1,0 +1,264 @@
+//! An edit that was asked for from the directory above its target, as an edit of the target.
+
+use sapwood_core::paths::RelPath;
+use sapwood_core::{ErrorCode, Md5, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta};
+
+/// The directory above the target.
+const ABOVE: Handle = Handle(u64::MAX);
+
+/// Passes on what is said of the target.
+pub(super) struct Anchored<'e> {
+    inner: &'e mut dyn Editor,
+    name: &'e RelPath,
+    /// Whether the target was opened, as a directory.
+    pub(super) opened: bool,
+    /// Whether something else than that is said of it.
+    pub(super) refused: bool,
+}
+
+impl<'e> Anchored<'e> {
+    pub(super) fn new(inner: &'e mut dyn Editor, name: &'e RelPath) -> Self {
+        Self { inner, name, opened: false, refused: false }
+    }
+
+    /// A path below the target, of something that is not right below the directory above.
+    fn below<'p>(&mut self, at: &'p str, parent: Handle) -> SvnResult<&'p str> {
+        let below = RelPath::new(at)?.below(self.name).filter(|_| parent != ABOVE);
+        below.map(RelPath::as_str).ok_or_else(|| {
+            self.refused = true;
+            SvnError::new(
+                ErrorCode::FS_NOT_DIRECTORY,
+                format!("'{at}' is not what is merged as a directory"),
+            )
+        })
+    }
+}
+
+impl Editor for Anchored<'_> {
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        self.inner.set_target_revision(revision)
+    }
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(ABOVE)
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        let path = self.below(path, parent)?;
+        self.inner.delete_entry(path, revision, parent)
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let path = self.below(path, parent)?;
+        self.inner.add_directory(path, parent, copy_from)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        if parent == ABOVE && path == self.name.as_str() {
+            self.opened = true;
+            return self.inner.open_root(base);
+        }
+        let path = self.below(path, parent)?;
+        self.inner.open_directory(path, parent, base)
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        if dir == ABOVE { Ok(()) } else { self.inner.change_dir_prop(dir, name, value) }
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        if dir == ABOVE { Ok(()) } else { self.inner.close_directory(dir) }
+    }
+
+    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        let path = self.below(path, parent)?;
+        self.inner.absent_directory(path, parent)
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let path = self.below(path, parent)?;
+        self.inner.add_file(path, parent, copy_from)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        let path = self.below(path, parent)?;
+        self.inner.open_file(path, parent, base)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        self.inner.apply_textdelta(file, base, delta)
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.inner.change_file_prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
+        self.inner.close_file(file, text)
+    }
+
+    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        let path = self.below(path, parent)?;
+        self.inner.absent_file(path, parent)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        self.inner.close_edit()
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        self.inner.abort_edit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes directories and files that are opened.
+    #[derive(Default)]
+    struct Opened(Vec<String>);
+
+    impl Editor for Opened {
+        sapwood_delta::ignore_absent!();
+        sapwood_delta::nothing_to_abort!();
+
+        fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+            self.0.push(String::new());
+            Ok(Handle(0))
+        }
+
+        fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn add_directory(
+            &mut self,
+            path: &str,
+            parent: Handle,
+            _: Option<(&str, Revnum)>,
+        ) -> SvnResult<Handle> {
+            self.open_directory(path, parent, None)
+        }
+
+        fn open_directory(
+            &mut self,
+            path: &str,
+            _: Handle,
+            _: Option<Revnum>,
+        ) -> SvnResult<Handle> {
+            self.0.push(path.to_owned());
+            Ok(Handle(1))
+        }
+
+        fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn add_file(
+            &mut self,
+            path: &str,
+            parent: Handle,
+            _: Option<(&str, Revnum)>,
+        ) -> SvnResult<Handle> {
+            self.open_directory(path, parent, None)
+        }
+
+        fn open_file(
+            &mut self,
+            path: &str,
+            parent: Handle,
+            _: Option<Revnum>,
+        ) -> SvnResult<Handle> {
+            self.open_directory(path, parent, None)
+        }
+
+        fn apply_textdelta(
+            &mut self,
+            _: Handle,
+            _: Option<Md5>,
+            _: &mut dyn TextDelta,
+        ) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
+            Ok(())
+        }
+
+        fn close_edit(&mut self) -> SvnResult<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_target_becomes_the_root() {
+        let mut opened = Opened::default();
+        let mut edit = Anchored::new(&mut opened, RelPath::trusted("t"));
+        let above = edit.open_root(None).unwrap();
+        edit.change_dir_prop(above, "p", None).unwrap();
+        let root = edit.open_directory("t", above, None).unwrap();
+        let dir = edit.open_directory("t/d", root, None).unwrap();
+        edit.open_file("t/d/f", dir, None).unwrap();
+        for node in [dir, root, above] {
+            edit.close_directory(node).unwrap();
+        }
+        assert!(edit.opened && !edit.refused);
+        assert_eq!(opened.0, ["", "d", "d/f"]);
+    }
+
+    #[test]
+    fn a_target_of_another_kind_is_refused() {
+        for open in [
+            |edit: &mut Anchored<'_>, above| edit.open_file("t", above, None).map(drop),
+            |edit: &mut Anchored<'_>, above| edit.delete_entry("t", None, above),
+            |edit: &mut Anchored<'_>, above| edit.add_directory("t", above, None).map(drop),
+            |edit: &mut Anchored<'_>, above| edit.open_directory("other", above, None).map(drop),
+        ] {
+            let mut opened = Opened::default();
+            let mut edit = Anchored::new(&mut opened, RelPath::trusted("t"));
+            let above = edit.open_root(None).unwrap();
+            assert!(open(&mut edit, above).is_err() && edit.refused && !edit.opened);
+            assert!(opened.0.is_empty());
+        }
+    }
+}
