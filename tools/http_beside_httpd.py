@@ -185,6 +185,8 @@ def requests(args):
     for state in args.states.split(","):
         figures = {}
         for title, command, ready in wanted:
+            if args.requests and title not in args.requests.split(","):
+                continue
             if state != "hot" and title in ("update", "checkout", "export", "log -v", "list -v"):
                 continue
             for turn in range(args.runs):
@@ -229,6 +231,8 @@ def memory(args):
             c.request("OPTIONS", f"/{name}")
             c.getresponse().read()
             idle.append(c)
+        # Idle is who asks for nothing for some seconds.
+        time.sleep(6)
         with_idle, own = server.memory(), server.memory("Pss_Anon:")
         command = f"svnbench null-export -q --non-interactive http://127.0.0.1:{server.port}/{name}/trunk"
         clients = [subprocess.Popen(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(50)]
@@ -346,6 +350,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5, help="of each run of commits")
     parser.add_argument("--states", default="new,hot", help="of requests: new, hot, cold")
+    parser.add_argument("--requests", help="titles of some, as 'update,list -v'; all without it")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--only", default="requests,memory,commits,checkout")
     args = parser.parse_args()

@@ -95,7 +95,7 @@ reference's, but for the checkout of the large tree, which is by Sapwood's `svn`
 `SVNBlockRead` on and no compression; `httpd, Prefer` also `SVNCacheFullTexts On` and `SVNAllowBulkUpdates Prefer`. Sapwood runs with its
 defaults. The machine was busy with other work: the ratios of processor time say most. httpd has several processes, and one with an empty cache may
 answer the third time, too; the null-export of a hot server is therefore the median of the third to the ninth. What was mended on the way, and what is not reached:
-[results/http-2026-11-24.md](results/http-2026-11-24.md).
+[results/http-2026-11-24.md](results/http-2026-11-24.md), [results/http-2026-11-25.md](results/http-2026-11-25.md).
 
 {http}
 ## Everyday work on a working copy
@@ -124,9 +124,10 @@ def benchmarks():
                plain("System calls, 5,000 files in 650 directories", "working-copy-calls-5000.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
+            plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),
             plain("Server's processor time, new server, s", "http-new.tsv"),
             plain("Server's processor time, new server, files in no cache, s", "http-cold.tsv"),
-            plain("Memory, MiB", "http-memory.tsv"), plain("Commits over http", "http-commits.tsv"),
+            plain("Memory, MiB", "http-memory.tsv"), plain("Memory of 25 November, MiB, by quick builds", "http-idle.tsv"), plain("Commits over http", "http-commits.tsv"),
             plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
             plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
     return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),

@@ -54,7 +54,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// For servers: memory that nobody uses goes back to the system when nothing is asked for, too. The allocator
+/// For servers: memory that no request uses goes back to the system when nothing is asked for, too. The allocator
 /// looks for it when it is called, and otherwise by a thread of its own, which programs that end soon do not need.
 fn give_memory_back() {
     // Without the thread it goes back with the next requests.

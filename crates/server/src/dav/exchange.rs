@@ -37,6 +37,8 @@ use crate::settings::{Limits, Network};
 
 /// A reply that grows beyond this goes out in chunks of about this size.
 const CHUNK: usize = 64 << 10;
+/// The same for chunks of what is kept elsewhere, which take no memory of their own.
+const KEPT_CHUNK: usize = 256 << 10;
 /// What is kept elsewhere and is shorter than this is copied.
 const KEPT_AT_LEAST: usize = 2 << 10;
 /// Chunks that wait for the client.
@@ -48,7 +50,7 @@ const READ_OVER: u64 = 16 << 20;
 
 /// How long the end of a request is waited for when its reply is complete, and how many bytes are read for it.
 const SETTLE: Duration = Duration::from_millis(250);
-const SETTLE_BYTES: u64 = 64 << 10;
+const SETTLE_BYTES: usize = 64 << 10;
 
 /// The head of a request.
 #[derive(Debug)]
@@ -286,9 +288,10 @@ impl RawBody {
                 }
             };
             match frame.map(|frame| frame.map(Frame::into_data)) {
-                Some(Ok(Ok(data))) => {
-                    left = left.saturating_sub(u64::try_from(data.len()).unwrap_or(left));
-                }
+                Some(Ok(Ok(data))) => match left.checked_sub(data.len()) {
+                    Some(fewer) => left = fewer,
+                    None => return,
+                },
                 Some(Ok(Err(_))) => {}
                 None | Some(Err(_)) => self.ended = true,
             }
@@ -519,7 +522,8 @@ impl Exchange {
             self.ready.push(Bytes::from(std::mem::take(&mut self.out)));
             self.ready.push(kept);
         }
-        self.relieve()
+        let written = self.ready.remaining().plus(self.out.len());
+        if written >= KEPT_CHUNK || self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
     }
 
     /// What is written at the end.

@@ -1,4 +1,4 @@
-//! A connection of hyper's, which gives back its memory when nobody asks for anything.
+//! A connection of hyper's, which gives back its memory when its client asks for nothing.
 //!
 //! hyper keeps its two buffers (16 KiB) and its state as long as a connection lives, and clients that keep one open
 //! for the next command are many. So a connection on which a moment long nothing was asked is taken

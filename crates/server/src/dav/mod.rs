@@ -9,7 +9,7 @@
 //! * [`http`]: the listener and the runtime.
 //! * [`exchange`]: one request's body and reply.
 //! * `driven`: the connection, which the handler of its request drives, too.
-//! * `idle`: connections give back their memory when nobody asks for anything.
+//! * `idle`: connections give back their memory when their clients ask for nothing.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
 //! * `who`: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
 //! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
