@@ -249,7 +249,7 @@ for place in br/b1 br/b2 br .; do svn co -q svn+ssh://x$PWD/repo/$place w-$(base
 ";
 
 /// Merges over a connection on which each move of the session is a request: working copy and words.
-const OVER: [(&str, &str); 41] = [
+const OVER: [(&str, &str); 44] = [
     ("b1", "-c3 R/T@4"),
     ("b1", "-c3 R/T"),
     ("b1", "-c3 R/T2"),
@@ -292,6 +292,10 @@ const OVER: [(&str, &str); 41] = [
     (".", "-c-6 R/T2/d/f T2/d"),
     ("br", "-c-10 R/br/b2/d/f b2/d"),
     (".", "-r8:5 R/T2 T2"),
+    // Two directories below the one that the session is at.
+    (".", "-c10 R/br/b2 T2"),
+    (".", "-r2:10 R/br/b2 T2"),
+    (".", "-c10 R/br/b2/d/f T2/d"),
 ];
 
 /// The same where the directory above both sides may not be read.

@@ -231,12 +231,12 @@ impl Remembering {
         Some(Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url }))
     }
 
-    /// Whether the session that was opened last is one for which a move is a request, and right above a URL.
+    /// Whether the session that was opened last is one for which a move is a request, and above a URL.
     pub(crate) fn is_above(url: &Url, history: &History) -> bool {
         let line = history.line.borrow().upgrade();
         line.is_some_and(|line| {
             let has = line.url();
-            is_svn(&has) && url.below(&has).is_some_and(|below| below.names().count() == 1)
+            is_svn(&has) && url.below(&has).is_some_and(|below| !below.is_empty())
         })
     }
 

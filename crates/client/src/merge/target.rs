@@ -90,7 +90,7 @@ impl MergeTarget {
         Remembering::second(url, &ctx.ra, &self.history, Some(&self.wc))
     }
 
-    /// Whether the session that was opened last is right above a URL, and a move there would be a request.
+    /// Whether the session that was opened last is above a URL, and a move there would be a request.
     pub(super) fn is_asked_from_above(&self, url: &Url) -> bool {
         Remembering::is_above(url, &self.history)
     }
