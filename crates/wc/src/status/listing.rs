@@ -59,6 +59,12 @@ impl OpenDir {
         }
     }
 
+    /// A directory below this one, only to look from there; nothing when it is none.
+    pub(super) fn place(&self, name: &CStr) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.0, name, flags, Mode::empty()).ok().map(Self)
+    }
+
     /// Calls `each` with every name but `.` and `..`, in the order of the directory.
     ///
     /// # Errors

@@ -42,6 +42,9 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 /// change might get the same time.
 const TOO_YOUNG: i64 = 20_000_000;
 
+/// Bytes of what is remembered of two or three files.
+const FEW_FILES: usize = 80;
+
 /// What else a finding depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Context {
@@ -473,13 +476,18 @@ fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>], bits: bool) -> BTre
 fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>, bits: bool) -> bool {
     let Some(stamp) = one.stamp else { return false };
     let Ok(own) = CString::new(one.dir.as_str()) else { return false };
-    if root.stamp(&own) != Some(stamp) {
-        return false;
-    }
+    // From the root each look would walk the whole way again; a directory with next to nothing in it is not worth
+    // the two calls more.
+    let near = if one.files.len() < FEW_FILES { None } else { root.place(&own) };
+    let dir = near.as_ref().unwrap_or(root);
     let mut path = Vec::with_capacity(256);
-    if !one.dir.is_empty() {
+    if near.is_none() && !one.dir.is_empty() {
         path.extend(one.dir.as_bytes());
         path.push(b'/');
+    }
+    let found = if near.is_some() { dir.own_stamp() } else { root.stamp(&own) };
+    if found != Some(stamp) {
+        return false;
     }
     let length = path.len();
     let mut files = Reader(one.files);
@@ -492,7 +500,7 @@ fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>, bits: bool) -> bool {
         path.extend(name);
         path.push(0);
         let wanted = if special { DiskKind::Special } else { DiskKind::File };
-        match CStr::from_bytes_with_nul(&path).ok().map(|name| root.look(name)) {
+        match CStr::from_bytes_with_nul(&path).ok().map(|name| dir.look(name)) {
             Some(Ok(Some(Look { kind, size: now, mtime: time, mode })))
                 if kind == wanted
                     && now == size
