@@ -42,10 +42,7 @@ impl WorkingCopy {
         for row in files {
             let Some(stat) = stat_file(&self.abspath(&row.relpath))? else { return Ok(true) };
             // As it was recorded: nothing more need be asked.
-            let recorded = row.translated_size == Some(stat.size)
-                && row.last_mod_time == Some(stat.mtime)
-                && row.checksum.is_some();
-            if stat.file && recorded {
+            if stat.file && row.checksum.is_some() && stat.is_recorded_in(&row) {
                 continue;
             }
             if let Some(view) = self.view(&row.relpath)?

@@ -277,8 +277,7 @@ impl WorkingCopy {
         if special != stat.link && (stat.link || !stat.file) {
             return Ok(true);
         }
-        let same_size = row.translated_size == Some(stat.size);
-        if !stat.link && same_size && row.last_mod_time == Some(stat.mtime) {
+        if !stat.link && stat.is_recorded_in(row) {
             return Ok(false);
         }
         let Some(text) = self.db().pristine(&checksum)? else { return Ok(true) };
@@ -321,6 +320,11 @@ impl FileStat {
             file: found.file_type().is_file(),
             link: found.file_type().is_symlink(),
         }
+    }
+
+    /// Whether size and time are those that a row of the file has.
+    pub(crate) fn is_recorded_in(&self, row: &NodeRow) -> bool {
+        row.translated_size == Some(self.size) && row.last_mod_time == Some(self.mtime)
     }
 }
 

@@ -7,8 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use sapwood_core::checksum::Md5Reader;
 use sapwood_core::exact::Cut;
-use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, Meter, PropList, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
 use super::Item;
@@ -16,7 +15,7 @@ use crate::clock;
 use crate::db::NodeRow;
 use crate::error::{Error, Result};
 use crate::pristine::{NewPristine, PristineWriter};
-use crate::queue::NEEDS_LOCK;
+use crate::props::rules::sets_flags;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::FileStat;
 
@@ -157,11 +156,6 @@ impl Outgoing {
         self.local.meter.add_file();
         Ok(SentText { pristine: self.local.pristine.finish(), as_read: self.as_read })
     }
-}
-
-/// Whether properties say which flags a file has.
-fn sets_flags(props: &PropList) -> bool {
-    props.get(names::EXECUTABLE).is_some() || props.get(NEEDS_LOCK).is_some()
 }
 
 /// Size and time of an open file that may be written and not executed, if files that are changed from now on get

@@ -15,7 +15,7 @@ use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
-use crate::props::rules::{self, AUTO_PROPS, NEEDS_LOCK, TRUE_VALUE};
+use crate::props::rules::{self, AUTO_PROPS, TRUE_VALUE};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::Status;
@@ -305,8 +305,7 @@ impl WorkingCopy {
             };
             kept.set(name, value);
         }
-        let sync = kind == NodeKind::File
-            && (kept.get(names::EXECUTABLE).is_some() || kept.get(NEEDS_LOCK).is_some());
+        let sync = kind == NodeKind::File && rules::sets_flags(&kept);
         self.db().write(|db| {
             self.insert_addition(relpath, kind.into())?;
             if !kept.is_empty() {

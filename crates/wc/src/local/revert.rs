@@ -600,10 +600,7 @@ impl Restore<'_> {
             return Ok(true);
         }
         let row = view.top();
-        let recorded = row.translated_size == Some(stat.size)
-            && row.last_mod_time == Some(stat.mtime)
-            && stat.mtime != 0;
-        if !recorded {
+        if !(stat.is_recorded_in(row) && stat.mtime != 0) {
             if self.wc.differs_exactly(view)? {
                 return Ok(true);
             }

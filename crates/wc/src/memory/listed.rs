@@ -129,33 +129,18 @@ impl Listed {
         wc_id: i64,
         touches: Touches<'_>,
     ) -> rusqlite::Result<()> {
-        let (named, has_triggers) = {
-            let list = self.list();
-            (list.count, list.has_triggers)
-        };
-        if has_triggers || matches!(touches, Touches::Nothing) {
-            return Ok(());
-        }
-        if matches!(touches, Touches::Rows) || named >= NAMED {
-            return self.listen(connection);
-        }
-        self.put_down(connection, wc_id, touches)
-    }
-
-    /// Puts down the rows that a statement names, with what they have before it.
-    fn put_down(
-        &self,
-        connection: &Connection,
-        wc_id: i64,
-        touches: Touches<'_>,
-    ) -> rusqlite::Result<()> {
         let (path, layer, sql) = match touches {
             Touches::Row(path, layer) => (path, Some(layer), NODES_OF),
             Touches::Path(path) => (path, None, NODES_OF),
             Touches::Actual(path) => (path, Some(ACTUAL), ACTUAL_OF),
-            Touches::Rows | Touches::Nothing => return Ok(()),
+            Touches::Rows => return self.listen(connection),
+            Touches::Nothing => return Ok(()),
         };
         let mut list = self.list();
+        if list.has_triggers || list.count >= NAMED {
+            drop(list);
+            return self.listen(connection);
+        }
         let known = list.rows.get(path.as_str());
         if layer.is_some_and(|layer| known.is_some_and(|layers| layers.contains_key(&layer))) {
             return Ok(());
@@ -175,8 +160,11 @@ impl Listed {
         Ok(())
     }
 
-    /// Lets the connection list its changes here from now on.
+    /// Lets the connection list its changes here from now on, if it does not yet.
     fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.list().has_triggers {
+            return Ok(());
+        }
         if !self.list().has_functions {
             self.make_functions(connection)?;
             self.list().has_functions = true;

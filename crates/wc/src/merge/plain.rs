@@ -8,7 +8,6 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::exact::Exact;
-use sapwood_core::props::names;
 use sapwood_core::{Md5, PropList};
 
 use super::Seen;
@@ -17,7 +16,7 @@ use crate::db::Kind;
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
-use crate::queue::NEEDS_LOCK;
+use crate::props::rules::sets_flags;
 use crate::root::WorkingCopy;
 use crate::translate::Translation;
 use crate::view::{Status, View};
@@ -62,10 +61,7 @@ fn read_exactly(path: &Path, size: u64) -> io::Result<Option<Vec<u8>>> {
 /// Whether a working file is its text as it is, with the flags that files have.
 fn is_as_it_is(props: &PropList) -> bool {
     let how = Translation::of(props, None);
-    !how.special
-        && !how.is_needed()
-        && props.get(names::EXECUTABLE).is_none()
-        && props.get(NEEDS_LOCK).is_none()
+    !how.special && !how.is_needed() && !sets_flags(props)
 }
 
 impl WorkingCopy {

@@ -3,7 +3,7 @@
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, mergeinfo::Mergeinfo};
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult, mergeinfo::Mergeinfo};
 
 /// The value of a property that is only set or not.
 pub const TRUE_VALUE: &[u8] = b"*";
@@ -57,6 +57,11 @@ pub fn known_node_props() -> impl Iterator<Item = &'static str> {
 /// All revision properties that Subversion knows.
 pub fn known_revision_props() -> impl Iterator<Item = &'static str> {
     REVISION.into_iter()
+}
+
+/// Whether properties say which flags a file has: that it can be run, or is read-only until it is locked.
+pub(crate) fn sets_flags(props: &PropList) -> bool {
+    props.get(names::EXECUTABLE).is_some() || props.get(NEEDS_LOCK).is_some()
 }
 
 /// Whether a property is only set or not.

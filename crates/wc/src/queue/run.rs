@@ -16,13 +16,12 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::remove_file;
+use crate::props::rules::NEEDS_LOCK;
 use crate::root::WorkingCopy;
 use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, Translation};
 use crate::view::{FileStat, Status, stat_file};
 
-/// Files with this property are read-only until they are locked.
-pub(crate) const NEEDS_LOCK: &str = "svn:needs-lock";
 /// How many items are done before they are removed from the queue together.
 const BATCH: u32 = 1000;
 

@@ -431,7 +431,7 @@ impl UpdateEditor<'_> {
             read_only: false,
             time: row.changed_date.filter(|_| use_commit_times),
         };
-        if form.new.get(crate::queue::NEEDS_LOCK).is_some() {
+        if form.new.get(crate::props::rules::NEEDS_LOCK).is_some() {
             let kept = !file.adding && lock != LockState::Unlocked;
             let locked = kept && self.wc.lock_of(row)?.is_some();
             made.read_only = !locked;
