@@ -63,6 +63,41 @@ macro_rules! delegate_editor {
             self.$i.close_file(file, text)
         }
     };
+    (@apply_textdelta $i:ident) => {
+        fn apply_textdelta(
+            &mut self,
+            file: sapwood_delta::Handle,
+            base: Option<sapwood_core::Md5>,
+            delta: &mut dyn sapwood_delta::TextDelta,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.apply_textdelta(file, base, delta)
+        }
+    };
+    (@change_dir_prop $i:ident) => {
+        fn change_dir_prop(
+            &mut self,
+            dir: sapwood_delta::Handle,
+            name: &str,
+            value: Option<&[u8]>,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.change_dir_prop(dir, name, value)
+        }
+    };
+    (@change_file_prop $i:ident) => {
+        fn change_file_prop(
+            &mut self,
+            file: sapwood_delta::Handle,
+            name: &str,
+            value: Option<&[u8]>,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.change_file_prop(file, name, value)
+        }
+    };
+    (@close_edit $i:ident) => {
+        fn close_edit(&mut self) -> sapwood_core::SvnResult<()> {
+            self.$i.close_edit()
+        }
+    };
     (@absent_file $i:ident) => {
         fn absent_file(
             &mut self,

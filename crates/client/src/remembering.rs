@@ -290,6 +290,11 @@ impl Remembering {
     }
 }
 
+/// Paths, as they are seen from further up.
+fn joined(above: &RelPath, paths: &[&RelPath]) -> Vec<RelPathBuf> {
+    paths.iter().map(|at| above.join(at)).collect()
+}
+
 /// Whether a URL is one of the protocol in which each move of a session is a request.
 pub(crate) fn is_svn(url: &Url) -> bool {
     url.starts_with("svn:") || url.starts_with("svn+")
@@ -461,16 +466,9 @@ impl Session for Remembering {
             // What comes back are paths below the session's.
             format!("{base} {paths:?}@{revision} {inherit:?} {include_descendants}"),
             self.near(RelPath::ROOT).and_then(|(near, above)| {
-                let paths: Vec<RelPathBuf> = paths.iter().map(|at| above.join(at)).collect();
+                let paths = joined(&above, paths);
                 let paths: Vec<&RelPath> = paths.iter().map(RelPathBuf::as_path).collect();
-                let revision = request.revision;
-                let paths = paths.as_slice();
-                let found = near.mergeinfo(&MergeinfoRequest {
-                    paths,
-                    revision,
-                    inherit,
-                    include_descendants,
-                })?;
+                let found = near.mergeinfo(&MergeinfoRequest { paths: &paths, ..*request })?;
                 let own = |(at, value): (RelPathBuf, Mergeinfo)| {
                     at.below(&above).map(|below| (below.to_owned(), value))
                 };
@@ -496,7 +494,7 @@ impl Session for Remembering {
             return self.there()?.log(request, receiver);
         };
         let LogRequest { paths, limit, changed_paths, strict_node_history, .. } = request;
-        let paths: Vec<RelPathBuf> = paths.iter().map(|at| base.join(at)).collect();
+        let paths = joined(&base, paths);
         let with = request.revprops;
         let key = format!(
             "{paths:?} {start}:{end} {limit} {changed_paths} {strict_node_history} {with:?}"
@@ -508,7 +506,7 @@ impl Session for Remembering {
         let (mut entries, mut count) = (Some(Vec::new()), 0usize);
         let mut enough = None;
         let (near, above) = self.near(RelPath::ROOT)?;
-        let below: Vec<RelPathBuf> = request.paths.iter().map(|at| above.join(at)).collect();
+        let below = joined(&above, request.paths);
         let below: Vec<&RelPath> = below.iter().map(RelPathBuf::as_path).collect();
         let asked = LogRequest { paths: &below, ..*request };
         near.log(&asked, &mut |entry| {

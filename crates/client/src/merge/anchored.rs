@@ -1,8 +1,10 @@
 //! An edit that was asked for from the directory above its target, as an edit of the target.
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, Md5, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Editor, Handle};
+
+use crate::delegate::delegate_editor;
 
 /// The directory above the target.
 const ABOVE: Handle = Handle(u64::MAX);
@@ -36,9 +38,8 @@ impl<'e> Anchored<'e> {
 }
 
 impl Editor for Anchored<'_> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.inner.set_target_revision(revision)
-    }
+    delegate_editor!(inner: set_target_revision, apply_textdelta, change_file_prop, close_file,
+        close_edit, abort_edit);
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(ABOVE)
@@ -106,61 +107,32 @@ impl Editor for Anchored<'_> {
         self.inner.open_file(path, parent, base)
     }
 
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.inner.apply_textdelta(file, base, delta)
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.inner.change_file_prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
-        self.inner.close_file(file, text)
-    }
-
     fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
         let path = self.below(path, parent)?;
         self.inner.absent_file(path, parent)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.inner.close_edit()
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        self.inner.abort_edit()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sapwood_delta::IgnoreAll;
+
     use super::*;
 
     /// Notes directories and files that are opened.
     #[derive(Default)]
-    struct Opened(Vec<String>);
+    struct Opened {
+        paths: Vec<String>,
+        rest: IgnoreAll,
+    }
 
     impl Editor for Opened {
-        sapwood_delta::ignore_absent!();
-        sapwood_delta::nothing_to_abort!();
+        delegate_editor!(rest: delete_entry, change_dir_prop, close_directory, absent_directory,
+            apply_textdelta, change_file_prop, close_file, absent_file, close_edit, abort_edit);
 
         fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-            self.0.push(String::new());
+            self.paths.push(String::new());
             Ok(Handle(0))
-        }
-
-        fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-            Ok(())
         }
 
         fn add_directory(
@@ -178,16 +150,8 @@ mod tests {
             _: Handle,
             _: Option<Revnum>,
         ) -> SvnResult<Handle> {
-            self.0.push(path.to_owned());
+            self.paths.push(path.to_owned());
             Ok(Handle(1))
-        }
-
-        fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-            Ok(())
-        }
-
-        fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-            Ok(())
         }
 
         fn add_file(
@@ -207,27 +171,6 @@ mod tests {
         ) -> SvnResult<Handle> {
             self.open_directory(path, parent, None)
         }
-
-        fn apply_textdelta(
-            &mut self,
-            _: Handle,
-            _: Option<Md5>,
-            _: &mut dyn TextDelta,
-        ) -> SvnResult<()> {
-            Ok(())
-        }
-
-        fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-            Ok(())
-        }
-
-        fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-            Ok(())
-        }
-
-        fn close_edit(&mut self) -> SvnResult<()> {
-            Ok(())
-        }
     }
 
     #[test]
@@ -243,7 +186,7 @@ mod tests {
             edit.close_directory(node).unwrap();
         }
         assert!(edit.opened && !edit.refused);
-        assert_eq!(opened.0, ["", "d", "d/f"]);
+        assert_eq!(opened.paths, ["", "d", "d/f"]);
     }
 
     #[test]
@@ -258,7 +201,7 @@ mod tests {
             let mut edit = Anchored::new(&mut opened, RelPath::trusted("t"));
             let above = edit.open_root(None).unwrap();
             assert!(open(&mut edit, above).is_err() && edit.refused && !edit.opened);
-            assert!(opened.0.is_empty());
+            assert!(opened.paths.is_empty());
         }
     }
 }

@@ -10,7 +10,8 @@ use sapwood_core::props::names;
 use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{Presence, parent_of};
+use sapwood_wc::db::{NodeRow, Presence, parent_of};
+use sapwood_wc::view::View;
 
 use super::place::Place;
 use super::{Catalog, Mergeinfo, merge_catalogs, remote};
@@ -39,20 +40,25 @@ pub enum Invalid {
 /// # Errors
 /// E155010 for what is not known, E200020 for a value that is no mergeinfo.
 pub fn explicit(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
-    let view = wc.require_view(relpath)?;
+    let value = own_value(&wc.require_view(relpath)?)?;
+    value.map(|value| Mergeinfo::parse(&value)).transpose()
+}
+
+/// The same before it is read.
+fn own_value(view: &View) -> SvnResult<Option<Vec<u8>>> {
     if !matches!(view.top().presence, Presence::Normal | Presence::Incomplete) {
         return Ok(None);
     }
-    match view.props()?.get(names::MERGEINFO) {
-        Some(value) => Mergeinfo::parse(value).map(Some),
-        None => Ok(None),
-    }
+    Ok(view.props()?.get(names::MERGEINFO).map(<[u8]>::to_vec))
 }
 
 /// The revision of a node's BASE, when it is there.
 pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Revnum>> {
-    let base = wc.db().base(relpath)?.filter(|row| row.presence.is_there());
-    Ok(base.and_then(|row| row.revision))
+    Ok(revision_of_base(wc.db().base(relpath)?.as_ref()))
+}
+
+fn revision_of_base(row: Option<&NodeRow>) -> Option<Revnum> {
+    row.filter(|row| row.presence.is_there()).and_then(|row| row.revision)
 }
 
 /// What counts of a node for the mergeinfo of those below it.
@@ -71,14 +77,11 @@ struct Looked {
 impl Looked {
     fn at(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Self> {
         let view = wc.require_view(relpath)?;
-        let there = matches!(view.top().presence, Presence::Normal | Presence::Incomplete);
-        let props = if there { Some(view.props()?) } else { None };
-        let value = props.as_ref().and_then(|props| props.get(names::MERGEINFO));
         let row = view.base();
         Ok(Self {
-            own: value.map(|value| Mergeinfo::parse(value).map_err(|_| value.to_vec())),
+            own: own_value(&view)?.map(|value| Mergeinfo::parse(&value).map_err(|_| value)),
             base_place: row.and_then(|row| Some((row.repos_id?, row.repos_path.clone()?))),
-            base: row.filter(|row| row.presence.is_there()).and_then(|row| row.revision),
+            base: revision_of_base(row),
             changed: view.top().changed_revision,
         })
     }

@@ -237,12 +237,11 @@ impl Run<'_> {
         }
         let Some(view) = wc.view(relpath)? else { return Ok(None) };
         let top = view.top();
-        let in_conflict = view.actual.as_ref().is_some_and(|actual| actual.conflict_data.is_some());
         let plain = top.op_depth == 0
             && top.presence == Presence::Normal
             && top.kind == Kind::File
             && !top.file_external
-            && !in_conflict;
+            && view.conflict_data().is_none();
         if !plain {
             return Ok(None);
         }
