@@ -54,14 +54,6 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// For servers: memory that no request uses goes back to the system when nothing is asked for, too. The allocator
-/// looks for it when it is called, and otherwise by a thread of its own, which programs that end soon do not need.
-fn give_memory_back() {
-    // Without the thread it goes back with the next requests.
-    let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
-    let _ = tikv_jemalloc_ctl::background_thread::write(true);
-}
-
 fn main() -> ExitCode {
     let code = run();
     output::end();

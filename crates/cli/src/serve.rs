@@ -357,12 +357,24 @@ fn serve(options: &Options) -> SvnResult<()> {
         None => hello_places(&pages, &shared.settings.http.locations),
     };
     told(out.text(&hello).and_then(|()| out.flush()))?;
+    if http.is_some() || https.is_some() {
+        give_memory_back();
+    }
     match &listener {
         Some(listener) => svnserve::serve(listener, &shared, false)?,
         None => svnserve::wait(&shared)?,
     }
     [http, https].into_iter().flatten().for_each(HttpServer::stop);
     told(out.text("\nEnded.\n").and_then(|()| out.flush()))
+}
+
+/// Memory that no request uses goes back to the system when nothing is asked for, too: http clients keep connections
+/// for the next command. The allocator looks for such memory when it is called, and otherwise by a thread of its
+/// own, beside which a single large request takes some MiB more at its height.
+fn give_memory_back() {
+    // Without the thread it goes back with the next requests.
+    let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
+    let _ = tikv_jemalloc_ctl::background_thread::write(true);
 }
 
 /// The port of http:// when nothing else is asked for.

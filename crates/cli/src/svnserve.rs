@@ -294,7 +294,6 @@ fn serve_in_background(shared: &Arc<Shared>, options: &Options) -> SvnResult<()>
 /// Serves until a signal ends it.
 pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> SvnResult<()> {
     raise_file_limit();
-    crate::give_memory_back();
     let stopper = listener.stopper();
     watch_signals(shared, &stopper)?;
     supervisor::tell(supervisor::State::Ready);
@@ -304,7 +303,6 @@ pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> 
 /// Waits for the signal that ends a server whose listeners have threads of their own.
 pub(crate) fn wait(shared: &Shared) -> SvnResult<()> {
     raise_file_limit();
-    crate::give_memory_back();
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
     supervisor::tell(supervisor::State::Ready);

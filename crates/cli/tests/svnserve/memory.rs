@@ -4,9 +4,8 @@
 use sapwood_testkit::{Output, Programs, Repository, Server, Shape};
 
 /// What a server may take at most beyond its cache and what it took for a small request, which is mostly
-/// the program itself, in MiB. The file is larger. Two of it are for what the allocator's own thread gives back a
-/// moment later.
-const LIMIT: u64 = 12;
+/// the program itself, in MiB. The file is larger.
+const LIMIT: u64 = 10;
 /// The cache, in MiB.
 const CACHE: u64 = 4;
 
