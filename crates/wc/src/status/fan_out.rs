@@ -1,8 +1,14 @@
 //! Many things, looked at by several threads. Which thread takes which is left to chance; what they find
 //! comes in no order.
+//!
+//! It begins with a thread a processor. Of what is not in memory each look waits for the disk, which does several
+//! things at a time: a look that takes long brings one thread more ([`Crew`]), up to [`MOST`]. A thread costs as
+//! much as looks at fifty files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
 
 use super::table::Table;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -13,12 +19,65 @@ const FEW: usize = 64;
 const MOST: usize = 16;
 /// How many a thread takes at a time.
 const PIECE: usize = 32;
+/// A look that took longer waited for something, or was at a directory of some hundred files.
+const LONG: Duration = Duration::from_micros(300);
 
-/// How many threads are to look at so many directories. Of what is not in memory each look waits for the disk,
-/// which does several things at a time: more threads than processors help there, and cost little elsewhere.
-pub(super) fn threads_for(directories: usize) -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (directories >> 7).clamp(processors, MOST.max(processors)).min(MOST)
+/// How many threads work, and whether more shall.
+#[derive(Debug)]
+pub(super) struct Crew {
+    /// How many there are at first.
+    pub(super) first: usize,
+    threads: AtomicUsize,
+    most: usize,
+}
+
+impl Crew {
+    /// The calling thread alone.
+    pub(super) const fn alone() -> Self {
+        Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
+    }
+
+    /// For so many directories.
+    pub(super) fn for_directories(directories: usize) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let first = processors.min(MOST);
+        let most = (directories >> 7).clamp(first, MOST);
+        Self { first, threads: AtomicUsize::new(first), most }
+    }
+
+    /// Whether one thread more is to start after a look that began then. It is counted.
+    pub(super) fn grows(&self, began: Instant) -> bool {
+        let has_room = |threads| (threads < self.most).then_some(threads + 1);
+        began.elapsed() > LONG
+            && self.threads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_ok()
+    }
+}
+
+/// What the threads share.
+struct Job<'t, T, R, L> {
+    all: &'t [T],
+    look: L,
+    next: AtomicUsize,
+    together: Mutex<Vec<R>>,
+    crew: Crew,
+}
+
+impl<T: Sync, R: Send, L: Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync> Job<'_, T, R, L> {
+    fn work<'s>(&'s self, scope: Option<&'s Scope<'s, '_>>) {
+        let (mut buffer, mut found) = (Vec::new(), Vec::new());
+        loop {
+            let at = self.next.fetch_add(PIECE, Ordering::Relaxed);
+            let Some(rest) = self.all.get(at..).filter(|rest| !rest.is_empty()) else { break };
+            for one in rest.iter().take(PIECE) {
+                let began = Instant::now();
+                (self.look)(one, &mut buffer, &mut found);
+                if let Some(scope) = scope.filter(|_| self.crew.grows(began)) {
+                    scope.spawn(move || self.work(Some(scope)));
+                }
+            }
+        }
+        self.together.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
+    }
 }
 
 /// Calls `look` with each thing, with a buffer and a list for what it finds. Returns the lists of all
@@ -27,30 +86,23 @@ pub(crate) fn over<T: Sync, R: Send>(
     all: &[T],
     look: impl Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync,
 ) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let together = Mutex::new(Vec::new());
-    let work = || {
-        let (mut buffer, mut found) = (Vec::new(), Vec::new());
-        loop {
-            let at = next.fetch_add(PIECE, Ordering::Relaxed);
-            let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) else { break };
-            for one in rest.iter().take(PIECE) {
-                look(one, &mut buffer, &mut found);
+    let (next, together) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let crew = match all.len() {
+        0..FEW => Crew::alone(),
+        len => Crew::for_directories(len),
+    };
+    let job = Job { all, look, next, together, crew };
+    if job.crew.most == 1 {
+        job.work(None);
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 1..job.crew.first {
+                scope.spawn(|| job.work(Some(scope)));
             }
-        }
-        together.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
-    };
-    let threads = match all.len() {
-        0..FEW => 1,
-        len => threads_for(len),
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    together.into_inner().unwrap_or_else(PoisonError::into_inner)
+            job.work(Some(scope));
+        });
+    }
+    job.together.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// As [`over`], of the directories that have children in a table.

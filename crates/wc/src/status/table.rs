@@ -5,9 +5,10 @@
 //! layers. Repository paths are only kept where they are not what the place of the node says.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use rusqlite::{Row, params};
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -63,13 +64,13 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// Whether a file with these bits may be written to and run as its properties say.
-    pub(crate) const fn has_right_bits(&self, mode: u16) -> bool {
+    pub(crate) const fn has_right_bits(&self, mode: u32) -> bool {
         has_right_bits(mode, self.needs_lock, self.executable)
     }
 }
 
 /// Whether a file is read-only where it needs a lock, and only there, and can be run where it should.
-pub(super) const fn has_right_bits(mode: u16, needs_lock: bool, executable: bool) -> bool {
+pub(super) const fn has_right_bits(mode: u32, needs_lock: bool, executable: bool) -> bool {
     needs_lock == (mode & 0o200 == 0) && executable == (mode & 0o100 != 0)
 }
 
@@ -144,8 +145,8 @@ pub(crate) struct Table {
     pub(crate) nodes: Vec<Node>,
     /// Their numbers, by their paths: of a million nodes the paths are not kept twice.
     by_path: HashTable<u32>,
-    hashes: RandomState,
-    pub(crate) dirs: HashMap<RelPathBuf, Children>,
+    hashes: DefaultHashBuilder,
+    pub(crate) dirs: HashMap<RelPathBuf, Children, DefaultHashBuilder>,
     pub(crate) authors: Vec<Box<str>>,
     /// The path of the root of the working copy in its repository.
     pub(crate) root_repos: RelPathBuf,
@@ -285,7 +286,10 @@ impl Table {
 
     fn read_nodes(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
         if scope == Scope::Subtree(RelPath::ROOT) {
-            self.nodes.reserve_exact(rows_at_most(db)?);
+            let rows = rows_at_most(db)?;
+            self.nodes.reserve_exact(rows);
+            // It is empty: nothing is to be hashed again.
+            self.by_path.reserve(rows, |_| 0);
         }
         let (sql, path) = nodes_query(scope);
         let mut statement = db.connection().prepare_cached(&sql)?;
@@ -355,17 +359,19 @@ impl Table {
 
     fn node_mut(&mut self, relpath: &RelPath) -> Result<&mut Node> {
         let out_of_place = || SvnError::internal("a path's place in the table of nodes");
-        let at = if let Some(at) = self.number(relpath) {
-            usize::try_from(at).map_err(|_| out_of_place())?
-        } else {
-            let at = self.nodes.len();
-            let number = u32::try_from(at).map_err(|_| out_of_place())?;
-            let (nodes, hashes) = (&self.nodes, &self.hashes);
-            let hash_of = |number: &u32| hashes.hash_one(path_of(nodes, *number));
-            self.by_path.insert_unique(hashes.hash_one(Some(relpath)), number, hash_of);
-            let relpath = relpath.into();
-            self.nodes.push(Node { relpath, base: None, work: Vec::new(), actual: None });
-            at
+        let (nodes, hashes) = (&mut self.nodes, &self.hashes);
+        let hash = hashes.hash_one(Some(relpath));
+        let is_it = |number: &u32| path_of(nodes, *number) == Some(relpath);
+        let hash_of = |number: &u32| hashes.hash_one(path_of(nodes, *number));
+        let at = match self.by_path.entry(hash, is_it, hash_of) {
+            Entry::Occupied(found) => usize::try_from(*found.get()).map_err(|_| out_of_place())?,
+            Entry::Vacant(place) => {
+                let at = nodes.len();
+                place.insert(u32::try_from(at).map_err(|_| out_of_place())?);
+                let relpath = relpath.into();
+                nodes.push(Node { relpath, base: None, work: Vec::new(), actual: None });
+                at
+            }
         };
         Ok(self.nodes.get_mut(at).ok_or_else(out_of_place)?)
     }
@@ -444,17 +450,24 @@ impl Table {
 
     /// Puts nodes into the lists of their directories.
     fn link(&mut self) {
-        for (at, node) in self.nodes.iter().enumerate() {
-            if node.relpath.is_empty() {
-                continue;
+        let mut from = 0;
+        while let Some(first) = self.nodes.get(from) {
+            // Nodes of one directory often follow each other.
+            let parent = crate::db::parent_of(&first.relpath);
+            let rest = self.nodes.iter().skip(from);
+            let same = rest.take_while(|node| crate::db::parent_of(&node.relpath) == parent);
+            let to = from.plus(same.count());
+            if let Some(parent) = parent {
+                let numbers = (from..to).map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+                match self.dirs.get_mut(parent) {
+                    Some(children) => children.nodes.extend(numbers),
+                    None => {
+                        let children = Children { nodes: numbers.collect() };
+                        self.dirs.insert(parent.to_owned(), children);
+                    }
+                }
             }
-            let parent = node.relpath.parent();
-            let at = u32::try_from(at).unwrap_or(u32::MAX);
-            if let Some(children) = self.dirs.get_mut(parent) {
-                children.nodes.push(at);
-            } else {
-                self.dirs.insert(parent.to_owned(), Children { nodes: vec![at] });
-            }
+            from = to;
         }
         let nodes = &self.nodes;
         let name = |at: &u32| {

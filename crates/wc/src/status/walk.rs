@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::Instant;
 
 use rustix::io::Errno;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
+use super::fan_out::Crew;
 use super::incoming::{Incoming, Told};
 use super::listing::{Look, OpenDir};
 use super::remembered::{self, Found, FoundDir};
@@ -86,7 +89,57 @@ struct Queue {
     tasks: Vec<Task>,
     /// Threads that may still add tasks.
     busy: usize,
-    failed: bool,
+    /// What went wrong first.
+    failed: Option<Error>,
+}
+
+/// What the threads of one walk work at.
+struct Job {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    crew: Crew,
+    /// What the threads that are done have found.
+    found: Mutex<Items>,
+}
+
+impl Job {
+    /// A directory that waits; none when all is done, or something went wrong.
+    fn next(&self) -> Option<Task> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if queue.failed.is_some() {
+                return None;
+            }
+            if let Some(task) = queue.tasks.pop() {
+                queue.busy = queue.busy.plus(1);
+                return Some(task);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// One of them is done; what is below it waits.
+    fn done(&self, below: Result<Vec<Task>>) {
+        let mut queue = lock(&self.queue);
+        queue.busy = queue.busy.minus(1);
+        let wakes = match below {
+            Ok(below) => {
+                let more = !below.is_empty();
+                queue.tasks.extend(below);
+                more || queue.busy == 0
+            }
+            Err(error) => {
+                queue.failed.get_or_insert(error);
+                true
+            }
+        };
+        if wakes {
+            self.wake.notify_all();
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -97,77 +150,53 @@ impl Walk<'_> {
     /// Walks a directory and, as deep as `depth` says, what is below.
     pub(super) fn run(&self, dir: &RelPath, inherited: Patterns, depth: Depth) -> Result<Items> {
         let first = Task { relpath: dir.to_owned(), inherited, depth };
-        let queue = Mutex::new(Queue { tasks: vec![first], busy: 0, failed: false });
-        let wake = Condvar::new();
-        let threads = match depth {
-            Depth::Infinity => super::fan_out::threads_for(self.table.dirs.len()),
-            _ => 1,
+        let directories = self.table.dirs.len();
+        // A few are walked faster than threads start.
+        let is_small = depth != Depth::Infinity || directories < 16;
+        let job = Job {
+            queue: Mutex::new(Queue { tasks: vec![first], busy: 0, failed: None }),
+            wake: Condvar::new(),
+            crew: if is_small { Crew::alone() } else { Crew::for_directories(directories) },
+            found: Mutex::default(),
         };
-        // A few directories are walked faster than threads start.
-        let threads = if self.table.dirs.len() < 16 { 1 } else { threads };
-        if threads == 1 {
-            return self.work(&queue, &wake);
+        if is_small {
+            self.work(&job, None);
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 1..job.crew.first {
+                    scope.spawn(|| self.work(&job, Some(scope)));
+                }
+                self.work(&job, Some(scope));
+            });
         }
-        let results = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..threads).map(|_| scope.spawn(|| self.work(&queue, &wake))).collect();
-            workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
-        });
-        let mut all = Items::new();
-        for result in results {
-            let items = result.unwrap_or_else(|_| {
-                Err(Error::new(ErrorCode::WC_DB_ERROR, "Internal error: a status thread failed"))
-            })?;
-            if all.is_empty() {
-                all = items;
-            } else {
-                all.extend(items);
-            }
+        let queue = job.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match queue.failed {
+            Some(error) => Err(error),
+            None => Ok(job.found.into_inner().unwrap_or_else(PoisonError::into_inner)),
         }
-        Ok(all)
     }
 
-    fn work(&self, queue: &Mutex<Queue>, wake: &Condvar) -> Result<Items> {
+    fn work<'s>(&'s self, job: &'s Job, scope: Option<&'s Scope<'s, '_>>) {
         let mut items = Items::new();
         let mut buffer = Vec::new();
-        loop {
-            let task = {
-                let mut state = lock(queue);
-                loop {
-                    if state.failed {
-                        return Ok(items);
-                    }
-                    if let Some(task) = state.tasks.pop() {
-                        state.busy = state.busy.plus(1);
-                        break task;
-                    }
-                    if state.busy == 0 {
-                        return Ok(items);
-                    }
-                    state = wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-            };
+        while let Some(task) = job.next() {
+            let began = Instant::now();
             let result = self.directory(&task, &mut buffer);
-            let mut state = lock(queue);
-            state.busy = state.busy.minus(1);
-            let more = match result {
-                Ok((found, below)) => {
-                    if !found.is_empty() {
-                        items.insert(task.relpath, found);
-                    }
-                    let more = !below.is_empty();
-                    state.tasks.extend(below);
-                    more
-                }
-                Err(error) => {
-                    state.failed = true;
-                    wake.notify_all();
-                    return Err(error);
-                }
-            };
-            if more || state.busy == 0 {
-                wake.notify_all();
+            if let Some(scope) = scope.filter(|_| job.crew.grows(began)) {
+                scope.spawn(move || self.work(job, Some(scope)));
             }
+            job.done(result.map(|(found, below)| {
+                if !found.is_empty() {
+                    items.insert(task.relpath, found);
+                }
+                below
+            }));
+        }
+        let mut all = lock(&job.found);
+        if all.is_empty() {
+            *all = items;
+        } else {
+            all.extend(items);
         }
     }
 
