@@ -28,7 +28,7 @@ const PARTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 16] = [
+const WHOLE: [(&str, &str); 17] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
@@ -54,6 +54,7 @@ const WHOLE: [(&str, &str); 16] = [
         "relocate",
     ),
     ("UPDATE externals SET repos_id = ?3 WHERE wc_id = ?1 AND repos_id = ?2", "relocate"),
+    ("AND tbl_name = 'NODES' COLLATE NOCASE ORDER BY rowid", "the schema, which is small"),
 ];
 
 /// The string literals of a source file, before its tests, with what stands before each on its line.

@@ -107,4 +107,46 @@ impl Db {
         let sql = "DELETE FROM pristine WHERE checksum = ?1 AND refcount = 0";
         Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
     }
+
+    /// Runs `work`, which fills a new database that no other program has open, within the transaction that is
+    /// open. No trigger counts references to texts meanwhile: `work` writes them down with
+    /// [`Db::add_counted_pristine`].
+    ///
+    /// # Errors
+    /// SQLite's and those of `work`.
+    pub(crate) fn without_counting(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let of_nodes = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' \
+                        AND tbl_name = 'NODES' COLLATE NOCASE ORDER BY rowid";
+        let triggers: Vec<(String, String)> =
+            self.all(of_nodes, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (name, _) in &triggers {
+            self.execute_all(&format!("DROP TRIGGER {name}"))?;
+        }
+        work()?;
+        triggers.iter().try_for_each(|(_, sql)| self.execute_all(sql))
+    }
+
+    /// Writes the row of a text that the store has and that so many rows of NODES refer to.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn add_counted_pristine(
+        &self,
+        sha1: &Sha1,
+        md5: &Md5,
+        size: u64,
+        references: usize,
+    ) -> Result<()> {
+        self.execute_on(
+            Touches::Nothing,
+            "INSERT INTO pristine (checksum, md5_checksum, size, refcount) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                Sha1Column(*sha1),
+                md5_text(md5),
+                i64::try_from(size).unwrap_or(i64::MAX),
+                i64::try_from(references).unwrap_or(i64::MAX)
+            ],
+        )?;
+        Ok(())
+    }
 }

@@ -97,9 +97,10 @@ impl OpenDir {
         stamp_of(&fstat(&self.0).ok()?)
     }
 
-    /// The same of a directory below; nothing when it is none.
+    /// The same of a directory below, or of this one by an empty name; nothing when it is none.
     pub(super) fn stamp(&self, name: &CStr) -> Option<Stamp> {
-        stamp_of(&statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?)
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+        stamp_of(&statat(&self.0, name, flags).ok()?)
     }
 
     /// Looks at a name, without following links.

@@ -1,5 +1,7 @@
-//! Directories of an old working copy, read by a thread ahead of the one that writes what they say: their
+//! Directories of an old working copy, read by threads ahead of the one that writes what they say: their
 //! entries and properties, and their base texts, which get their places in the new store on the way.
+//!
+//! Reading and writing take about as long, so [`READERS`] threads keep two processors busy.
 //!
 //! Nothing is decided here. What goes wrong in a directory is said when its turn comes, so that a failure is
 //! the same as if one directory were read after the other; what was read for nothing is thrown away.
@@ -9,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -24,6 +26,9 @@ use crate::layout;
 
 /// So many directories are asked for ahead.
 pub(super) const AHEAD: usize = 16;
+
+/// So many threads read.
+const READERS: usize = 2;
 
 /// What the files of a directory have to say beside its entries.
 pub(super) struct Files {
@@ -62,7 +67,7 @@ pub(super) fn at(root: &Path, relpath: &RelPath) -> PathBuf {
     if relpath.is_empty() { root.to_owned() } else { root.join(relpath.as_str()) }
 }
 
-/// Asks the thread that reads.
+/// Asks the threads that read.
 pub(super) struct Ahead {
     asked: Sender<RelPathBuf>,
     answers: Receiver<(RelPathBuf, Answer)>,
@@ -71,7 +76,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts the thread: it ends with this value.
+    /// Starts the threads: they end with this value.
     pub(super) fn start<'s, 'e: 's>(
         scope: &'s Scope<'s, 'e>,
         root: &'e Path,
@@ -80,15 +85,20 @@ impl Ahead {
     ) -> Self {
         let (asked, questions) = channel::<RelPathBuf>();
         let (answer, answers) = channel();
-        scope.spawn(move || {
-            let mut reader = Reader { root, locked, texts: Texts::new(workshop) };
-            for relpath in questions {
-                let read = reader.read(&relpath);
-                if answer.send((relpath, read)).is_err() {
-                    return;
+        let questions = Arc::new(Mutex::new(questions));
+        for number in 0..READERS {
+            let (questions, answer) = (Arc::clone(&questions), answer.clone());
+            let mut reader = Reader { root, locked, texts: Texts::new(workshop, number) };
+            scope.spawn(move || {
+                let next = || questions.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+                while let Some(relpath) = next() {
+                    let read = reader.read(&relpath);
+                    if answer.send((relpath, read)).is_err() {
+                        return;
+                    }
                 }
-            }
-        });
+            });
+        }
         Self { asked, answers, waiting: HashMap::new() }
     }
 
@@ -115,9 +125,9 @@ impl Ahead {
     }
 }
 
-/// The thread ended though it was asked.
+/// The threads ended though they were asked.
 fn gone() -> Error {
-    Error::Svn(SvnError::internal("a thread that reads directories"))
+    Error::Svn(SvnError::internal("threads that read directories"))
 }
 
 /// Reads.

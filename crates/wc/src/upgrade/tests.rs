@@ -13,7 +13,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 use super::entry::{Entries, Schedule};
 use super::{Caller, Told, parse_entries, read, upgrade, walk, workshop};
 use crate::Error;
-use crate::db::{Access, Kind, Presence};
+use crate::db::{Access, Db, Kind, Presence};
 use crate::layout;
 use crate::root::{Options, WorkingCopy};
 
@@ -169,12 +169,19 @@ fn told<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, Told)>) 
     (result, told.into_inner())
 }
 
+fn triggers(db: &Db) -> Vec<String> {
+    db.all("SELECT name FROM sqlite_schema WHERE type = 'trigger'", [], |row| row.get(0)).unwrap()
+}
+
 fn assert_upgraded(root: &Path) {
     let wc = WorkingCopy::open_root(root, Options::default()).unwrap();
     assert!(!wc.db().has_work().unwrap());
     let rows = wc.db().subtree(RelPath::ROOT).unwrap();
     let paths: Vec<_> = rows.iter().map(|row| (row.relpath.as_str(), row.presence)).collect();
     assert_eq!(paths, ["", "f", "sub", "sub/f"].map(|path| (path, Presence::Normal)));
+    let text = rows[1].checksum.unwrap();
+    assert_eq!(wc.db().pristine(&text).unwrap().unwrap().refcount, 2, "both files refer to it");
+    assert_eq!(triggers(wc.db()).len(), 3, "what counts references from now on");
     for row in rows.iter().filter(|row| row.kind == Kind::File) {
         let text = wc.open_pristine(&row.checksum.unwrap()).unwrap();
         assert_eq!(std::io::read_to_string(text).unwrap(), "text\n", "{}", row.relpath);

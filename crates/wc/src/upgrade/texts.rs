@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sapwood_core::Sha1;
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
@@ -29,18 +29,21 @@ pub(super) struct Brought {
     pub(super) all: Vec<(Text, u64)>,
 }
 
-/// Brings texts into the store of a workshop.
+/// Brings texts into the store of a workshop, as others do at the same time.
 pub(super) struct Texts<'w> {
     workshop: &'w Path,
-    /// Those that are there.
+    /// Where copies are made.
+    temporary: PathBuf,
+    /// Those that this one brought.
     known: HashSet<Sha1>,
     chunk: Vec<u8>,
 }
 
 impl<'w> Texts<'w> {
-    /// Into an empty store.
-    pub(super) fn new(workshop: &'w Path) -> Self {
-        Self { workshop, known: HashSet::new(), chunk: vec![0; CHUNK] }
+    /// Into a store that was empty; each of those who bring texts has a number.
+    pub(super) fn new(workshop: &'w Path, number: usize) -> Self {
+        let temporary = workshop.join(format!("text{number}"));
+        Self { workshop, temporary, known: HashSet::new(), chunk: vec![0; CHUNK] }
     }
 
     /// Brings the texts of a directory.
@@ -81,7 +84,8 @@ impl<'w> Texts<'w> {
         }
         let text = (sha1.finish(), md5.finish());
         if self.known.insert(text.0) {
-            place(path, is_link, &layout::pristine(self.workshop, &text.0), self.workshop)?;
+            let to = layout::pristine(self.workshop, &text.0);
+            place(path, is_link, &to, &self.temporary)?;
         }
         Ok((text, size))
     }
@@ -106,25 +110,27 @@ fn files_in(folder: &Path) -> Result<Vec<(String, bool)>> {
     Ok(found)
 }
 
-/// Gives a text its place: a second name of the file or, where there is none to be had, a copy.
-fn place(from: &Path, is_link: bool, to: &Path, workshop: &Path) -> Result<()> {
+/// Gives a text its place: a second name of the file or, where there is none to be had, a copy. What is in the
+/// place already is the same text, whole.
+fn place(from: &Path, is_link: bool, to: &Path, temporary: &Path) -> Result<()> {
     if !is_link {
-        match fs::hard_link(from, to) {
-            Ok(()) => return Ok(()),
+        let linked = match fs::hard_link(from, to) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 if let Some(dir) = to.parent() {
                     fs::create_dir_all(dir)
                         .map_err(|e| Error::io(e, "Can't create directory", dir))?;
                 }
-                if fs::hard_link(from, to).is_ok() {
-                    return Ok(());
-                }
+                fs::hard_link(from, to)
             }
+            linked => linked,
+        };
+        match linked {
+            Ok(()) => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             Err(_) => {}
         }
     }
-    let temporary = workshop.join("text");
-    let _none = fs::remove_file(&temporary);
-    fs::copy(from, &temporary).map_err(|e| Error::io(e, "Can't copy file", from))?;
-    place_file(&temporary, to)
+    let _none = fs::remove_file(temporary);
+    fs::copy(from, temporary).map_err(|e| Error::io(e, "Can't copy file", from))?;
+    place_file(temporary, to)
 }

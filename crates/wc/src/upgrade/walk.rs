@@ -1,12 +1,13 @@
 //! An old working copy, directory by directory, into a new database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{ErrorCode, SvnError, path, uri};
+use sapwood_core::{ErrorCode, Md5, Sha1, SvnError, path, uri};
 
 use super::ahead::{self, AHEAD, Ahead, Directory, Files, Locked};
 use super::conflicts;
@@ -92,8 +93,12 @@ fn make(
             return Err(corrupt(format!("No repository for '{}'", root.display())));
         };
         let repos_id = db.repository_id(url, uuid)?;
-        let mut walk = Walk { db, root, repos_id, known: known.clone(), caller, ahead };
-        walk.run()?;
+        let (known, counts) = (known.clone(), Counts::default());
+        let mut walk = Walk { db, root, repos_id, known, caller, ahead, counts };
+        db.without_counting(|| {
+            walk.run()?;
+            walk.write_texts()
+        })?;
         let pristine = |adm: &str| RelPathBuf::trusted(format!("{adm}/{}", layout::PRISTINE));
         db.add_work(&WorkItem::FileMove {
             from: pristine(&format!("{}/{}/wcng/{}", layout::ADM, layout::TMP, layout::ADM)),
@@ -153,6 +158,32 @@ struct Walk<'a, 'c> {
     caller: &'a mut Caller<'c>,
     /// Reads directories.
     ahead: &'a mut Ahead,
+    counts: Counts,
+}
+
+/// The rows of PRISTINE, which are written in order when all is known: one by one as they come, each with a row
+/// that is changed for each node, they would be a third of the time of writing.
+#[derive(Debug, Default)]
+struct Counts {
+    texts: BTreeMap<Sha1, (Md5, u64)>,
+    /// How many rows of NODES refer to a text.
+    references: HashMap<Sha1, usize>,
+}
+
+impl Counts {
+    fn add(&mut self, row: &NodeRow) {
+        if let Some(sha1) = row.checksum {
+            let count = self.references.entry(sha1).or_default();
+            *count = count.plus(1);
+        }
+    }
+
+    /// A row that was added is about to be written anew.
+    fn take_back(&mut self, row: &NodeRow) {
+        if let Some(count) = row.checksum.and_then(|sha1| self.references.get_mut(&sha1)) {
+            *count = count.minus(1);
+        }
+    }
 }
 
 /// A directory that is still to be done.
@@ -195,6 +226,14 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
+    fn write_texts(&self) -> Result<()> {
+        for (sha1, (md5, size)) in &self.counts.texts {
+            let references = self.counts.references.get(sha1).map_or(0, |count| *count);
+            self.db.add_counted_pristine(sha1, md5, *size, references)?;
+        }
+        Ok(())
+    }
+
     fn at(&self, relpath: &RelPath) -> PathBuf {
         ahead::at(self.root, relpath)
     }
@@ -209,7 +248,7 @@ impl Walk<'_, '_> {
         find_repository(&mut entries.this, dir, &mut self.known, self.caller.ask)?;
         let files = files?;
         for ((sha1, md5), size) in &files.texts.all {
-            self.db.add_pristine(sha1, md5, *size)?;
+            self.counts.texts.insert(*sha1, (*md5, *size));
         }
         let layers = self.entries(task, &entries, &files)?;
         let layers = Rc::new(layers);
@@ -224,7 +263,7 @@ impl Walk<'_, '_> {
     }
 
     /// Writes the rows of a directory and its children.
-    fn entries(&self, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
+    fn entries(&mut self, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
         let shared = Shared { root: self.root, repos_id: self.repos_id, this: &entries.this };
         let parent = task.parent.as_deref();
         let relpath = &task.relpath;
@@ -251,7 +290,7 @@ impl Walk<'_, '_> {
 
     /// Writes the rows of the directory itself, over those that its parent's entries made.
     fn write_this(
-        &self,
+        &mut self,
         task: &Task,
         entry: &Entry,
         made: Vec<NodeRow>,
@@ -259,6 +298,7 @@ impl Walk<'_, '_> {
     ) -> Result<()> {
         let relpath = &task.relpath;
         let mut rows = self.db.layers(relpath)?;
+        rows.iter().for_each(|row| self.counts.take_back(row));
         rows.retain(|row| made.iter().all(|new| new.op_depth != row.op_depth));
         rows.extend(made);
         let working = self.complete(&mut rows, &files.own, files, "", relpath)?;
@@ -283,7 +323,7 @@ impl Walk<'_, '_> {
 
     /// Writes the rows of a child: of a subdirectory what is known of it here.
     fn write_child(
-        &self,
+        &mut self,
         entry: &Entry,
         relpath: &RelPath,
         mut rows: Vec<NodeRow>,
@@ -331,8 +371,11 @@ impl Walk<'_, '_> {
         super::props::apply(rows, props, files.format, &self.at(relpath))
     }
 
-    fn write_rows(&self, rows: &[NodeRow], actual: &ActualRow) -> Result<()> {
-        rows.iter().try_for_each(|row| self.db.put_node(row))?;
+    fn write_rows(&mut self, rows: &[NodeRow], actual: &ActualRow) -> Result<()> {
+        for row in rows {
+            self.db.put_node(row)?;
+            self.counts.add(row);
+        }
         if actual.is_empty() { Ok(()) } else { self.db.put_actual(actual) }
     }
 
