@@ -57,9 +57,11 @@ pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
         found: BTreeMap::new(),
     };
     subtrees.add_explicit()?;
-    subtrees.add_by_status(merge)?;
-    for relpath in merge.wc().excluded_below(subtrees.target)? {
-        subtrees.at(&relpath).absent = true;
+    if !subtrees.add_if_ordinary(merge)? {
+        subtrees.add_by_status(merge)?;
+        for relpath in merge.wc().excluded_below(subtrees.target)? {
+            subtrees.at(&relpath).absent = true;
+        }
     }
     let target = subtrees.target.to_owned();
     subtrees.at(&target);
@@ -119,6 +121,26 @@ impl Subtrees<'_> {
         Ok(())
     }
 
+    /// Directories without some of their children, where nothing else is to be told of the target; whether that is
+    /// so.
+    fn add_if_ordinary(&mut self, merge: &Merge<'_>) -> SvnResult<bool> {
+        if self.depth != Depth::Infinity {
+            return Ok(false);
+        }
+        let found = self.wc.shallow_if_ordinary(self.target, merge.ctx.cancel())?;
+        for relpath in found.iter().flatten() {
+            self.at_shallow(relpath);
+        }
+        Ok(found.is_some())
+    }
+
+    /// What is recorded at such a directory is not for its children, whether or not it has such mergeinfo now.
+    fn at_shallow(&mut self, relpath: &RelPath) {
+        let entry = self.at(relpath);
+        entry.missing_child = true;
+        entry.has_noninheritable = true;
+    }
+
     /// Switched nodes and directories without some of their children; nothing may be missing on disk.
     fn add_by_status(&mut self, merge: &Merge<'_>) -> SvnResult<()> {
         let options = Options {
@@ -161,10 +183,7 @@ impl Subtrees<'_> {
             self.at(&relpath).switched = true;
         }
         for relpath in shallow {
-            // What is recorded there is not for children, whether or not it has such mergeinfo now.
-            let entry = self.at(&relpath);
-            entry.missing_child = true;
-            entry.has_noninheritable = true;
+            self.at_shallow(&relpath);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ const PARTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 17] = [
+const WHOLE: [(&str, &str); 20] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
@@ -55,6 +55,12 @@ const WHOLE: [(&str, &str); 17] = [
     ),
     ("UPDATE externals SET repos_id = ?3 WHERE wc_id = ?1 AND repos_id = ?2", "relocate"),
     ("AND tbl_name = 'NODES' COLLATE NOCASE ORDER BY rowid", "the schema, which is small"),
+    (
+        "FROM nodes WHERE +wc_id = ?1 AND instr(properties, ?2) > 0",
+        "all properties, in the order of the rows",
+    ),
+    ("FROM actual_node WHERE +wc_id = ?1 AND instr(properties, ?2) > 0", "the same"),
+    ("AND op_depth = 0 AND +wc_id = ?1", "the revisions of everything, in the order of the rows"),
 ];
 
 /// The string literals of a source file, before its tests, with what stands before each on its line.

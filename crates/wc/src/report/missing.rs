@@ -2,7 +2,6 @@
 //! begins. Whatever cannot be told here is looked at again when its turn comes. Of a directory that a status
 //! found in order its own time is enough.
 
-use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -44,14 +43,8 @@ fn is_complete(root: &Path, table: &Table, dir: &RelPath, buffer: &mut Vec<u8>) 
         return true;
     }
     let Ok(Some(open)) = OpenDir::open(&root.join(dir.as_str())) else { return false };
-    let mut seen = 0_usize;
-    let read = open.read(buffer, |name, _| {
-        // The table has children by name.
-        if wanted.binary_search_by(|own| own.as_bytes().cmp(name.to_bytes())).is_ok() {
-            seen = seen.plus(1);
-        }
-    });
-    read.is_ok() && seen == wanted.len()
+    // The table has children by name.
+    open.has_all(&wanted, buffer)
 }
 
 #[cfg(test)]

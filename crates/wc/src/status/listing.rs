@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
 use rustix::io::Errno;
+use sapwood_core::exact::Exact;
 
 use super::value::DiskKind;
 
@@ -90,6 +91,16 @@ impl OpenDir {
             each(name, kind);
         }
         Ok(())
+    }
+
+    /// Whether all of some names, which are in order, are in it.
+    pub(crate) fn has_all<N: AsRef<str>>(&self, names: &[N], buffer: &mut Vec<u8>) -> bool {
+        let mut seen = 0_usize;
+        let read = self.read(buffer, |name, _| {
+            let found = names.binary_search_by(|own| own.as_ref().as_bytes().cmp(name.to_bytes()));
+            seen = seen.plus(usize::from(found.is_ok()));
+        });
+        read.is_ok() && seen == names.len()
     }
 
     /// What tells that this directory changes.

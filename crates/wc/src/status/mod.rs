@@ -10,6 +10,7 @@ mod assemble;
 pub(crate) mod fan_out;
 mod incoming;
 mod listing;
+mod ordinary;
 mod remembered;
 mod table;
 mod value;

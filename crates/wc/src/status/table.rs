@@ -571,7 +571,7 @@ pub(crate) fn depth_of(relpath: &RelPath) -> u32 {
 }
 
 /// Whether `repos` is `root` joined with `relpath`.
-fn is_implied(root: &str, relpath: &RelPath, repos: &str) -> bool {
+pub(super) fn is_implied(root: &str, relpath: &RelPath, repos: &str) -> bool {
     if relpath.is_empty() {
         return repos == root;
     }
