@@ -12,7 +12,7 @@ mod merge_walk;
 #[path = "common/sides.rs"]
 mod sides;
 
-use merge_walk::Walk;
+use merge_walk::{Server, Walk};
 use sides::compare;
 
 /// A trunk with changes on both sides of a branch, `B`, and a copy of that, `C`.
@@ -189,27 +189,33 @@ svn up -q
 ");
 }
 
-/// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the one of that seed, and
-/// `SAPWOOD_MERGES=SEED:STEPS` one of another length.
+/// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the ones of that seed,
+/// `SAPWOOD_MERGES=SEED:STEPS` such of another length, and `SAPWOOD_MERGES=SEED:STEPS:svn` the one over `svn:` alone.
 #[test]
 fn random_merges() {
     let only = std::env::var("SAPWOOD_MERGES").ok();
-    let wrong = "SAPWOOD_MERGES is SEED or SEED:STEPS";
-    let (seed, steps) = only.as_deref().map_or((None, 20), |text| {
-        let (seed, steps) = text.split_once(':').unwrap_or((text, "20"));
-        (Some(seed.parse::<u64>().expect(wrong)), steps.parse().expect(wrong))
-    });
+    let mut words = only.iter().flat_map(|text| text.split(':'));
+    let wrong = "SAPWOOD_MERGES is SEED, SEED:STEPS or SEED:STEPS:svn";
+    let seed: Option<u64> = words.next().map(|word| word.parse().expect(wrong));
+    let steps = words.next().map_or(20, |word| word.parse().expect(wrong));
+    let servers = match words.next() {
+        None => &[Server::None, Server::Svnserve][..],
+        Some("svn") => &[Server::Svnserve],
+        Some(_) => panic!("{wrong}"),
+    };
     let seeds = match seed {
         Some(seed) => seed..seed + 1,
         None if sapwood_testkit::long() => 0..200,
         None => 1..2,
     };
     for seed in seeds {
-        let mut walk = Walk::new(seed);
-        for _ in 0..steps {
-            walk.step();
+        for server in servers {
+            let mut walk = Walk::new(seed, *server);
+            for _ in 0..steps {
+                walk.step();
+            }
+            println!("seed {seed}, {server:?}: {} merges", walk.merges);
         }
-        println!("seed {seed}: {} merges", walk.merges);
     }
 }
 

@@ -20,6 +20,16 @@ pub(crate) struct Walk {
     count: usize,
     /// How many merges were compared.
     pub(crate) merges: usize,
+    server: Server,
+}
+
+/// How the repository is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    /// By `file:`.
+    None,
+    /// By the reference's `svnserve`, at the other end of a tunnel.
+    Svnserve,
 }
 
 /// What a program said and how it ended.
@@ -40,25 +50,24 @@ const FILES: [&str; 6] = ["a", "D/b", "D/E/c", "D/E/d", "F/g", "F/h"];
 const DIRS: [&str; 4] = ["D", "D/E", "F", "G"];
 
 impl Walk {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, server: Server) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("repo");
         let created = Programs::reference().command("svnadmin").arg("create").arg(path).status();
         assert!(created.unwrap().success());
+        std::fs::write(folder.path().join("tunnel"), "exec svnserve -t\n").unwrap();
         let mut walk = Self {
             folder,
             rng: Rng::new(seed),
-            story: format!("seed {seed}\n"),
+            story: format!("seed {seed}, {server:?}\n"),
             branches: vec!["T".to_owned()],
             revision: 0,
             count: 0,
             merges: 0,
+            server,
         };
-        for wc in ["ours", "theirs"] {
-            let (from, to) = (walk.url(""), walk.folder.path().join(wc));
-            let command = &mut Programs::reference().command("svn");
-            assert!(command.args(["co", "-q", &from]).arg(to).status().unwrap().success());
-        }
+        walk.check_out("ours");
+        walk.check_out("theirs");
         for file in FILES {
             walk.shell(&format!(
                 "mkdir -p T/$(dirname {file}); seq 9 | sed s/^/{}/ > T/{file}",
@@ -71,7 +80,24 @@ impl Walk {
     }
 
     fn url(&self, below: &str) -> String {
-        format!("file://{}/repo/{below}", self.folder.path().display())
+        let host = match self.server {
+            Server::None => "file://",
+            Server::Svnserve => "svn+ssh://x",
+        };
+        format!("{host}{}/repo/{below}", self.folder.path().display())
+    }
+
+    fn check_out(&self, side: &str) {
+        let (from, to) = (self.url(""), self.wc(side));
+        let mut command = Programs::reference().command("svn");
+        let done = self.ready(command.args(["co", "-q", &from]).arg(to)).status();
+        assert!(done.unwrap().success());
+    }
+
+    /// A command that finds the server. The reference need not wait for the clock: files here differ in size.
+    fn ready<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.env("SVN_SSH", format!("sh {}/tunnel", self.folder.path().display()));
+        command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes")
     }
 
     fn wc(&self, side: &str) -> PathBuf {
@@ -83,8 +109,7 @@ impl Walk {
         writeln!(self.story, "{line}").unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(self.wc("theirs"));
-        quick(&mut command);
-        command.output().unwrap();
+        self.ready(&mut command).output().unwrap();
     }
 
     /// Commits what the reference has.
@@ -105,8 +130,7 @@ impl Walk {
         let line = "test -z \"$(svn st)\" || { svn cleanup -q; svn revert -q -R . --remove-added; \
              svn cleanup -q --remove-unversioned; }; svn up -q";
         let mut command = Command::new("sh");
-        quick(command.args(["-c", line]).current_dir(self.wc(side)));
-        command.output().unwrap();
+        self.ready(command.args(["-c", line]).current_dir(self.wc(side))).output().unwrap();
     }
 
     fn branch(&mut self) -> String {
@@ -160,10 +184,8 @@ impl Walk {
             return;
         }
         for side in ["ours", "theirs"] {
-            let (from, to) = (self.url(""), self.wc(side));
-            std::fs::remove_dir_all(&to).unwrap();
-            let command = &mut Programs::reference().command("svn");
-            assert!(command.args(["co", "-q", &from]).arg(to).status().unwrap().success());
+            std::fs::remove_dir_all(self.wc(side)).unwrap();
+            self.check_out(side);
         }
     }
 
@@ -219,7 +241,7 @@ impl Walk {
     fn run(&self, programs: &Programs, side: &str, words: &str) -> Told {
         let mut command = programs.command("svn");
         command.args(words.split(' ')).args(["--accept", "postpone", "--username", "jo"]);
-        let output = quick(command.current_dir(self.wc(side))).output().unwrap();
+        let output = self.ready(command.current_dir(self.wc(side))).output().unwrap();
         let folder = self.wc(side).display().to_string();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&folder, "WC");
         let out = text(&output.stdout);
@@ -237,13 +259,9 @@ impl Walk {
                     | sed 's/Text Last Updated[^~]*~//' | sort; find . -name .svn -prune -o -type f -print \
                     | sort | xargs -r md5sum";
         let mut command = Command::new("sh");
-        let output = quick(command.args(["-c", line]).current_dir(self.wc(side))).output().unwrap();
+        let output =
+            self.ready(command.args(["-c", line]).current_dir(self.wc(side))).output().unwrap();
         let folder = self.wc(side).display().to_string();
         String::from_utf8_lossy(&output.stdout).replace(&folder, "WC")
     }
-}
-
-/// The reference need not wait for the clock: files here differ in size.
-fn quick(command: &mut Command) -> &mut Command {
-    command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes")
 }
