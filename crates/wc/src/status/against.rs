@@ -109,6 +109,7 @@ impl WorkingCopy {
                 cancel: options.cancel.clone(),
                 found: None,
                 incoming: Some(incoming),
+                ahead: None,
             };
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
             walk.run(dir, inherited, depth)?

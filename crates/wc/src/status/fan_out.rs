@@ -37,6 +37,11 @@ impl Crew {
         Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
     }
 
+    /// A thread beside the calling one, which has other work.
+    pub(super) const fn of_one() -> Self {
+        Self { most: MOST, ..Self::alone() }
+    }
+
     /// For so many directories.
     pub(super) fn for_directories(directories: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -6,6 +6,7 @@
 //! name, each followed by what is below it.
 
 mod against;
+mod ahead;
 mod assemble;
 pub(crate) mod fan_out;
 mod incoming;
@@ -36,6 +37,7 @@ use crate::db::{Kind, NodeRow};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
+use ahead::Ahead;
 use assemble::{Context, assemble, unversioned};
 use listing::look;
 use walk::{Item, Items, Walk};
@@ -150,7 +152,14 @@ impl WorkingCopy {
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
             _ => Scope::One(relpath),
         };
-        let table = Table::read(self.db(), scope)?;
+        // What is not remembered of a working copy of many directories takes a while to read.
+        let walks_ahead = remembers && options.unversioned && ahead::pays(self.db());
+        let (table, ahead) = if walks_ahead {
+            let (ahead, table) = Ahead::during(self.root(), || Table::read(self.db(), scope));
+            (table?, Some(ahead))
+        } else {
+            (Table::read(self.db(), scope)?, None)
+        };
         let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
         let node = table.find(relpath);
         let walked = node.filter(|node| {
@@ -181,6 +190,7 @@ impl WorkingCopy {
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),
             incoming: None,
+            ahead: ahead.as_ref(),
         };
         let inherited = self.inherited_patterns(relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
@@ -239,6 +249,7 @@ impl WorkingCopy {
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),
             incoming: None,
+            ahead: None,
         };
         let mut items = Items::new();
         let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();

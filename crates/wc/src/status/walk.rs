@@ -15,6 +15,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
+use super::ahead::{Ahead, Entry, Listing};
 use super::fan_out::Crew;
 use super::incoming::{Incoming, Told};
 use super::listing::{Look, OpenDir};
@@ -55,6 +56,8 @@ pub(super) struct Walk<'w> {
     pub(super) found: Option<&'w Mutex<Found>>,
     /// What the repository spoke of: none of that is dropped.
     pub(super) incoming: Option<&'w Incoming>,
+    /// What was listed while the table was read; only where names that are only on disk matter.
+    pub(super) ahead: Option<&'w Ahead>,
 }
 
 /// What the repository spoke of in one directory.
@@ -227,14 +230,15 @@ impl Walk<'_> {
             let what = format!("Can't open directory '{}'", path.display());
             Error::Io { what, error: error.into() }
         };
-        let open = OpenDir::open(&path).map_err(io)?;
-        let stamp = open.as_ref().filter(|_| self.found.is_some()).and_then(OpenDir::own_stamp);
-        let mut names: Vec<(Box<[u8]>, Option<DiskKind>)> = Vec::new();
-        if let Some(open) = open.as_ref().filter(|_| self.unversioned || self.kinds_only) {
-            open.read(buffer, |name, kind| names.push((name.to_bytes().into(), kind)))
-                .map_err(io)?;
-            names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        }
+        let listed = self.ahead.and_then(|ahead| ahead.take(&task.relpath));
+        let open = match listed {
+            Some(_) => None,
+            None => OpenDir::open(&path).map_err(io)?,
+        };
+        let Listing { stamp, entries } = match listed {
+            Some(listing) => listing,
+            None => self.list(open.as_ref(), buffer).map_err(io)?,
+        };
         let patterns = dir_patterns(self.table, &task.relpath, &task.inherited, &self.config);
         let spoken = self.incoming.map_or_else(Spoken::default, |incoming| Spoken {
             names: incoming.told.get(task.relpath.as_path()),
@@ -243,26 +247,26 @@ impl Walk<'_> {
         let place = Place { patterns, spoken };
         let mut found = Vec::new();
         let mut below = Vec::new();
-        let own_adm = !task.relpath.is_empty() && names.iter().any(|(name, _)| &**name == b".svn");
+        let own_adm =
+            !task.relpath.is_empty() && entries.iter().any(|entry| &*entry.name == b".svn");
         let mut is_calm = self.unversioned && !own_adm;
-        let mut disk = names.into_iter().peekable();
+        let mut disk = entries.into_iter().peekable();
         for at in self.table.children(&task.relpath) {
             let Some(node) = self.table.node(*at) else { continue };
             let name = node.name().as_bytes();
-            while let Some((name, kind)) = disk.next_if(|(on_disk, _)| &**on_disk < name) {
+            while let Some(Entry { name, kind, .. }) = disk.next_if(|entry| &*entry.name < name) {
                 self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
             }
-            let entry = disk.next_if(|(on_disk, _)| &**on_disk == name);
-            let looked =
-                self.look(open.as_ref(), node, entry.map(|(_, kind)| kind)).map_err(|e| {
-                    let what =
-                        format!("Can't stat '{}'", self.root.join(node.relpath.as_str()).display());
-                    Error::Io { what, error: e.into() }
-                })?;
+            let entry = disk.next_if(|entry| &*entry.name == name);
+            let looked = self.look(open.as_ref(), node, entry.as_ref()).map_err(|e| {
+                let what =
+                    format!("Can't stat '{}'", self.root.join(node.relpath.as_str()).display());
+                Error::Io { what, error: e.into() }
+            })?;
             is_calm &= has_right_bits(node, looked);
             self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
         }
-        for (name, kind) in disk {
+        for Entry { name, kind, .. } in disk {
             self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
         }
         if let Some(list) = self.found {
@@ -272,22 +276,40 @@ impl Walk<'_> {
         Ok((found, below))
     }
 
+    /// Lists a directory, if there is one and its names matter.
+    fn list(
+        &self,
+        open: Option<&OpenDir>,
+        buffer: &mut Vec<u8>,
+    ) -> std::result::Result<Listing, Errno> {
+        let stamp = open.filter(|_| self.found.is_some()).and_then(OpenDir::own_stamp);
+        let mut entries = Vec::new();
+        if let Some(open) = open.filter(|_| self.unversioned || self.kinds_only) {
+            open.read(buffer, |name, kind| {
+                entries.push(Entry { name: name.to_bytes().into(), kind, look: None });
+            })?;
+            entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        }
+        Ok(Listing { stamp, entries })
+    }
+
     /// What is on disk in the place of a node. `entry` is what the listing says, if it was read.
     fn look(
         &self,
         dir: Option<&OpenDir>,
         node: &Node,
-        entry: Option<Option<DiskKind>>,
+        entry: Option<&Entry>,
     ) -> std::result::Result<Option<Look>, Errno> {
-        let Some(dir) = dir else { return Ok(None) };
         match entry {
             None if self.unversioned || self.kinds_only => return Ok(None),
+            Some(Entry { look: Some(look), .. }) => return Ok(Some(*look)),
             // Of directories the kind is enough.
-            Some(Some(kind)) if kind == DiskKind::Dir || self.kinds_only => {
-                return Ok(Some(Look { kind, size: 0, mtime: 0, mode: 0 }));
+            Some(Entry { kind: Some(kind), .. }) if *kind == DiskKind::Dir || self.kinds_only => {
+                return Ok(Some(Look { kind: *kind, size: 0, mtime: 0, mode: 0 }));
             }
             _ => {}
         }
+        let Some(dir) = dir else { return Ok(None) };
         match CString::new(node.name()) {
             Ok(name) => dir.look(&name),
             Err(_) => Ok(None),
