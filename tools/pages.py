@@ -102,7 +102,7 @@ answer the third time, too; the null-export of a hot server is therefore the med
 
 Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. Calls are those
 of the system, counted by `strace` in one run, and do not depend on the machine. A million files, and what was found on the way:
-[results/working-copy-2026-11-24.md](results/working-copy-2026-11-24.md).
+[results/working-copy-2026-11-24.md](results/working-copy-2026-11-24.md), [results/working-copy-2026-11-25.md](results/working-copy-2026-11-25.md).
 
 {working}
 ## Merges
