@@ -1,8 +1,9 @@
 //! Directories that are listed, and their files looked at, while wc.db is read: on a machine with two processors one
 //! would be idle, and of a cold disk one thing would be asked at a time.
 //!
-//! Nothing is known yet of what is versioned, so that names may be looked at for nothing; the walk begins where
-//! this one began, and ends it. It keeps no more than [`MOST`] names.
+//! Nothing is known yet of what is versioned, so that names may be looked at for nothing: it ends with the reading, in
+//! the middle of a directory if need be, keeps no more than [`MOST`] names, and leaves directories of more than
+//! [`LARGE`] alone. The walk begins where this one began.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,6 +23,8 @@ use crate::layout;
 
 /// So many names are kept at most: some ten MB.
 const MOST: usize = 100_000;
+/// Directories with more names are left to the walk, which goes into none that is not versioned.
+const LARGE: usize = 5_000;
 
 /// A smaller wc.db is read as soon as a thread starts. The tests of this crate have small ones.
 const WORTHWHILE: u64 = if cfg!(test) { 1 } else { 1 << 20 };
@@ -32,11 +35,13 @@ pub(super) fn pays(db: &Db) -> bool {
         && std::thread::available_parallelism().is_ok_and(|number| number.get() > 1)
 }
 
-/// A name in a directory, and what it is if that is known. What is there was looked at by a walk ahead only.
+/// A name in a directory.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: Box<[u8]>,
+    /// What it is, if the directory says it.
     pub(super) kind: Option<DiskKind>,
+    /// What a walk ahead saw there.
     pub(super) look: Option<Look>,
 }
 
@@ -61,25 +66,6 @@ pub(super) struct Ahead {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The names in a directory, each looked at; nothing if one cannot be.
-fn list(open: &OpenDir, buffer: &mut Vec<u8>) -> Option<Listing> {
-    let stamp = open.own_stamp();
-    let mut names = Vec::new();
-    open.read(buffer, |name, kind| names.push((name.to_owned(), kind))).ok()?;
-    let mut entries = Vec::with_capacity(names.len());
-    for (name, kind) in names {
-        // Of directories the kind is enough.
-        let look = match kind {
-            Some(DiskKind::Dir) => None,
-            _ => Some(open.look(&name).ok()??),
-        };
-        let kind = look.map_or(kind, |look| Some(look.kind));
-        entries.push(Entry { name: name.into_bytes().into(), kind, look });
-    }
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Some(Listing { stamp, entries })
 }
 
 impl Ahead {
@@ -111,7 +97,7 @@ impl Ahead {
         loop {
             let next = lock(&self.todo).pop();
             let Some(dir) = next else { return };
-            if self.over.load(Ordering::Relaxed) || self.names.load(Ordering::Relaxed) > MOST {
+            if self.is_over() || self.names.load(Ordering::Relaxed) > MOST {
                 return;
             }
             let began = Instant::now();
@@ -122,10 +108,41 @@ impl Ahead {
         }
     }
 
+    /// The names in a directory, each looked at; nothing if one cannot be, or there is no more time.
+    fn list(&self, open: &OpenDir, buffer: &mut Vec<u8>) -> Option<Listing> {
+        let stamp = open.own_stamp();
+        let mut names = Vec::new();
+        open.read_while(buffer, |name, kind| {
+            names.push((name.to_owned(), kind));
+            names.len() <= LARGE
+        })
+        .ok()?;
+        if names.len() > LARGE {
+            return None;
+        }
+        let mut entries = Vec::with_capacity(names.len());
+        for (name, kind) in names {
+            // Of directories the kind is enough.
+            let look = match kind {
+                _ if self.is_over() => return None,
+                Some(DiskKind::Dir) => None,
+                _ => Some(open.look(&name).ok()??),
+            };
+            let kind = look.map_or(kind, |look| Some(look.kind));
+            entries.push(Entry { name: name.into_bytes().into(), kind, look });
+        }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Some(Listing { stamp, entries })
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
     /// Lists a directory; one that cannot be is left to the walk, which says why.
     fn directory(&self, root: &Path, dir: RelPathBuf, buffer: &mut Vec<u8>) {
         let open = OpenDir::open(&root.join(dir.as_str()));
-        let Some(listing) = open.ok().flatten().and_then(|open| list(&open, buffer)) else {
+        let Some(listing) = open.ok().flatten().and_then(|open| self.list(&open, buffer)) else {
             return;
         };
         self.names.fetch_add(listing.entries.len().plus(1), Ordering::Relaxed);
@@ -187,6 +204,21 @@ mod tests {
         for other in [".svn", "d/.svn", "l", "f"] {
             assert!(ahead.take(RelPath::trusted(other)).is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn what_takes_long_is_left_to_the_walk() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=LARGE {
+            fs::write(folder.path().join(number.to_string()), "").unwrap();
+        }
+        assert!(ahead_of(folder.path()).take(RelPath::ROOT).is_none(), "too large");
+        fs::remove_file(folder.path().join("0")).unwrap();
+        assert!(ahead_of(folder.path()).take(RelPath::ROOT).is_some());
+        let open = OpenDir::open(folder.path()).unwrap().unwrap();
+        let ahead = Ahead::new();
+        ahead.over.store(true, Ordering::Relaxed);
+        assert!(ahead.list(&open, &mut Vec::new()).is_none(), "no time is left");
     }
 
     #[test]

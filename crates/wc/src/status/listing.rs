@@ -75,6 +75,21 @@ impl OpenDir {
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(&CStr, Option<DiskKind>),
     ) -> Result<(), Errno> {
+        self.read_while(buffer, |name, kind| {
+            each(name, kind);
+            true
+        })
+    }
+
+    /// The same, until `each` says no.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn read_while(
+        &self,
+        buffer: &mut Vec<u8>,
+        mut each: impl FnMut(&CStr, Option<DiskKind>) -> bool,
+    ) -> Result<(), Errno> {
         buffer.clear();
         buffer.reserve(32 << 10);
         let mut raw = RawDir::new(self.0.as_fd(), buffer.spare_capacity_mut());
@@ -88,7 +103,9 @@ impl OpenDir {
                 FileType::Unknown => None,
                 known => Some(disk_kind(known)),
             };
-            each(name, kind);
+            if !each(name, kind) {
+                break;
+            }
         }
         Ok(())
     }
