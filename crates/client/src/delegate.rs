@@ -21,14 +21,7 @@ macro_rules! delegate_editor {
         }
     };
     (@open_directory $i:ident) => {
-        fn open_directory(
-            &mut self,
-            path: &str,
-            parent: sapwood_delta::Handle,
-            base: Option<sapwood_core::Revnum>,
-        ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
-            self.$i.open_directory(path, parent, base)
-        }
+        $crate::delegate::delegate_editor!(@open open_directory $i);
     };
     (@close_directory $i:ident) => {
         fn close_directory(&mut self, dir: sapwood_delta::Handle) -> sapwood_core::SvnResult<()> {
@@ -36,23 +29,10 @@ macro_rules! delegate_editor {
         }
     };
     (@absent_directory $i:ident) => {
-        fn absent_directory(
-            &mut self,
-            path: &str,
-            parent: sapwood_delta::Handle,
-        ) -> sapwood_core::SvnResult<()> {
-            self.$i.absent_directory(path, parent)
-        }
+        $crate::delegate::delegate_editor!(@absent absent_directory $i);
     };
     (@open_file $i:ident) => {
-        fn open_file(
-            &mut self,
-            path: &str,
-            parent: sapwood_delta::Handle,
-            base: Option<sapwood_core::Revnum>,
-        ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
-            self.$i.open_file(path, parent, base)
-        }
+        $crate::delegate::delegate_editor!(@open open_file $i);
     };
     (@close_file $i:ident) => {
         fn close_file(
@@ -74,24 +54,10 @@ macro_rules! delegate_editor {
         }
     };
     (@change_dir_prop $i:ident) => {
-        fn change_dir_prop(
-            &mut self,
-            dir: sapwood_delta::Handle,
-            name: &str,
-            value: Option<&[u8]>,
-        ) -> sapwood_core::SvnResult<()> {
-            self.$i.change_dir_prop(dir, name, value)
-        }
+        $crate::delegate::delegate_editor!(@prop change_dir_prop $i);
     };
     (@change_file_prop $i:ident) => {
-        fn change_file_prop(
-            &mut self,
-            file: sapwood_delta::Handle,
-            name: &str,
-            value: Option<&[u8]>,
-        ) -> sapwood_core::SvnResult<()> {
-            self.$i.change_file_prop(file, name, value)
-        }
+        $crate::delegate::delegate_editor!(@prop change_file_prop $i);
     };
     (@close_edit $i:ident) => {
         fn close_edit(&mut self) -> sapwood_core::SvnResult<()> {
@@ -99,17 +65,41 @@ macro_rules! delegate_editor {
         }
     };
     (@absent_file $i:ident) => {
-        fn absent_file(
-            &mut self,
-            path: &str,
-            parent: sapwood_delta::Handle,
-        ) -> sapwood_core::SvnResult<()> {
-            self.$i.absent_file(path, parent)
-        }
+        $crate::delegate::delegate_editor!(@absent absent_file $i);
     };
     (@abort_edit $i:ident) => {
         fn abort_edit(&mut self) -> sapwood_core::SvnResult<()> {
             self.$i.abort_edit()
+        }
+    };
+    // What is said of directories as of files.
+    (@open $method:ident $i:ident) => {
+        fn $method(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+            base: Option<sapwood_core::Revnum>,
+        ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
+            self.$i.$method(path, parent, base)
+        }
+    };
+    (@absent $method:ident $i:ident) => {
+        fn $method(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.$method(path, parent)
+        }
+    };
+    (@prop $method:ident $i:ident) => {
+        fn $method(
+            &mut self,
+            node: sapwood_delta::Handle,
+            name: &str,
+            value: Option<&[u8]>,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.$method(node, name, value)
         }
     };
 }
