@@ -119,6 +119,19 @@ pub(crate) fn below(relpath: &RelPath) -> (String, String) {
     }
 }
 
+/// The condition of [`at_and_below`] for the root. The plus keeps SQLite from walking the index and looking each row
+/// up: all rows come in their own order.
+const ALL_ROWS: &str = "+wc_id = ?1 AND ?2 = '' AND ?3 < ?4";
+/// The same for another path.
+const ROWS_BELOW: &str =
+    "wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))";
+
+/// The condition of rows at and below a path: `?1` is the number of the working copy, `?2` the path, `?3` and `?4`
+/// are what [`below`] says of it.
+pub(crate) fn at_and_below(relpath: &RelPath) -> &'static str {
+    if relpath.is_root() { ALL_ROWS } else { ROWS_BELOW }
+}
+
 /// The root of the working copy that a database is of, as it is shown.
 fn root_of(db: &Path) -> std::path::Display<'_> {
     db.parent().and_then(Path::parent).unwrap_or(db).display()

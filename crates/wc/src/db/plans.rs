@@ -8,10 +8,11 @@ use super::*;
 
 /// What stands for parts of statements that are put together: each is planned with every value. A name
 /// in capitals is a constant of the same file.
-const PARTS: [(&str, &[&str]); 8] = [
+const PARTS: [(&str, &[&str]); 9] = [
     ("from", &["SELECT {COLUMNS} FROM nodes WHERE"]),
     ("kinds", &["", "AND kind != 'dir'"]),
     ("below", &["OR (local_relpath > ?3 AND local_relpath < ?4)", "AND ?3 < ?4"]),
+    ("rows", &[ALL_ROWS, ROWS_BELOW]),
     ("keep", &["", "{KEEP_CHANGELIST}"]),
     (
         "filter",
@@ -28,7 +29,7 @@ const PARTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 20] = [
+const WHOLE: [(&str, &str); 21] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
@@ -56,11 +57,22 @@ const WHOLE: [(&str, &str); 20] = [
     ("UPDATE externals SET repos_id = ?3 WHERE wc_id = ?1 AND repos_id = ?2", "relocate"),
     ("AND tbl_name = 'NODES' COLLATE NOCASE ORDER BY rowid", "the schema, which is small"),
     (
-        "FROM nodes WHERE +wc_id = ?1 AND instr(properties, ?2) > 0",
+        "FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND instr(properties, ?5) > 0",
         "all properties, in the order of the rows",
     ),
-    ("FROM actual_node WHERE +wc_id = ?1 AND instr(properties, ?2) > 0", "the same"),
-    ("AND op_depth = 0 AND +wc_id = ?1", "the revisions of everything, in the order of the rows"),
+    (
+        "FROM actual_node WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND instr(properties, ?5) > 0",
+        "the same",
+    ),
+    (
+        "SELECT MIN(revision), MAX(revision) FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 \
+         AND presence IN ('normal', 'incomplete') AND file_external IS NULL AND op_depth = 0",
+        "the revisions of everything, in the order of the rows",
+    ),
+    (
+        "FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4",
+        "what is out of the ordinary anywhere, in the order of the rows",
+    ),
 ];
 
 /// The string literals of a source file, before its tests, with what stands before each on its line.

@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, path};
 
 use super::Tell;
 use crate::conflict::Conflict;
-use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
@@ -642,26 +642,18 @@ impl WorkingCopy {
     /// # Errors
     /// Those of the database.
     pub fn revision_range(&self, relpath: &RelPath) -> Result<Option<(Revnum, Revnum)>> {
-        let number = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
-        let both = |row: &rusqlite::Row<'_>| Ok((number(row.get(0)?), number(row.get(1)?)));
-        let found = if relpath.is_root() {
-            // The plus keeps SQLite from walking the index and looking each row up.
-            self.db().first(
-                "SELECT MIN(revision), MAX(revision) FROM nodes WHERE presence IN ('normal', \
-                 'incomplete') AND file_external IS NULL AND op_depth = 0 AND +wc_id = ?1",
-                params![self.db().wc_id()],
-                both,
-            )?
-        } else {
-            let (lo, hi) = super::subtree(relpath);
-            self.db().first(
-                "SELECT MIN(revision), MAX(revision) FROM nodes WHERE wc_id = ?1 AND \
-                 (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND presence \
-                 IN ('normal', 'incomplete') AND file_external IS NULL AND op_depth = 0",
-                params![self.db().wc_id(), relpath.as_str(), lo, hi],
-                both,
-            )?
-        };
+        let (rows, (lo, hi)) = (at_and_below(relpath), super::subtree(relpath));
+        let found: Option<(Option<u64>, Option<u64>)> = self.db().first(
+            &format!(
+                "SELECT MIN(revision), MAX(revision) FROM nodes WHERE {rows} AND presence IN \
+                 ('normal', 'incomplete') AND file_external IS NULL AND op_depth = 0"
+            ),
+            params![self.db().wc_id(), relpath.as_str(), lo, hi],
+            |row| {
+                let number = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+                Ok((number(row.get(0)?), number(row.get(1)?)))
+            },
+        )?;
         Ok(found.and_then(|(min, max)| Some((Revnum(min?), Revnum(max?)))))
     }
 }

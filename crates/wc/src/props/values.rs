@@ -2,9 +2,8 @@
 
 use rusqlite::params;
 
-use crate::db::{Paths, Presence};
+use crate::db::{Paths, Presence, at_and_below, below};
 use crate::error::Result;
-use crate::local::subtree;
 use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
@@ -19,29 +18,16 @@ impl WorkingCopy {
         relpath: &RelPath,
         name: &str,
     ) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
-        let (above, end) = subtree(relpath);
+        let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
         let mut paths: Vec<RelPathBuf> = Vec::new();
         for table in ["nodes", "actual_node"] {
-            let found: Vec<RelPathBuf> = match relpath.is_root() {
-                // The plus keeps SQLite from walking the index and looking each row up.
-                true => self.db().all(
-                    &format!(
-                        "SELECT local_relpath FROM {table} WHERE +wc_id = ?1 AND \
-                         instr(properties, ?2) > 0"
-                    ),
-                    params![self.db().wc_id(), name.as_bytes()],
-                    |row| row.relpath(0),
+            let found: Vec<RelPathBuf> = self.db().all(
+                &format!(
+                    "SELECT local_relpath FROM {table} WHERE {rows} AND instr(properties, ?5) > 0"
                 ),
-                false => self.db().all(
-                    &format!(
-                        "SELECT local_relpath FROM {table} WHERE wc_id = ?1 AND (local_relpath \
-                         = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
-                         instr(properties, ?5) > 0"
-                    ),
-                    params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
-                    |row| row.relpath(0),
-                ),
-            }?;
+                params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
+                |row| row.relpath(0),
+            )?;
             paths.extend(found);
         }
         paths.sort_unstable();

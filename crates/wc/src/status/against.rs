@@ -99,17 +99,10 @@ impl WorkingCopy {
         let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
         let items = if deep && table.has_descendants(node) {
             let walk = Walk {
-                table: &table,
-                root: self.root().to_owned(),
                 all: options.all || !incoming.locks.is_empty(),
-                unversioned: options.unversioned,
                 kinds_only: false,
-                no_ignore: options.no_ignore,
-                config: options.ignores.clone(),
-                cancel: options.cancel.clone(),
-                found: None,
                 incoming: Some(incoming),
-                ahead: None,
+                ..Walk::new(self, &table, options)
             };
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
             walk.run(dir, inherited, depth)?

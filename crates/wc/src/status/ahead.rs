@@ -7,15 +7,15 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::Instant;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use super::fan_out::Crew;
+use super::fan_out::{Crew, lock, processors};
 use super::listing::{Look, OpenDir, Stamp};
 use super::value::DiskKind;
 use crate::db::Db;
@@ -31,8 +31,7 @@ const WORTHWHILE: u64 = if cfg!(test) { 1 } else { 1 << 20 };
 
 /// Whether there is time for a walk ahead while a database is read, and a processor.
 pub(super) fn pays(db: &Db) -> bool {
-    db.path().metadata().is_ok_and(|found| found.len() >= WORTHWHILE)
-        && std::thread::available_parallelism().is_ok_and(|number| number.get() > 1)
+    db.path().metadata().is_ok_and(|found| found.len() >= WORTHWHILE) && processors() > 1
 }
 
 /// A name in a directory.
@@ -62,10 +61,6 @@ pub(super) struct Ahead {
     names: AtomicUsize,
     over: AtomicBool,
     crew: Crew,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ahead {

@@ -6,7 +6,7 @@
 //! much as looks at fifty files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,18 @@ const MOST: usize = 16;
 const PIECE: usize = 32;
 /// A look that took longer waited for something, or was at a directory of some hundred files.
 const LONG: Duration = Duration::from_micros(300);
+
+/// How many processors there are, asked for once: the answer is read from files.
+pub(super) fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    *PROCESSORS.get_or_init(ask)
+}
+
+/// What threads share. One that failed left it whole.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// How many threads work, and whether more shall.
 #[derive(Debug)]
@@ -44,8 +56,7 @@ impl Crew {
 
     /// For so many directories.
     pub(super) fn for_directories(directories: usize) -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let first = processors.min(MOST);
+        let first = processors().min(MOST);
         let most = (directories >> 7).clamp(first, MOST);
         Self { first, threads: AtomicUsize::new(first), most }
     }
@@ -81,7 +92,7 @@ impl<T: Sync, R: Send, L: Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync> Job<'_, T, R
                 }
             }
         }
-        self.together.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
+        lock(&self.together).append(&mut found);
     }
 }
 

@@ -180,17 +180,9 @@ impl WorkingCopy {
         let found = Mutex::new(remembered::Found::new());
         let keeps = remembers && options.unversioned && remembered::is_quiet(node);
         let walk = Walk {
-            table: &table,
             found: keeps.then_some(&found),
-            root: self.root().to_owned(),
-            all: options.all,
-            unversioned: options.unversioned,
-            kinds_only: options.kinds_only,
-            no_ignore: options.no_ignore,
-            config: options.ignores.clone(),
-            cancel: options.cancel.clone(),
-            incoming: None,
             ahead: ahead.as_ref(),
+            ..Walk::new(self, &table, options)
         };
         let inherited = self.inherited_patterns(relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
@@ -239,17 +231,9 @@ impl WorkingCopy {
         let found = Mutex::new(remembered::Found::new());
         let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
         let walk = Walk {
-            table: &table,
             found: settles.then_some(&found),
-            root: self.root().to_owned(),
             all: false,
-            unversioned: options.unversioned,
-            kinds_only: options.kinds_only,
-            no_ignore: options.no_ignore,
-            config: options.ignores.clone(),
-            cancel: options.cancel.clone(),
-            incoming: None,
-            ahead: None,
+            ..Walk::new(self, &table, options)
         };
         let mut items = Items::new();
         let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();

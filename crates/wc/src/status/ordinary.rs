@@ -10,7 +10,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use super::fan_out;
 use super::listing::OpenDir;
 use super::table::is_implied;
-use crate::db::{Db, Kind, below, parent_of};
+use crate::db::{Db, Kind, at_and_below, below, parent_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 
@@ -71,7 +71,7 @@ impl Scan {
 }
 
 const COLUMNS: &str = "local_relpath, repos_path, kind, depth IN ('empty', 'files'), op_depth = 0 \
-     AND presence = 'normal' AND file_external IS NULL AND repos_id = ?1";
+     AND presence = 'normal' AND file_external IS NULL AND repos_id = ?5";
 
 fn scan(db: &Db, top: &RelPath) -> Result<Option<Scan>> {
     let Some((root, repos_id)) =
@@ -80,21 +80,10 @@ fn scan(db: &Db, top: &RelPath) -> Result<Option<Scan>> {
         return Ok(None);
     };
     let mut found = Scan::default();
-    let (above, end) = below(top);
-    let mut statement;
-    let mut rows = if top.is_root() {
-        // The plus keeps SQLite from walking the index and looking each row up.
-        let sql = format!("SELECT {COLUMNS} FROM nodes WHERE +wc_id = 1");
-        statement = db.connection().prepare_cached(&sql)?;
-        statement.query([repos_id])?
-    } else {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM nodes WHERE wc_id = 1 AND (local_relpath = ?2 OR \
-             (local_relpath > ?3 AND local_relpath < ?4))"
-        );
-        statement = db.connection().prepare_cached(&sql)?;
-        statement.query(params![repos_id, top.as_str(), above, end])?
-    };
+    let (rows, (above, end)) = (at_and_below(top), below(top));
+    let sql = format!("SELECT {COLUMNS} FROM nodes WHERE {rows}");
+    let mut statement = db.connection().prepare_cached(&sql)?;
+    let mut rows = statement.query(params![db.wc_id(), top.as_str(), above, end, repos_id])?;
     while let Some(row) = rows.next()? {
         if !found.row(row, top, &root)? {
             return Ok(None);

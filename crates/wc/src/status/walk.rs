@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::Instant;
 
@@ -15,8 +15,9 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
+use super::Options;
 use super::ahead::{Ahead, Entry, Listing};
-use super::fan_out::Crew;
+use super::fan_out::{Crew, lock};
 use super::incoming::{Incoming, Told};
 use super::listing::{Look, OpenDir};
 use super::remembered::{self, Found, FoundDir};
@@ -25,6 +26,7 @@ use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
 use crate::error::{Error, Result};
 use crate::ignore::{GLOBAL_IGNORES, Patterns};
+use crate::root::WorkingCopy;
 
 /// A child of a directory that has something to say.
 #[derive(Debug)]
@@ -145,11 +147,24 @@ impl Job {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl<'w> Walk<'w> {
+    /// One of a whole table, as options of a status want it.
+    pub(super) fn new(wc: &WorkingCopy, table: &'w Table, options: &Options) -> Self {
+        Self {
+            table,
+            root: wc.root().to_owned(),
+            all: options.all,
+            unversioned: options.unversioned,
+            kinds_only: options.kinds_only,
+            no_ignore: options.no_ignore,
+            config: options.ignores.clone(),
+            cancel: options.cancel.clone(),
+            found: None,
+            incoming: None,
+            ahead: None,
+        }
+    }
 
-impl Walk<'_> {
     /// Walks a directory and, as deep as `depth` says, what is below.
     pub(super) fn run(&self, dir: &RelPath, inherited: Patterns, depth: Depth) -> Result<Items> {
         let first = Task { relpath: dir.to_owned(), inherited, depth };
