@@ -295,9 +295,11 @@ fn what_has_no_end_here_has_none_there() {
     let at = master.local_addr().unwrap().port();
     let (_mirror, port) = pair.mirror(&format!("http://127.0.0.1:{at}/m"), "");
     let path = "/mir%20ror/r%201/!svn/txr/1-1/x";
+    // More than what is collected before the master is asked.
+    let much = "x".repeat(100_000);
     for (framing, sent) in [
-        ("Content-Length: 1000", "only this"),
-        ("Transfer-Encoding: chunked", "9\r\nonly this\r\n"),
+        ("Content-Length: 1000000", format!("{much}only this")),
+        ("Transfer-Encoding: chunked", format!("186A9\r\n{much}only this\r\n")),
     ] {
         let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let head = format!(

@@ -35,8 +35,7 @@ pub trait FileRevReceiver {
 /// Tells `receiver` the revisions of a file in which its text or properties changed.
 ///
 /// # Errors
-/// E160017 when there is no file at the path, E220001 when it may not be read, E200007 for the
-/// reverse order with merged revisions; what the receiver returns; corruption and system errors.
+/// E160017 when there is no file at the path or it may not be read, E200007 for the reverse order with merged revisions; what the receiver returns; corruption and system errors.
 pub fn file_revs(
     repository: &Repository,
     request: &FileRevsRequest<'_>,
@@ -55,6 +54,10 @@ pub fn file_revs(
     let merged = request.include_merged_revisions;
     if end < start && merged {
         return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, "").into());
+    }
+    // What may not be read answers as what is not there.
+    if !authorizer.readable(request.path)? {
+        return Err(not_a_file(request.path, start.max(end)));
     }
     let finder = Finder { fs, authorizer, cancel };
     let mut sender = Sender {
@@ -126,6 +129,11 @@ impl Seen {
     }
 }
 
+fn not_a_file(path: &FsPath, revision: Revnum) -> crate::Error {
+    let message = format!("'{path}' is not a file in revision {revision}");
+    SvnError::new(ErrorCode::FS_NOT_FILE, message).into()
+}
+
 /// Finds the revisions that are to be told.
 struct Finder<'a> {
     fs: &'a Filesystem,
@@ -145,8 +153,7 @@ impl Finder<'_> {
     ) -> Result<()> {
         let root = self.fs.revision_root(end)?;
         if root.kind(path)? != Some(NodeKind::File) {
-            let message = format!("'{path}' is not a file in revision {end}");
-            return Err(SvnError::new(ErrorCode::FS_NOT_FILE, message).into());
+            return Err(not_a_file(path, end));
         }
         let mut history = root.history(path)?;
         // The path that was found to be readable last: most steps stay there.

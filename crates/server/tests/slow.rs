@@ -29,6 +29,7 @@ fn shared(root: &Path) -> Arc<Shared> {
     let mut settings = Settings::new(root.to_owned());
     settings.limits.stall = STALL;
     settings.limits.greeting = STALL;
+    settings.limits.body_first = STALL;
     Arc::new(Shared::new(settings, None))
 }
 

@@ -27,6 +27,8 @@ const MOST: usize = 16 << 10;
 #[derive(Debug, Default)]
 pub struct Htpasswd {
     users: HashMap<String, String>,
+    /// A hash of the file, which is computed for users that there are not: time shall not tell them apart.
+    decoy: Option<String>,
 }
 
 impl Htpasswd {
@@ -34,6 +36,7 @@ impl Htpasswd {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut users = HashMap::new();
+        let mut decoy = None;
         for line in text.lines().map(str::trim) {
             if line.starts_with('#') {
                 continue;
@@ -41,10 +44,13 @@ impl Htpasswd {
             if let Some((user, hash)) = line.split_once(':') {
                 // The first line of a user counts, and what follows another colon does not.
                 let hash = hash.split(':').next().unwrap_or("");
+                if is_known(hash) {
+                    decoy.get_or_insert_with(|| hash.to_owned());
+                }
                 users.entry(user.to_owned()).or_insert_with(|| hash.to_owned());
             }
         }
-        Self { users }
+        Self { users, decoy }
     }
 
     /// The users whose hashes are of no kind that is known, sorted.
@@ -57,13 +63,26 @@ impl Htpasswd {
         users
     }
 
-    /// Whether this is the password of the user. What was proved before is in `proved`.
+    /// Whether this is the password of the user. What was proved before is in `proved`. For a user that there
+    /// is not it takes as long as for the first one of the file.
     #[must_use]
     pub fn verify(&self, user: &str, password: &str, proved: &Proved) -> bool {
-        match self.users.get(user) {
-            Some(hash) => proved.again(hash, password, || matches(hash, password)),
-            None => false,
+        match (self.users.get(user), &self.decoy) {
+            (Some(hash), _) if is_known(hash) => {
+                proved.again(hash, password, || matches(hash, password))
+            }
+            (_, Some(decoy)) => {
+                std::hint::black_box(matches(decoy, password));
+                false
+            }
+            (_, None) => false,
         }
+    }
+
+    /// Whether this was proved to be the password of the user a short time ago.
+    #[must_use]
+    pub fn has_proved(&self, user: &str, password: &str, proved: &Proved) -> bool {
+        self.users.get(user).is_some_and(|hash| proved.is_known(&proved.digest(hash, password)))
     }
 }
 
@@ -149,6 +168,11 @@ fn push64(text: &mut String, mut value: u32, count: usize) {
     }
 }
 
+/// Whether a proof that was made at a time still counts.
+fn is_fresh(at: Instant) -> bool {
+    at.elapsed() < REMEMBERED
+}
+
 /// Passwords that proved right a short time ago.
 #[derive(Debug)]
 pub struct Proved {
@@ -170,16 +194,24 @@ impl Default for Proved {
 }
 
 impl Proved {
-    /// Whether `password` belongs to `hash`: as was found out before, or as `prove` says.
-    fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
+    /// What is kept of a password and the hash that it proved.
+    fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(self.key);
         digest.update(Sha256::digest(hash.as_bytes()));
         digest.update(password.as_bytes());
-        let digest: [u8; 32] = digest.finalize().into();
+        digest.finalize().into()
+    }
+
+    fn is_known(&self, digest: &[u8; 32]) -> bool {
+        self.known.lock().get(digest).is_some_and(|at| is_fresh(*at))
+    }
+
+    /// Whether `password` belongs to `hash`: as was found out before, or as `prove` says.
+    fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
+        let digest = self.digest(hash, password);
         let now = Instant::now();
-        let is_fresh = |at: &Instant| now.saturating_duration_since(*at) < REMEMBERED;
-        if self.known.lock().get(&digest).is_some_and(is_fresh) {
+        if self.is_known(&digest) {
             return true;
         }
         if !prove() {
@@ -187,7 +219,7 @@ impl Proved {
         }
         let mut known = self.known.lock();
         if known.len() >= MOST {
-            known.retain(|_, at| is_fresh(at));
+            known.retain(|_, at| is_fresh(*at));
             if known.len() >= MOST {
                 known.clear();
             }

@@ -1,16 +1,18 @@
 //! Wrong passwords are answered late: the more of them from an address or for a user, the later.
 //!
-//! The first few cost nothing, for people mistype. Then each doubles the delay of the next, up to a
-//! limit; what is right is never delayed by what was wrong before, with one exception: one address may not have
-//! many wrong answers waiting at a time, else it would give each guess a connection of its own and
-//! hang up early. What comes on top of those has to wait before it is looked at.
+//! The first few cost nothing, for people mistype. Then each doubles the delay of the next, up to a limit. A
+//! right password is answered at once, with one exception: of one user at one address, and of one address in
+//! all, only so many attempts may be under way, one that was wrong until its answer is due, whether its client
+//! still waits or not. Otherwise a guess that is not answered at once could be given up for the next one.
+//! What comes on top of those waits for its turn, and what would wait too long is refused.
 //!
-//! Invariants: what is remembered is bounded; clocks that jump change nothing, for all times are of
-//! the monotonic clock.
+//! Invariants: no answer is later than two of the longest delays; what is kept is bounded; clocks that jump
+//! change nothing, for all times are of the monotonic clock.
 
 use sapwood_core::exact::Exact;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -18,12 +20,16 @@ use parking_lot::Mutex;
 /// So many wrong passwords are answered at once. (Clients try each twice.)
 const FREE: u32 = 6;
 /// A delay is at most this many times the first one.
-const MOST: u32 = 32;
-/// So many of the longest delays of one address may lie ahead; then it has to wait to be heard.
-const AHEAD: u32 = 2;
+pub(crate) const MOST: u32 = 32;
+/// Attempts of one user at one address that may be under way.
+const OF_USER: usize = 64;
+/// Attempts from one address that may be under way. Users who logged in from there lately do not count.
+const OF_ADDRESS: usize = 512;
 /// Failures are forgotten after so much time without another.
 const MEMORY: Duration = Duration::from_secs(15 * 60);
-/// Most addresses and users that are remembered. When there are more, the oldest are forgotten.
+/// How long a user who logged in from an address is known there.
+const KNOWN: Duration = Duration::from_secs(24 * 3600);
+/// Most addresses and users that are kept. When there are more, the oldest are forgotten.
 const MOST_RECORDS: usize = 16 << 10;
 
 /// Where failures are counted. Users whose names differ only in case are one, as in `password-db`.
@@ -31,20 +37,51 @@ const MOST_RECORDS: usize = 16 << 10;
 enum Key {
     Address(IpAddr),
     User(String),
+    /// A user at an address.
+    Both(IpAddr, String),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Record {
     failures: u32,
     last: Instant,
-    /// When the last wrong answer that was given to this address is sent.
-    turn: Instant,
+    /// The last time that the user logged in from the address.
+    proved: Option<Instant>,
+    /// Attempts whose passwords are being looked at.
+    begun: usize,
+    /// When the wrong answers that were given are due.
+    due: Vec<Instant>,
 }
 
+impl Record {
+    const fn new(now: Instant) -> Self {
+        Self { failures: 0, last: now, proved: None, begun: 0, due: Vec::new() }
+    }
+
+    fn is_old(&self, now: Instant) -> bool {
+        let since = |then: Instant| now.saturating_duration_since(then);
+        let is_known = self.proved.is_some_and(|proved| since(proved) <= KNOWN);
+        self.begun == 0 && since(self.last) > MEMORY && !is_known
+    }
+
+    /// How long until one of `most` attempts is over, if that many are under way.
+    fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
+        self.due.retain(|due| *due > now);
+        if self.begun.plus(self.due.len()) < most {
+            return None;
+        }
+        let first = self.due.iter().min().map(|due| due.saturating_duration_since(now));
+        Some(first.unwrap_or(LOOK).max(LOOK))
+    }
+}
+
+/// The least time after which it is looked again whether there is room for an attempt.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The failures of all connections.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LoginDelay {
-    records: Mutex<HashMap<Key, Record>>,
+    records: Arc<Mutex<HashMap<Key, Record>>>,
 }
 
 /// What follows from a wrong password.
@@ -54,6 +91,17 @@ pub struct Penalty {
     pub wait: Duration,
     /// How many there were in a row from this address.
     pub failures: u32,
+}
+
+/// An attempt to log in, while the password is looked at. When it is dropped, it was none.
+#[derive(Debug)]
+pub struct Attempt {
+    logins: LoginDelay,
+    address: Option<IpAddr>,
+    user: String,
+    first: Duration,
+    /// Whether it is counted among those under way.
+    counts: bool,
 }
 
 /// The part of an address that one customer of a network has: of IPv6, 64 bits.
@@ -73,55 +121,115 @@ fn delay(first: Duration, failures: u32) -> Duration {
 }
 
 impl LoginDelay {
-    /// How long an attempt from `address` has to wait before it is looked at.
-    #[must_use]
-    pub fn before(&self, address: Option<IpAddr>, first: Duration, now: Instant) -> Duration {
-        let Some(address) = address else { return Duration::ZERO };
-        let records = self.records.lock();
-        let Some(record) = records.get(&Key::Address(network(address))) else {
-            return Duration::ZERO;
-        };
-        let ahead = first.saturating_mul(MOST * AHEAD);
-        record.turn.saturating_duration_since(now).saturating_sub(ahead)
-    }
-
-    /// Notes a wrong password, or a user that there is not.
-    pub fn failed(
+    /// Begins an attempt of `user` from `address`, at a place where `first` is the first delay; zero for no
+    /// delays.
+    ///
+    /// # Errors
+    /// How long to wait before the next try, where too many are under way.
+    pub fn begin(
         &self,
         address: Option<IpAddr>,
-        user: Option<&str>,
+        user: &str,
         first: Duration,
         now: Instant,
-    ) -> Penalty {
+    ) -> Result<Attempt, Duration> {
+        let address = address.map(network);
+        let user = user.to_ascii_lowercase();
+        let attempt =
+            |counts| Attempt { logins: self.clone(), address, user: user.clone(), first, counts };
+        let Some(at) = address.filter(|_| !first.is_zero()) else { return Ok(attempt(false)) };
         let mut records = self.records.lock();
-        let mut count = |key: Key| -> Record {
+        make_room(&mut records, now);
+        let both = Key::Both(at, user.clone());
+        let own = records.entry(both).or_insert_with(|| Record::new(now));
+        let mut wait = own.wait(OF_USER, now);
+        if own.proved.is_none_or(|proved| now.saturating_duration_since(proved) > KNOWN) {
+            let all = records.entry(Key::Address(at)).or_insert_with(|| Record::new(now));
+            wait = wait.max(all.wait(OF_ADDRESS, now));
+        }
+        if let Some(wait) = wait {
+            return Err(wait);
+        }
+        for key in [Key::Both(at, user.clone()), Key::Address(at)] {
+            let record = records.entry(key).or_insert_with(|| Record::new(now));
+            record.begun = record.begun.plus(1);
+        }
+        Ok(attempt(true))
+    }
+
+    /// The longest time that an attempt may wait for its turn, at a place with this first delay.
+    #[must_use]
+    pub fn patience(first: Duration) -> Duration {
+        first.saturating_mul(MOST)
+    }
+}
+
+impl Attempt {
+    /// The password was wrong, or there is no such user.
+    #[must_use]
+    pub fn failed(mut self, now: Instant) -> Penalty {
+        let mut records = self.logins.records.lock();
+        let mut failures = |key: Key| {
             make_room(&mut records, now);
-            let fresh = Record { failures: 0, last: now, turn: now };
-            let record = records.entry(key).or_insert(fresh);
+            let record = records.entry(key).or_insert_with(|| Record::new(now));
             if now.saturating_duration_since(record.last) > MEMORY {
-                *record = fresh;
+                record.failures = 0;
             }
             record.failures.tally(1);
             record.last = now;
-            *record
+            record.failures
         };
-        let of_user = user.map(|user| count(Key::User(user.to_ascii_lowercase())).failures);
-        let key = address.map(|address| Key::Address(network(address)));
-        let of_address = key.clone().map(|key| count(key).failures);
-        let counts = [of_user, of_address].into_iter().flatten();
-        let wait = counts.map(|failures| delay(first, failures)).max().unwrap_or(Duration::ZERO);
-        let failures = of_address.or(of_user).unwrap_or(1);
-        let Some(record) = key.and_then(|key| records.get_mut(&key)) else {
-            return Penalty { wait, failures };
-        };
-        // One after the other: many connections at a time learn no more than one.
-        record.turn = record.turn.max(now).checked_add(wait).unwrap_or(now);
-        Penalty { wait: record.turn.saturating_duration_since(now), failures }
+        let of_user = failures(Key::User(self.user.clone()));
+        let of_address = self.address.map(|address| failures(Key::Address(address)));
+        let wait = delay(self.first, of_user.max(of_address.unwrap_or(0)));
+        if self.counts
+            && let Some(due) = now.checked_add(wait).filter(|_| !wait.is_zero())
+        {
+            for key in self.keys() {
+                if let Some(record) = records.get_mut(&key) {
+                    record.due.push(due);
+                }
+            }
+        }
+        drop(records);
+        self.end();
+        Penalty { wait, failures: of_address.unwrap_or(of_user) }
     }
 
-    /// Notes that a user has proved their name.
-    pub fn succeeded(&self, user: &str) {
-        self.records.lock().remove(&Key::User(user.to_ascii_lowercase()));
+    /// The user has proved the name.
+    pub fn succeeded(mut self, now: Instant) {
+        let mut records = self.logins.records.lock();
+        records.remove(&Key::User(self.user.clone()));
+        let both = self.address.map(|address| Key::Both(address, self.user.clone()));
+        if let Some(record) = both.and_then(|key| records.get_mut(&key)) {
+            record.proved = Some(now);
+        }
+        drop(records);
+        self.end();
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let at = |address| [Key::Both(address, self.user.clone()), Key::Address(address)];
+        self.address.map(at).into_iter().flatten().collect()
+    }
+
+    /// It is not under way any more.
+    fn end(&mut self) {
+        if !std::mem::take(&mut self.counts) {
+            return;
+        }
+        let mut records = self.logins.records.lock();
+        for key in self.keys() {
+            if let Some(record) = records.get_mut(&key) {
+                record.begun = record.begun.minus(1);
+            }
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -130,7 +238,7 @@ fn make_room(records: &mut HashMap<Key, Record>, now: Instant) {
     if records.len() < MOST_RECORDS {
         return;
     }
-    records.retain(|_, record| now.saturating_duration_since(record.last) <= MEMORY);
+    records.retain(|_, record| !record.is_old(now));
     if records.len() < MOST_RECORDS {
         return;
     }
@@ -139,7 +247,7 @@ fn make_room(records: &mut HashMap<Key, Record>, now: Instant) {
     let middle = times.len() / 2;
     let (_, middle, _) = times.select_nth_unstable(middle);
     let middle = *middle;
-    records.retain(|_, record| record.last > middle);
+    records.retain(|_, record| record.last > middle || record.begun > 0);
 }
 
 #[cfg(test)]
@@ -152,65 +260,106 @@ mod tests {
         Some(IpAddr::from([192, 0, 2, last]))
     }
 
+    fn fail(logins: &LoginDelay, at: Option<IpAddr>, user: &str, now: Instant) -> Duration {
+        logins.begin(at, user, SECOND, now).unwrap().failed(now).wait
+    }
+
     #[test]
     fn delays_double_up_to_a_limit() {
         let logins = LoginDelay::default();
         let mut now = Instant::now();
         let mut waits = Vec::new();
         for _ in 0..14 {
-            let penalty = logins.failed(address(1), Some("ada"), SECOND, now);
-            waits.push(penalty.wait.as_secs());
-            now += penalty.wait;
+            let wait = fail(&logins, address(1), "ada", now);
+            waits.push(wait.as_secs());
+            now += wait;
         }
         assert_eq!(waits, [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 32, 32]);
-        assert_eq!(logins.failed(address(2), Some("bob"), SECOND, now).wait, Duration::ZERO);
-        assert!(
-            logins.failed(address(3), Some("ada"), SECOND, now).wait >= SECOND * 32,
-            "the user"
-        );
-        assert!(
-            logins.failed(address(1), Some("eve"), SECOND, now).wait >= SECOND * 32,
-            "the address"
-        );
+        assert_eq!(fail(&logins, address(2), "bob", now), Duration::ZERO);
+        assert_eq!(fail(&logins, address(3), "Ada", now), SECOND * 32, "the user");
+        assert_eq!(fail(&logins, address(1), "eve", now), SECOND * 32, "the address");
         now += MEMORY + SECOND;
-        assert_eq!(logins.failed(address(1), Some("ada"), SECOND, now).wait, Duration::ZERO);
+        assert_eq!(fail(&logins, address(1), "ada", now), Duration::ZERO);
     }
 
     #[test]
-    fn what_is_right_is_not_delayed_and_clears_the_user() {
+    fn many_at_a_time_do_not_add_up_nor_shut_an_office_out() {
         let logins = LoginDelay::default();
         let now = Instant::now();
-        for _ in 0..9 {
-            logins.failed(None, Some("ada"), SECOND, now);
+        for _ in 0..40 {
+            assert!(fail(&logins, address(1), "ada", now) <= SECOND * MOST);
         }
-        assert_eq!(logins.before(address(1), SECOND, now), Duration::ZERO);
-        logins.succeeded("ada");
-        assert_eq!(logins.failed(None, Some("ada"), SECOND, now).wait, Duration::ZERO);
+        // The right password of the same user at the same address is looked at at once, and bob's too.
+        logins.begin(address(1), "ada", SECOND, now).unwrap().succeeded(now);
+        logins.begin(address(1), "bob", SECOND, now).unwrap().succeeded(now);
+        assert_eq!(fail(&logins, None, "ada", now), Duration::ZERO, "success clears the user");
     }
 
     #[test]
-    fn many_connections_at_a_time_guess_no_faster() {
+    fn a_place_without_delays_waits_for_nothing() {
+        let logins = LoginDelay::default();
+        let now = Instant::now();
+        while logins.begin(address(1), "ada", SECOND, now).map(|one| one.failed(now)).is_ok() {}
+        let there = logins.begin(address(1), "ada", Duration::ZERO, now).unwrap();
+        assert_eq!(there.failed(now).wait, Duration::ZERO);
+    }
+
+    #[test]
+    fn clients_that_hang_up_guess_no_faster() {
         let logins = LoginDelay::default();
         let begun = Instant::now();
-        // Each guess hangs up as soon as it sees that it is not answered at once.
-        let mut guesses = 0;
-        for tenth in 0..36_000 {
-            let now = begun + Duration::from_millis(tenth * 100);
-            if logins.before(address(7), SECOND, now) == Duration::ZERO {
-                logins.failed(address(7), Some("ada"), SECOND, now);
-                guesses += 1;
+        let guesses = |user: &dyn Fn(u32) -> String| {
+            let mut guesses = 0;
+            for tenth in 0..36_000 {
+                let now = begun + Duration::from_millis(tenth * 100);
+                while let Ok(one) = logins.begin(address(7), &user(guesses), SECOND, now) {
+                    let _ = one.failed(now);
+                    guesses += 1;
+                }
             }
-        }
-        assert!(guesses < 130, "{guesses} guesses in an hour");
+            guesses
+        };
+        let of_one = guesses(&|_| "ada".to_owned());
+        assert!(of_one < 64 * 3600 / 32 + 100, "{of_one} guesses in an hour");
+        let of_many = guesses(&|number| format!("user{number}"));
+        assert!(of_many < 512 * 3600 / 32 + 700, "{of_many} guesses in an hour");
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn users_who_logged_in_are_not_shut_out_by_their_neighbours() {
+        let logins = LoginDelay::default();
+        let now = Instant::now();
+        logins.begin(address(1), "ada", SECOND, now).unwrap().succeeded(now);
+        let mut number = 0;
+        while let Ok(one) = logins.begin(address(1), &format!("user{number}"), SECOND, now) {
+            let _ = one.failed(now);
+            number += 1;
+        }
+        let wait = logins.begin(address(1), "bob", SECOND, now).unwrap_err();
+        assert!(wait <= SECOND * MOST);
+        assert!(logins.begin(address(1), "ada", SECOND, now).is_ok());
+        assert!(logins.begin(address(1), "bob", SECOND, now + SECOND * MOST).is_ok());
+        assert!(logins.begin(address(2), "bob", SECOND, now).is_ok());
+    }
+
+    #[test]
+    fn attempts_under_way_count_until_they_end() {
+        let logins = LoginDelay::default();
+        let now = Instant::now();
+        let begun: Vec<Attempt> =
+            std::iter::from_fn(|| logins.begin(address(1), "ada", SECOND, now).ok()).collect();
+        assert_eq!(begun.len(), OF_USER);
+        drop(begun);
+        assert!(logins.begin(address(1), "ada", SECOND, now).is_ok());
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
         let logins = LoginDelay::default();
         let now = Instant::now();
         for number in 0..100_000u64 {
-            let user = format!("user{number}");
-            logins.failed(None, Some(&user), SECOND, now + Duration::from_millis(number));
+            let now = now + Duration::from_millis(number);
+            let _ = logins.begin(None, &format!("user{number}"), SECOND, now).unwrap().failed(now);
         }
         assert!(logins.records.lock().len() <= MOST_RECORDS);
         let networks = ["2001:db8::1", "2001:db8::2"].map(|a| network(a.parse().unwrap()));

@@ -149,7 +149,7 @@ pub fn describe(
         Some(path) => shared.files.passwords(path)?,
         None => None,
     };
-    let authz = load_authz(shared, top, &config, warn)
+    let authz = rules(shared, top, &config, warn)
         .map_err(|e| e.wrap(ErrorCode::AUTHZ_INVALID_CONFIG, ""))?;
     let uuid = repository.fs().uuid().map_err(SvnError::from)?;
     let realm = config.realm.clone().unwrap_or_else(|| uuid.clone());
@@ -176,16 +176,20 @@ fn configuration(shared: &Shared, repository: &Repository) -> SvnResult<(Arc<Con
     Ok((shared.files.server(&base.join("svnserve.conf"), false)?, base))
 }
 
-fn load_authz(
+/// The access rules that a configuration names, for repositories at or below `top`. `warn` gets what is odd.
+///
+/// # Errors
+/// When they cannot be read.
+pub(crate) fn rules(
     shared: &Shared,
     top: &Path,
     config: &AccessConfig,
     warn: &mut dyn FnMut(SvnError),
 ) -> SvnResult<Option<Authz>> {
-    let Some(rules) = &config.authz_db else { return Ok(None) };
+    let Some(named) = &config.authz_db else { return Ok(None) };
     let source =
         ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };
-    let rules = access_file(rules, top, &config.base)?;
+    let rules = access_file(named, top, &config.base)?;
     let groups =
         config.groups_db.as_deref().map(|g| access_file(g, top, &config.base)).transpose()?;
     let mut read = || shared.known_authz.read(&source, &rules, groups.as_deref(), "config", warn);

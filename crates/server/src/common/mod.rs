@@ -10,10 +10,14 @@
 //! * [`oplog`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
+//! * [`folders`]: what of the machine no peer hears of.
+//! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
 pub mod config;
+pub(crate) mod fair;
 pub mod files;
+pub mod folders;
 pub mod htdigest;
 pub mod htpasswd;
 pub mod listener;
@@ -25,4 +29,5 @@ pub mod request_memory;
 mod resident;
 pub mod settings;
 pub mod shared;
+pub mod spool;
 pub mod svnserve_conf;

@@ -31,6 +31,8 @@ const SLOW: u64 = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often one that waits looks whether another has become slow.
 const LOOK: Duration = Duration::from_millis(500);
+/// The same without a thread, which is not woken when something is given back.
+const LOOK_ASYNC: Duration = Duration::from_millis(20);
 
 /// The budget and its holders.
 #[derive(Debug)]
@@ -53,6 +55,23 @@ struct State {
 impl State {
     fn of_site(&self, site: Option<IpAddr>) -> usize {
         self.by_site.get(&site).map_or(0, |bytes| *bytes)
+    }
+
+    /// A new holder, which has nothing yet.
+    fn add(&mut self, stream: Option<Arc<TcpStream>>) -> u64 {
+        let number = self.next;
+        self.next = number.plus(1);
+        let begun = Instant::now();
+        let (waited, busy) = (Duration::ZERO, false);
+        self.holders.insert(number, Holder { bytes: 0, begun, fed: begun, waited, busy, stream });
+        number
+    }
+
+    /// A holder of `site` gives everything back.
+    fn remove(&mut self, number: u64, site: Option<IpAddr>) {
+        if let Some(own) = self.holders.remove(&number) {
+            self.set(site, own.bytes, 0);
+        }
     }
 
     /// Notes that a holder of `site` has `after` bytes in place of `before`.
@@ -147,57 +166,68 @@ impl Share {
     /// # Errors
     /// E210002 when it would have to wait too long.
     pub(crate) fn grow(&mut self, bytes: usize) -> SvnResult<()> {
-        if bytes <= FREE {
-            self.release();
-            return Ok(());
-        }
-        let mut guard = self.memory.state.lock();
-        let state = &mut *guard;
-        let number = match self.number {
-            Some(number) => number,
-            None => {
-                let number = state.next;
-                state.next = number.plus(1);
-                let begun = Instant::now();
-                let stream = self.stream.clone();
-                let holder = Holder {
-                    bytes: 0,
-                    begun,
-                    fed: begun,
-                    waited: Duration::ZERO,
-                    busy: false,
-                    stream,
-                };
-                state.holders.insert(number, holder);
-                self.number = Some(number);
-                number
-            }
-        };
+        let memory = Arc::clone(&self.memory);
         let begun = Instant::now();
-        loop {
-            let state = &mut *guard;
-            let is_first = state.holders.first_key_value().is_some_and(|(n, _)| *n == number);
-            let of_site = state.of_site(self.site);
-            let Some(own) = state.holders.get_mut(&number) else { return Err(gone()) };
-            let before = own.bytes;
-            // With what the other sites leave, and half of that with what this one has.
-            let left = self.memory.limit.saturating_sub(state.held.minus(of_site));
-            let after = of_site.minus(before).saturating_add(bytes);
-            if after <= left / 2 || is_first || bytes <= before {
-                own.waited = own.waited.saturating_add(begun.elapsed());
-                own.busy = false;
-                own.fed = Instant::now();
-                own.bytes = bytes;
-                state.set(self.site, before, bytes);
-                return Ok(());
-            }
-            own.busy = true;
+        let mut state = memory.state.lock();
+        while !self.grow_now(&mut state, bytes, begun)? {
             if begun.elapsed() >= PATIENCE {
                 return Err(gone());
             }
-            end_slow(state);
-            self.memory.changed.wait_for(&mut guard, LOOK);
+            end_slow(&state);
+            memory.changed.wait_for(&mut state, LOOK);
         }
+        Ok(())
+    }
+
+    /// The same without holding a thread.
+    ///
+    /// # Errors
+    /// As of [`Share::grow`].
+    pub(crate) async fn grow_async(&mut self, bytes: usize) -> SvnResult<()> {
+        let memory = Arc::clone(&self.memory);
+        let begun = Instant::now();
+        loop {
+            {
+                let mut state = memory.state.lock();
+                if self.grow_now(&mut state, bytes, begun)? {
+                    return Ok(());
+                }
+                end_slow(&state);
+            }
+            if begun.elapsed() >= PATIENCE {
+                return Err(gone());
+            }
+            tokio::time::sleep(LOOK_ASYNC).await;
+        }
+    }
+
+    /// Makes the share `bytes` large, if there is so much. It has waited since `begun`.
+    fn grow_now(&mut self, state: &mut State, bytes: usize, begun: Instant) -> SvnResult<bool> {
+        if bytes <= FREE {
+            if let Some(number) = self.number.take() {
+                state.remove(number, self.site);
+                self.memory.changed.notify_all();
+            }
+            return Ok(true);
+        }
+        let number = *self.number.get_or_insert_with(|| state.add(self.stream.clone()));
+        let is_first = state.holders.first_key_value().is_some_and(|(n, _)| *n == number);
+        let of_site = state.of_site(self.site);
+        let Some(own) = state.holders.get_mut(&number) else { return Err(gone()) };
+        let before = own.bytes;
+        // With what the other sites leave, and half of that with what this one has.
+        let left = self.memory.limit.saturating_sub(state.held.minus(of_site));
+        let after = of_site.minus(before).saturating_add(bytes);
+        if after > left / 2 && !is_first && bytes > before {
+            own.busy = true;
+            return Ok(false);
+        }
+        own.waited = own.waited.saturating_add(begun.elapsed());
+        own.busy = false;
+        own.fed = Instant::now();
+        own.bytes = bytes;
+        state.set(self.site, before, bytes);
+        Ok(true)
     }
 
     /// Notes that the request is complete and is being worked on.
@@ -212,11 +242,7 @@ impl Share {
     /// Gives everything back.
     pub(crate) fn release(&mut self) {
         let Some(number) = self.number.take() else { return };
-        let mut state = self.memory.state.lock();
-        if let Some(own) = state.holders.remove(&number) {
-            state.set(self.site, own.bytes, 0);
-        }
-        drop(state);
+        self.memory.state.lock().remove(number, self.site);
         self.memory.changed.notify_all();
     }
 }

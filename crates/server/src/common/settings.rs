@@ -37,6 +37,8 @@ pub struct Settings {
     /// Called with why a connection finds no repository, before its client hears of it: a client
     /// that heard may end the process at once.
     pub tell_first: Option<fn(&SvnError)>,
+    /// The folder for temporary files.
+    pub scratch: PathBuf,
     /// What concerns http only.
     pub http: HttpSettings,
 }
@@ -69,6 +71,8 @@ pub struct Location {
     pub plain_pages: bool,
     /// Whether what other programs than Subversion's do at plain URLs becomes revisions.
     pub autoversioning: bool,
+    /// Whether browsers may run scripts of stored pages and images, with the rights of their visitors.
+    pub trusted: bool,
     /// Where what writes is passed on to: then this is a mirror.
     pub master: Option<Arc<Master>>,
 }
@@ -85,6 +89,7 @@ impl Location {
             name: None,
             plain_pages: false,
             autoversioning: false,
+            trusted: false,
             master: None,
         }
     }
@@ -235,14 +240,31 @@ pub struct Limits {
     /// Time between two requests. Clients keep a connection open while their user writes a log
     /// message, so this is long; dead ones are found by TCP keep-alive.
     pub idle: Duration,
-    /// Time that a request that has begun, or a reply, may stand still; and that a request may
-    /// take in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
+    /// Time that a request over svn:// that has begun, or a reply, may stand still; and that such a request
+    /// may take in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
     pub stall: Duration,
+    /// Time for the body of a request over http, with a second more for each [`Limits::SLOWEST_BODY`] bytes
+    /// of it that have come.
+    pub body_first: Duration,
+    /// Time that such a body may stand still.
+    pub body_stall: Duration,
+    /// Bytes of temporary files for bodies that come in slowly and for replies that are not read.
+    pub spool_bytes: u64,
 }
 
 impl Limits {
     /// Bytes a second: clients that send a large request more slowly than this run out of time.
     pub const SLOWEST: u64 = 1024;
+
+    /// Bytes a second of a body over http, as for httpd's `RequestReadTimeout`.
+    pub const SLOWEST_BODY: u64 = 500;
+
+    /// How long a client may have been waited for of whose body so much has come.
+    #[must_use]
+    pub fn body_time(&self, bytes: usize) -> Duration {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.body_first.saturating_add(Duration::from_secs(bytes / Self::SLOWEST_BODY))
+    }
 
     /// How long a request of which so much has arrived may have taken until now.
     #[must_use]
@@ -266,6 +288,9 @@ impl Default for Limits {
             login: Duration::from_secs(600),
             idle: Duration::from_secs(24 * 3600),
             stall: Duration::from_secs(3600),
+            body_first: Duration::from_secs(20),
+            body_stall: Duration::from_secs(300),
+            spool_bytes: 4 << 30,
         }
     }
 }
@@ -295,6 +320,7 @@ impl Settings {
             sasl_config: sasl_config(),
             limits: Limits::default(),
             tell_first: None,
+            scratch: PathBuf::from("/tmp"),
             http: HttpSettings::default(),
         }
     }

@@ -11,6 +11,7 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
 use crate::common::files::{ConfigFiles, FileCache, Stamp};
+use crate::common::folders::Folders;
 use crate::common::htpasswd::Proved;
 use crate::common::login_delay::LoginDelay;
 use crate::common::oplog::OpLog;
@@ -29,6 +30,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The operational log, if there is one.
     pub log: Option<OpLog>,
+    /// What of the machine no peer hears of.
+    pub folders: Arc<Folders>,
     /// The log of http requests, if there is one.
     pub access_log: Option<AccessLog>,
     /// Configuration and password files.
@@ -57,6 +60,8 @@ pub struct Shared {
     pub saves: crate::dav::auto::saves::Saves,
     /// How many http connections may be open.
     pub places: Arc<crate::dav::places::Places>,
+    /// What http requests share.
+    pub workers: Arc<crate::dav::workers::Workers>,
     /// Commits over http that are under way.
     pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
@@ -91,9 +96,16 @@ impl Shared {
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
         let caches = Caches::holding(settings.cache_bytes, resident);
         let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
+        let workers = crate::dav::workers::Workers::new(
+            &settings.limits,
+            settings.scratch.clone(),
+            Arc::clone(&requests),
+        );
         Self {
             logins: LoginDelay::default(),
             requests,
+            workers,
+            folders: Arc::new(Folders::of(&settings)),
             places: crate::dav::places::Places::new(&settings.limits),
             settings,
             log,

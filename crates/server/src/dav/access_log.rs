@@ -12,7 +12,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Cut;
 use sapwood_core::{SvnError, SvnResult};
 
-use super::exchange::Head;
+use super::head::Head;
 
 /// Longest text that a client may have in a line, in bytes.
 const MAX_TEXT: usize = 4096;

@@ -13,13 +13,16 @@ use sapwood_fs::{Node, Root};
 use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 
-use super::exchange::{Exchange, Head};
-use super::lookup::InFolder;
+use super::admission;
+use super::exchange::Exchange;
+use super::head::Head;
+use super::lookup::{InFolder, InNothing};
 use super::session::{DavResult, Fail, Session};
 use super::who::{self, Users};
 use crate::common::access::{Required, UserAccess};
 use crate::common::config::{AccessConfig, Login};
 use crate::common::lookup::describe;
+use crate::common::settings::Location;
 use crate::common::shared::Shared;
 use sapwood_wire_dav::Resource;
 
@@ -37,7 +40,8 @@ footer{margin-top:2rem;opacity:.6;font-size:.85rem}\
 /// Most entries of one page.
 const MAX_ENTRIES: usize = 50_000;
 
-fn page(title: &str, body: &Markup) -> Markup {
+/// A page with the look of all pages.
+pub(super) fn page(title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -52,7 +56,8 @@ fn page(title: &str, body: &Markup) -> Markup {
     }
 }
 
-fn send(exchange: &mut Exchange, page: Markup) {
+/// Sends a page.
+pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.header("content-type", "text/html; charset=UTF-8");
     exchange.header("x-content-type-options", "nosniff");
     exchange.header(
@@ -91,12 +96,21 @@ pub(super) fn folder(
     place: InFolder<'_>,
     exchange: &mut Exchange,
 ) -> DavResult {
-    let InFolder { folder, start, location } = place;
+    let InFolder { folder, start, location, below } = place;
     let access = location.and_then(|location| location.access.as_deref());
     exchange.user = match access {
         Some(access) => visitor(shared, head, access)?,
         None => None,
     };
+    let names = || repositories(shared, &folder, start, location, exchange.user.as_deref());
+    // A folder in which the visitor may read nothing is as one that is not there.
+    if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
+        && (!location.list || names().is_empty())
+    {
+        let nothing = InNothing { location, below };
+        let visitor = |_: &_| Ok(exchange.user.clone());
+        return Err(admission::of_nothing_for(shared, head, &nothing, &visitor));
+    }
     match head.method.as_str() {
         "GET" | "HEAD" => {}
         "OPTIONS" => {
@@ -113,21 +127,7 @@ pub(super) fn folder(
     if location.is_some_and(|location| !location.list) {
         return Err(Fail::Forbidden);
     }
-    let user = exchange.user.clone();
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| {
-            let place = folder.join(name);
-            let is_served = location.is_some()
-                || shared.settings.only.as_ref().is_none_or(|only| *only == place);
-            is_served
-                && Repository::find_root(&place).is_some_and(|found| found == place)
-                && is_open(shared, start, &place, access, user.as_deref())
-        })
-        .collect();
-    names.sort();
+    let names = names();
     if location.is_some_and(|location| location.plain_pages) {
         let items: Vec<String> = names.iter().map(|name| format!("{name}/")).collect();
         plain(exchange, "Collection of Repositories", false, &items, "");
@@ -140,6 +140,31 @@ pub(super) fn folder(
     };
     send(exchange, page(title, &body));
     Ok(())
+}
+
+/// The names of the repositories in a folder whose roots a user may read, sorted.
+fn repositories(
+    shared: &Shared,
+    folder: &Path,
+    start: &Path,
+    location: Option<&Location>,
+    user: Option<&str>,
+) -> Vec<String> {
+    let access = location.and_then(|location| location.access.as_deref());
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| {
+            let place = folder.join(name);
+            let is_served = location.is_some()
+                || shared.settings.only.as_ref().is_none_or(|only| *only == place);
+            is_served
+                && Repository::find_root(&place).is_some_and(|found| found == place)
+                && is_open(shared, start, &place, access, user)
+        })
+        .collect();
+    names.sort();
+    names
 }
 
 /// Whether a repository's root may be read by a user.
@@ -255,8 +280,14 @@ pub(super) fn directory(
     };
     let fields = DirentFields { has_props: false, ..DirentFields::ALL };
     let mut rows = Vec::new();
-    let entries = Entries::of(root, node)?.first(MAX_ENTRIES);
+    let is_plain = session.location.is_some_and(|location| location.plain_pages);
+    let most = if is_plain { usize::MAX } else { MAX_ENTRIES };
+    let entries = Entries::of(root, node)?;
     entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
+        // One more tells that there are more, of those that the user may read.
+        if rows.len() > most {
+            return Ok(());
+        }
         let details = entry.details(fields)?;
         let committed = details.committed.as_ref();
         rows.push(Row {
@@ -269,13 +300,15 @@ pub(super) fn directory(
         });
         Ok(())
     })?;
+    let are_more = rows.len() > most;
+    rows.truncate(most);
     let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());
     let location = session.location;
     let title = match location.and_then(|location| location.name.as_deref()) {
         Some(name) => format!("{name}: {title}"),
         None => title,
     };
-    if location.is_some_and(|location| location.plain_pages) {
+    if is_plain {
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         let slash = |row: &Row| if row.is_dir { "/" } else { "" };
         let items: Vec<String> =
@@ -284,7 +317,15 @@ pub(super) fn directory(
         return Ok(());
     }
     rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
-    send(exchange, page(&title, &listing(session, node.path(), revision, &query, &rows)));
+    let listing = listing(session, node.path(), revision, &query, &rows);
+    let body = html! {
+        (listing)
+        @if are_more {
+            p { "These are the first " (most) " entries. There are more: "
+                code { "svn list" } " shows all of them." }
+        }
+    };
+    send(exchange, page(&title, &body));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Digest authentication (RFC 7616 with MD5 and `qop=auth`, which the files of `htdigest` are for).
 //!
 //! A nonce is the time at which it was made and what only this process could say of that: nothing is
-//! kept for clients that never come back. A nonce that is too old is answered with a new one, and the
+//! kept for clients that never come back. Of those with a right password the counts are kept. A nonce that is too old is answered with a new one, and the
 //! client need not ask its user again.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sapwood_core::Md5;
 use sha2::Sha256;
 
-use super::exchange::Head;
+use super::head::Head;
+use super::nonce_uses::{NonceUses, count};
 use crate::common::htdigest::Htdigest;
 
 /// How long a nonce may be used, in seconds.
@@ -20,6 +21,7 @@ const LIFETIME: u64 = 300;
 #[derive(Debug)]
 pub struct Nonces {
     secret: Vec<u8>,
+    uses: NonceUses,
 }
 
 impl Default for Nonces {
@@ -29,7 +31,7 @@ impl Default for Nonces {
         if rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) != Ok(32) {
             secret.clear();
         }
-        Self { secret }
+        Self { secret, uses: NonceUses::default() }
     }
 }
 
@@ -61,6 +63,11 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
+/// The user that a request names.
+pub(super) fn user(head: &Head) -> Option<String> {
+    said(head).map(|said| said.user)
+}
+
 impl Nonces {
     fn sign(&self, time: &str) -> Option<String> {
         let key = Some(&self.secret).filter(|secret| !secret.is_empty())?;
@@ -87,20 +94,24 @@ impl Nonces {
 
     /// The challenge for a realm. `head`: of the request that is answered with it.
     pub(super) fn challenge(&self, realm: &str, head: &Head) -> String {
-        let is_old = said(head).is_some_and(|s| self.age(&s.nonce).is_some_and(|a| a > LIFETIME));
+        let is_spent = |s: &Said| count(&s.count).is_some_and(|n| self.uses.is_spent(&s.nonce, n));
+        let is_old = said(head)
+            .is_some_and(|s| self.age(&s.nonce).is_some_and(|a| a > LIFETIME) || is_spent(&s));
         let stale = if is_old { ", stale=true" } else { "" };
         let nonce = self.make(now());
         format!("Digest realm=\"{realm}\", qop=\"auth\", algorithm=MD5, nonce=\"{nonce}\"{stale}")
     }
 
-    /// Whether the request's header, if it is one of this kind, proves a user.
+    /// Whether the request's header, if it is one of this kind, proves a user. It does so once.
     pub(super) fn proof(&self, head: &Head, file: &Htdigest, realm: &str) -> Option<Proof> {
         let said = said(head)?;
         let own = match &head.query {
             Some(query) => format!("{}?{query}", head.path),
             None => head.path.clone(),
         };
-        let is_sound = said.realm == realm && said.qop == "auth" && said.uri == own;
+        let number = count(&said.count);
+        let is_sound =
+            said.realm == realm && said.qop == "auth" && said.uri == own && number.is_some();
         let known = file.hash(&said.user, realm).filter(|_| is_sound);
         let right = known.map(|hash| {
             let what = md5(&format!("{}:{}", head.method, said.uri));
@@ -109,7 +120,12 @@ impl Nonces {
         });
         let is_right = right.is_some_and(|right| same(&right, &said.response));
         Some(match self.age(&said.nonce) {
-            Some(age) if is_right && age <= LIFETIME => Proof::Is(said.user),
+            Some(age) if is_right && age <= LIFETIME => {
+                let (now, number) = (now(), number.unwrap_or(0));
+                let ends = now.saturating_sub(age).saturating_add(LIFETIME);
+                let is_new = self.uses.spend(&said.nonce, number, ends, now);
+                if is_new { Proof::Is(said.user) } else { Proof::Old }
+            }
             Some(_) if is_right => Proof::Old,
             // One of another process, before this one perhaps: no wrong password.
             None if is_right => Proof::Old,
@@ -208,6 +224,10 @@ mod tests {
         let fresh = nonces.make(now());
         let prove = |head: &Head| nonces.proof(head, &file, "a b");
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Is("joe".to_owned())));
+        // The same again may come from somebody who has overheard it.
+        assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Old));
+        let again = nonces.challenge("a b", &head(&fresh, "secret", "/x?p=1"));
+        assert!(again.ends_with("stale=true"));
         let not = Some(Proof::Not("joe".to_owned()));
         assert_eq!(prove(&head(&fresh, "wrong", "/x?p=1")), not);
         assert_eq!(prove(&head(&fresh, "secret", "/other")), not, "the header of another request");

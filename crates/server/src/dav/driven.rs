@@ -110,6 +110,11 @@ impl Driven {
 pub(super) struct Driver(Weak<Driven>);
 
 impl Driver {
+    /// A hold of no connection, for what runs within the connection itself: there nothing has to be woken.
+    pub(super) const fn none() -> Self {
+        Self(Weak::new())
+    }
+
     /// Does `work`, which hands something to the connection, and lets the connection send it.
     pub(super) fn hand_over<T>(&self, work: impl FnOnce() -> T) -> T {
         let Some(driven) = self.0.upgrade() else { return work() };

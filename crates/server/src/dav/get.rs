@@ -2,7 +2,7 @@
 
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
-use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{Revnum, SvnError, SvnResult, uri};
@@ -12,7 +12,7 @@ use sapwood_repos::committed_info;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::browse;
-use super::exchange::Exchange;
+use super::exchange::{CHUNK, Exchange};
 use super::propfind::revision_of;
 use super::session::{DavResult, Fail, Session};
 use crate::common::access::Required;
@@ -192,8 +192,52 @@ fn file(
     {
         return delta(session, exchange, node, (rev, &path), base, version);
     }
-    exchange.header("content-type", &media_type(node)?);
+    describe(session, exchange, node)?;
     whole(session, exchange, node, &tag)
+}
+
+/// Says what a text is, and what a browser may make of it.
+fn describe(session: &Session<'_>, exchange: &mut Exchange, node: &Node) -> DavResult {
+    let mut media = media_type(node)?;
+    // Clients of Subversion look at neither.
+    if !session.is_svn_client() {
+        if is_active(&media) && !session.location.is_some_and(|location| location.trusted) {
+            // A committer's page is not the server's: no scripts, no forms, no cookies of its origin.
+            exchange.header("content-security-policy", "sandbox");
+            exchange.header("x-content-type-options", "nosniff");
+        }
+        let is_text = media.starts_with("text/") && !media.contains(';');
+        if is_text && begins_as_utf8(node)? {
+            media.push_str("; charset=utf-8");
+        }
+    }
+    exchange.header("content-type", &media);
+    Ok(())
+}
+
+/// Whether browsers run what is in texts of a media type.
+fn is_active(media: &str) -> bool {
+    let essence = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    let (kind, name) = essence.split_once('/').unwrap_or((&essence, ""));
+    name == "html"
+        || name == "xml"
+        || name.ends_with("+xml")
+        || name.contains("svg")
+        || (kind == "text" && name.starts_with("xsl"))
+        || kind == "multipart"
+        || name == "x-shockwave-flash"
+}
+
+/// Whether the beginning of a text is UTF-8.
+fn begins_as_utf8(node: &Node) -> SvnResult<bool> {
+    let mut contents = node.contents()?;
+    let Some(piece) = contents.next_piece()? else { return Ok(true) };
+    let is_whole = u64::try_from(piece.len()).ok() == Some(node.length()?);
+    Ok(match std::str::from_utf8(piece) {
+        Ok(text) => !text.contains('\0'),
+        // A letter may be cut in two where the piece ends.
+        Err(error) => error.error_len().is_none() && !is_whole && !piece.contains(&0),
+    })
 }
 
 /// Sends a file as the difference to what the client has.
@@ -283,22 +327,30 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
         return exchange.flush().map_err(Fail::from);
     }
     let mut contents = node.contents()?;
-    let mut skip = first;
-    while left > 0 {
-        let Some(mut piece) = contents.next_piece()? else { break };
-        let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(piece.len());
-        piece = piece.tail(skipped);
+    let (mut skip, is_whole) = (first, range.is_none());
+    exchange.produce(Box::new(move |out| {
+        // Of a whole text all is read: the checksum is compared at the end.
+        if left == 0 && !is_whole {
+            return Ok(false);
+        }
+        let begun = out.len();
+        // No more than a piece: what waits for a client that does not read shall be small.
+        out.resize(CHUNK.max(begun.plus(1)), 0);
+        let count = match out.get_mut(begun..) {
+            Some(room) => contents.read_some(room)?,
+            None => 0,
+        };
+        let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(count);
         skip = skip.minus(u64::try_from(skipped).unwrap_or(u64::MAX));
-        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-        let taken = piece.head(taken);
-        left = left.minus(u64::try_from(taken.len()).unwrap_or(u64::MAX));
-        exchange.out().extend_from_slice(taken);
-        exchange.relieve()?;
-    }
-    if left == 0 && range.is_none() {
-        // The checksum is compared at the end.
-        while contents.next_piece()?.is_some() {}
-    }
+        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(count.minus(skipped));
+        left = left.minus(u64::try_from(taken).unwrap_or(u64::MAX));
+        out.truncate(begun.plus(count));
+        if skipped > 0 {
+            drop(out.drain(begun..begun.plus(skipped)));
+        }
+        out.truncate(begun.plus(taken));
+        Ok(count > 0)
+    }))?;
     Ok(())
 }
 

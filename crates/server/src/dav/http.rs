@@ -1,29 +1,27 @@
 //! The listener: hyper on an async runtime of its own.
 
-use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::TokioTimer;
 use sapwood_core::{SvnError, SvnResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::runtime::{self, Handle, Runtime};
-use tokio::sync::{oneshot, watch};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::certificate::ClientCertificate;
 use super::driven::{Driven, Driver};
-use super::exchange::{Body, Exchange, Head, ReplyBody};
-use super::idle::{self, Pulse, Socket, Times, Tracked, UnderWay};
+use super::idle::{self, Pulse, Times};
 use super::places::Place;
+use super::service::{self, Origin};
+use super::socket::{SharedSocket, Socket};
 use super::tls::{Tls, TlsFiles};
-use super::{methods, packing};
+use super::workers::Workers;
 use crate::common::shared::Shared;
 
 /// Threads that wait for sockets, parse requests and take connections. Replies are written, and bodies read, by
@@ -35,6 +33,9 @@ const TLS_THREADS: usize = 2;
 const STACK: usize = 1 << 20;
 /// Idle time after which such a thread ends, with its stack and what the allocator keeps for it.
 const THREAD_IDLE: Duration = Duration::from_secs(3);
+/// Bytes that the system takes of a reply before the client's system has room for them: enough for the longest
+/// ways, and no megabytes for each client that does not read.
+const UNSENT: u32 = 256 << 10;
 /// Headers of one request, and bytes of its head.
 const MAX_HEADERS: usize = 128;
 /// Bytes of a request's head; hyper wants no less than 8 KiB.
@@ -75,7 +76,7 @@ impl HttpServer {
         socket.set_nonblocking(true).map_err(failed)?;
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(if tls.is_some() { TLS_THREADS } else { IO_THREADS })
-            .max_blocking_threads(shared.settings.limits.connections.max(1))
+            .max_blocking_threads(Workers::threads())
             .thread_keep_alive(THREAD_IDLE)
             .thread_stack_size(STACK)
             .enable_io()
@@ -138,7 +139,9 @@ async fn accept(
         let Some(place) = shared.places.enter(room, peer.ip(), trusted) else { continue };
         // Not fatal: the connection works without.
         let _ = stream.set_nodelay(true);
-        let _ = socket2::SockRef::from(&stream).set_keepalive(true);
+        let socket = socket2::SockRef::from(&stream);
+        let _ = socket.set_keepalive(true);
+        let _ = socket.set_tcp_notsent_lowat(UNSENT);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
         let connection = Accepted { address: peer, shared, stopped, place };
         match tls.as_ref().map(|tls| TlsAcceptor::from(tls.config())) {
@@ -175,11 +178,11 @@ async fn read_over(mut stream: TcpStream) {
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Debug)]
-struct Peer {
-    address: SocketAddr,
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
     /// Whether it is encrypted.
-    secure: bool,
-    certificate: Option<Arc<ClientCertificate>>,
+    pub(super) secure: bool,
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
 }
 
 /// How connections are served.
@@ -216,11 +219,13 @@ impl Accepted {
         let driven = Driven::new(|driver: Driver| {
             let pulse = Arc::new(Pulse::default());
             let peer = Peer { address, secure, certificate };
+            let stream = SharedSocket::new(stream);
+            let origin = Origin { peer, driver, line: stream.line() };
             let service = {
                 let pulse = Arc::clone(&pulse);
                 service_fn(move |request| {
                     let begun = pulse.begin();
-                    answer(Arc::clone(&shared), peer.clone(), driver.clone(), begun, request)
+                    service::answer(Arc::clone(&shared), origin.clone(), begun, request)
                 })
             };
             let times = Times { look: LOOK, patience: HEAD_TIME };
@@ -233,40 +238,8 @@ impl Accepted {
     }
 }
 
-async fn answer(
-    shared: Arc<Shared>,
-    peer: Peer,
-    driver: Driver,
-    under_way: UnderWay,
-    request: Request<Incoming>,
-) -> Result<Response<Tracked<ReplyBody>>, Infallible> {
-    let (parts, body) = request.into_parts();
-    let handled = under_way.clone();
-    let (send, receive) = oneshot::channel();
-    let handle = Handle::current();
-    tokio::task::spawn_blocking(move || {
-        let watch = handle.clone();
-        let limits = shared.settings.limits;
-        let body = Body::new(body, handle.clone(), driver.clone(), limits);
-        let mut exchange = Exchange::new(body, send, handle, driver, limits.stall);
-        let http = &shared.settings.http;
-        let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
-        head.certificate = peer.certificate;
-        exchange.takes_gzip = http.gzip && packing::is_taken(&head);
-        methods::handle(&shared, head, &mut exchange);
-        if shared.saves.needs_watch() {
-            watch.spawn(settle(shared));
-        }
-        drop(exchange);
-        drop(handled);
-    });
-    // A handler that ends without a reply has failed in a way that it should not.
-    let reply = receive.await.unwrap_or_else(|_| ReplyBody::internal_error());
-    Ok(reply.map(|body| Tracked::new(body, under_way)))
-}
-
 /// Makes revisions of what waits for the rest of a save, until nothing does.
-async fn settle(shared: Arc<Shared>) {
+pub(super) async fn settle(shared: Arc<Shared>) {
     let wait = shared.settings.http.autoversioning_wait;
     while let Some(due) = shared.saves.next_due(wait) {
         tokio::time::sleep_until(due.into()).await;

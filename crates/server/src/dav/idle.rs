@@ -23,9 +23,9 @@ use hyper::server::conn::http1::Builder;
 use hyper::service::HttpService;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio_rustls::server::TlsStream;
+
+use super::socket::{SharedSocket, Socket};
 
 /// How long a client that has asked for nothing is given to take the end of the connection.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -38,25 +38,6 @@ pub(super) struct Times {
     pub(super) look: Duration,
     /// How long a client may be idle then.
     pub(super) patience: Duration,
-}
-
-/// What connections are made of: a socket, perhaps encrypted.
-pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin + 'static {
-    /// What becomes readable when the client sends something.
-    fn tcp(&self) -> &TcpStream;
-}
-
-impl Socket for TcpStream {
-    fn tcp(&self) -> &TcpStream {
-        self
-    }
-}
-
-// In a box, for it is large, and is moved.
-impl Socket for Box<TlsStream<TcpStream>> {
-    fn tcp(&self) -> &TcpStream {
-        self.get_ref().0
-    }
 }
 
 /// What is seen of a connection from outside of hyper.
@@ -217,7 +198,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 /// Serves a connection to its end, or until `stopped` says something: then what is under way may end.
 /// `pulse` is told by `service` what is under way.
 pub(super) async fn serve<S, H>(
-    mut socket: S,
+    mut socket: SharedSocket<S>,
     mut service: H,
     pulse: Arc<Pulse>,
     builder: Builder,
@@ -264,7 +245,7 @@ pub(super) async fn serve<S, H>(
         }
         // All of the buffer lives as long as anything of it, and be it nothing.
         first = Bytes::new();
-        if !is_wanted(socket.tcp(), times.patience, &mut stopped).await {
+        if !is_wanted(&socket, times.patience, &mut stopped).await {
             let _ = tokio::time::timeout(END_TIME, socket.shutdown()).await;
             return;
         }
@@ -273,17 +254,16 @@ pub(super) async fn serve<S, H>(
 
 /// Waits for a client to send something, or to leave; `false` if it does neither for `patience`, or the
 /// server ends.
-async fn is_wanted(
-    socket: &TcpStream,
+async fn is_wanted<S: Socket>(
+    socket: &SharedSocket<S>,
     patience: Duration,
     stopped: &mut watch::Receiver<bool>,
 ) -> bool {
-    let mut byte = [0];
     tokio::select! {
         biased;
         _ = stopped.changed() => false,
         // Errors are told to hyper again when it reads.
-        seen = tokio::time::timeout(patience, socket.peek(&mut byte)) => seen.is_ok(),
+        seen = tokio::time::timeout(patience, socket.peek()) => seen.is_ok(),
     }
 }
 
@@ -295,7 +275,7 @@ mod tests {
     use hyper::service::service_fn;
     use hyper::{Request, Response};
     use tokio::io::AsyncReadExt as _;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -327,6 +307,7 @@ mod tests {
         let mut builder = Builder::new();
         builder.half_close(true);
         let times = Times { look: LOOK, patience };
+        let socket = SharedSocket::new(socket);
         tokio::spawn(serve(socket, service, pulse, builder, times, stopped));
         (client, stop)
     }

@@ -12,6 +12,9 @@ use crate::common::shared::Shared;
 /// Most names of a path that are looked at for a repository.
 const MAX_LEVELS: usize = 32;
 
+/// Bytes of the longest name that file systems have.
+const MAX_NAME: usize = 255;
+
 /// What a path leads to.
 #[derive(Debug)]
 pub(super) enum Place<'s> {
@@ -20,7 +23,25 @@ pub(super) enum Place<'s> {
     /// A folder above repositories.
     Folder(InFolder<'s>),
     /// Nothing, at a place that the configuration speaks of.
-    Nothing(&'s Location),
+    Nothing(InNothing<'s>),
+}
+
+/// A path at a place of the configuration where no repository is.
+#[derive(Clone, Debug)]
+pub(super) struct InNothing<'s> {
+    /// The place.
+    pub(super) location: &'s Location,
+    /// What follows its path, percent-encoded.
+    pub(super) below: String,
+}
+
+/// The name that a repository would have, and the path in it, percent-encoded.
+///
+/// # Errors
+/// E175013 for a name that makes no sense.
+pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
+    let (first, rest) = first_part(below).unwrap_or(("", ""));
+    Ok((name_of(first)?.unwrap_or_default(), rest))
 }
 
 /// A folder above repositories.
@@ -32,6 +53,8 @@ pub(super) struct InFolder<'s> {
     pub(super) start: &'s Path,
     /// The place that the configuration speaks of, if it is at one.
     pub(super) location: Option<&'s Location>,
+    /// What follows of the path there, percent-encoded.
+    pub(super) below: String,
 }
 
 /// A repository and a place below its URL.
@@ -122,6 +145,7 @@ pub(super) fn find<'s>(
     let Some(Start { root: start, location, mut decoded, mut rest }) = start(shared, path)? else {
         return Ok(None);
     };
+    let below = rest.to_owned();
     let is_top = |folder: &Path| {
         let only = settings.only.as_ref().filter(|_| location.is_none());
         only.is_none_or(|only| only == folder) && Repository::is_root(folder)
@@ -143,17 +167,21 @@ pub(super) fn find<'s>(
         }
         let Some((first, after)) = first_part(rest) else {
             if folder.is_dir() {
-                return Ok(Some(Place::Folder(InFolder { folder, start, location })));
+                return Ok(Some(Place::Folder(InFolder { folder, start, location, below })));
             }
             break;
         };
         rest = after;
         if let Some(name) = name_of(first)? {
+            // No file system has such names, and what it would say of them is not for clients.
+            if name.len() > MAX_NAME {
+                break;
+            }
             folder.push(&name);
             push(&mut decoded, &name);
         }
     }
-    Ok(location.map(Place::Nothing))
+    Ok(location.map(|location| Place::Nothing(InNothing { location, below })))
 }
 
 const fn prefix(decoded: &str) -> &'static str {

@@ -5,61 +5,107 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError};
 
-use super::access_log::Outcome;
-use super::exchange::{Exchange, Head};
+use super::exchange::Exchange;
+use super::head::Head;
+use super::login::Claim;
 use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
 use super::who::Asks;
 use super::{
-    activity, auto, browse, edit, get, locks, master, merge, options, propfind, proppatch, report,
+    activity, admission, auto, browse, edit, error_page, get, locks, master, merge, options,
+    propfind, proppatch, report,
 };
-use crate::common::config::Login;
 use crate::common::oplog::Subject;
-use crate::common::settings::{Location, Redirect};
+use crate::common::settings::Redirect;
 use crate::common::shared::Shared;
 
 /// The methods that there are.
 pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
                                   UNLOCK,MKCOL,PUT,REPORT,CHECKOUT,MKACTIVITY,MERGE";
 
-/// Handles one request, to the end of its reply.
-pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) {
+/// The realm of places whose configuration names none.
+const REALM: &str = "Subversion";
+
+/// How far a request is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// As far as its body is not needed.
+    Admit,
+    /// To the end.
+    Run,
+}
+
+/// What has to be done next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing: there is a reply.
+    Done,
+    /// A name and password have to be looked at; then the same again.
+    Prove(Box<Claim>),
+    /// The body has to come.
+    Body,
+}
+
+/// Whether a request was answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Given,
+    /// It may be given, once the body is there.
+    Admitted,
+}
+
+/// Handles one request, as far as the stage says.
+pub(super) fn handle(
+    shared: &Arc<Shared>,
+    head: &Head,
+    exchange: &mut Exchange,
+    stage: Stage,
+) -> Next {
     let looks = matches!(head.method.as_str(), "GET" | "HEAD" | "PROPFIND");
     // A fault of ours costs one request, not the server.
-    let done = catch_unwind(AssertUnwindSafe(|| answer(shared, &head, exchange)));
+    let done = catch_unwind(AssertUnwindSafe(|| answer(shared, head, exchange, stage)));
     match done {
-        Ok(Ok(())) => exchange.finish(),
+        Ok(Ok(Answer::Given)) => exchange.finish(),
+        Ok(Ok(Answer::Admitted)) => return Next::Body,
+        Ok(Err((Fail::Prove(claim), _))) => return Next::Prove(claim),
         Ok(Err((Fail::AskWho, asks))) => {
-            ask_who(exchange, &asks.challenges(shared, &head));
+            ask_who(head, exchange, &asks.challenges(shared, head));
         }
-        Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
+        Ok(Err((Fail::Forbidden, _))) => say(head, exchange, 403, &[], "Access forbidden\n"),
         // For a path below a file, too: clients without HTTPv2 then go on with the folder above,
         // which they do for no other answer.
         Ok(Err((Fail::Error(error, 404 | 500), _)))
             if error.is_no_path() && !exchange.has_begun() && looks =>
         {
-            not_there(exchange);
+            say(head, exchange, 404, &[], "Not found\n");
         }
-        Ok(Err((Fail::Error(error, status), _))) => exchange.fail(&error, status),
+        Ok(Err((Fail::Error(error, status), _))) => {
+            fail(head, exchange, &shared.folders.hide(&error), status)
+        }
         Err(_) => {
             let error = SvnError::new(ErrorCode::BASE, "internal error in the http server");
             exchange.fail(&error, 500);
         }
     }
-    if let Some(log) = &shared.access_log {
-        let (status, bytes) = exchange.outcome();
-        log.write(&head, Outcome { user: exchange.user.as_deref(), status, bytes });
-    }
+    Next::Done
 }
 
 /// A reply that is for people. Clients of Subversion make a sentence of their own of its status.
-fn say(exchange: &mut Exchange, status: u16, headers: &[(&'static str, &str)], words: &str) {
+fn say(
+    head: &Head,
+    exchange: &mut Exchange,
+    status: u16,
+    headers: &[(&'static str, &str)],
+    words: &str,
+) {
+    if !exchange.has_begun() && error_page::is_wanted(head) {
+        return error_page::write(exchange, status, headers, words);
+    }
     if exchange.has_begun() {
         let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
         return exchange.fail(&error, status);
     }
     exchange.reset();
-    exchange.read_over();
     exchange.status(status);
     headers.iter().for_each(|(name, value)| exchange.header(name, value));
     exchange.header("content-type", "text/plain; charset=utf-8");
@@ -67,21 +113,29 @@ fn say(exchange: &mut Exchange, status: u16, headers: &[(&'static str, &str)], w
     exchange.finish();
 }
 
-/// What is looked at is not there.
-fn not_there(exchange: &mut Exchange) {
-    say(exchange, 404, &[], "Not found\n");
+/// An error, as the client understands it.
+fn fail(head: &Head, exchange: &mut Exchange, error: &SvnError, status: u16) {
+    if exchange.has_begun() || !error_page::is_wanted(head) {
+        return exchange.fail(error, status);
+    }
+    let words = match error.message() {
+        "" => error.code().generic_message(),
+        message => message,
+    };
+    error_page::write(exchange, status, &[], words);
 }
 
-fn forbidden(exchange: &mut Exchange) {
-    say(exchange, 403, &[], "Access forbidden\n");
-}
-
-fn ask_who(exchange: &mut Exchange, challenges: &[String]) {
+fn ask_who(head: &Head, exchange: &mut Exchange, challenges: &[String]) {
     let headers: Vec<_> = challenges.iter().map(|c| ("www-authenticate", c.as_str())).collect();
-    say(exchange, 401, &headers, "Authentication required\n");
+    say(head, exchange, 401, &headers, "Authentication required\n");
 }
 
-fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (Fail, Asks)> {
+fn answer(
+    shared: &Shared,
+    head: &Head,
+    exchange: &mut Exchange,
+    stage: Stage,
+) -> Result<Answer, (Fail, Asks)> {
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.log {
@@ -103,12 +157,12 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     // Of the server itself, not of anything on it.
     if head.path == "*" {
         exchange.header("allow", ALLOWED);
-        return Ok(());
+        return Ok(Answer::Given);
     }
     let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
     if let Some((moved, rest)) = shared.settings.http.redirects.iter().find_map(elsewhere) {
         redirect(head, exchange, moved, rest);
-        return Ok(());
+        return Ok(Answer::Given);
     }
     let found = lookup::find(shared, &head.path, &mut |warning| log(&warning, true));
     let place = found.map_err(|error| {
@@ -124,22 +178,29 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     let place = match place {
         Some(Place::Repository(place)) => place,
         Some(Place::Folder(folder)) => {
-            let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), "");
-            return browse::folder(shared, head, folder, exchange).map_err(|fail| (fail, asks));
+            let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), REALM);
+            let shown = browse::folder(shared, head, folder, exchange);
+            return shown.map(|()| Answer::Given).map_err(|fail| (fail, asks));
         }
-        Some(Place::Nothing(location)) => {
-            let asks = Asks::of(location.access.as_deref(), "");
-            return Err((nothing(shared, head, location), asks));
+        Some(Place::Nothing(nothing)) => {
+            let asks = Asks::of(nothing.location.access.as_deref(), REALM);
+            return Err((admission::of_nothing(shared, head, &nothing), asks));
         }
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
             return Err(nowhere(Fail::with(error, 404)));
         }
     };
-    let asks = Asks::of(Some(&place.found.config), &place.found.realm);
+    // At a place of the configuration the realm does not say which repository it is, nor that there is one.
+    let realm =
+        if place.location.is_some_and(|l| l.access.is_some()) { REALM } else { &place.found.realm };
+    let asks = Asks::of(Some(&place.found.config), realm);
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.user().map(str::to_owned);
         session.admit()?;
+        if stage == Stage::Admit {
+            return Ok(Answer::Admitted);
+        }
         let result = match master::of(&session) {
             Some(master) => master::pass_on(&session, exchange, master),
             None => run(&mut session, exchange),
@@ -147,31 +208,9 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         if let Err(Fail::Error(error, _)) = &result {
             session.log_error(error);
         }
-        result
+        result.map(|()| Answer::Given)
     });
     result.map_err(|fail| (fail, asks))
-}
-
-/// What is said at a place of the configuration where no repository is. Whether there is one is told
-/// only to those that the place's rules could let in.
-fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
-    let missing = || {
-        let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
-        Fail::with(error, 404)
-    };
-    let Some(access) = location.access.as_deref() else { return missing() };
-    let user = match browse::visitor(shared, head, access) {
-        Ok(user) => user,
-        Err(fail) => return fail,
-    };
-    // Rules inside of a repository that there is not let no user in (CVE-2020-17525).
-    let are_inside = access.is_relative_to_conf
-        || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
-    match (are_inside, user) {
-        (false, _) => missing(),
-        (true, None) if access.login != Login::Never && access.has_passwords() => Fail::AskWho,
-        (true, _) => Fail::Forbidden,
-    }
 }
 
 /// What is asked for is elsewhere.
@@ -179,7 +218,6 @@ fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) 
     let query = head.query.as_ref().map_or(String::new(), |query| format!("?{query}"));
     let target = format!("{}{rest}{query}", moved.to);
     let target = if moved.to.starts_with('/') { head.absolute(&target) } else { target };
-    exchange.read_over();
     exchange.status(if moved.permanent { 301 } else { 302 });
     exchange.header("location", &target);
 }

@@ -1,18 +1,18 @@
 //! The http server: WebDAV, DeltaV and HTTPv2, and pages for people.
 //!
-//! hyper does http/1.1 (parsing, keep-alive, chunks, `Expect`), on the few threads of an async runtime
-//! that nothing outside [`http`] knows of. Each request is handled by a thread that may block,
-//! with plain synchronous code: it reads the request's body and writes the reply through
-//! bounded channels ([`exchange`]), so that a client that stops reading costs a thread and a few
-//! buffers, and no time of others.
+//! hyper does http/1.1 (parsing, keep-alive, chunks, `Expect`), on the few threads of an async runtime.
+//! A request has a thread only while there is something to compute, with plain synchronous code; while
+//! it waits for its client, a login or its turn, it is a task of the runtime and a few buffers.
 //!
-//! * [`http`]: the listener and the runtime.
-//! * [`exchange`]: one request's body and reply.
+//! * [`http`]: the listener and the runtime; `socket`: what its connections are made of.
+//! * `service`: a request from its head to the end of its reply; `workers`: the threads, memory and files that requests share.
+//! * [`head`], [`body`]: what a request says; [`exchange`]: the body and the reply as the handler sees them.
+//! * [`reply`], `overflow`, `continued`: the reply on its way to the client, and what happens when that does not read.
 //! * `driven`: the connection, which the handler of its request drives, too.
 //! * `idle`: connections give back their memory when their clients ask for nothing.
-//! * [`session`]: what a request is about: repository, user, resource; access decisions.
-//! * `who`: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
-//! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
+//! * [`session`]: what a request is about: repository, user, resource; `admission`: what is decided before its body is read.
+//! * `who`, [`login`]: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
+//! * [`digest`], `nonce_uses`: proofs of Digest authentication; `packing`: gzip.
 //! * `access_log`: a line for each request.
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
@@ -23,33 +23,45 @@
 
 mod access_log;
 mod activity;
+mod admission;
 pub mod auto;
+pub mod body;
 mod browse;
 pub mod certificate;
+mod continued;
 pub mod digest;
 mod driven;
 mod edit;
+mod error_page;
 pub mod exchange;
 mod get;
+pub mod head;
 pub mod http;
 mod idle;
 mod locks;
+pub mod login;
 mod lookup;
 pub mod master;
 mod merge;
 mod methods;
+mod nonce_uses;
 mod options;
+mod overflow;
 mod packing;
 mod piece;
 pub mod places;
 mod propfind;
 mod proppatch;
 mod proxied;
+pub mod reply;
 mod report;
+mod service;
 pub mod session;
+mod socket;
 mod tls;
 pub mod txns;
 mod who;
+pub mod workers;
 
 pub use access_log::AccessLog;
 pub use certificate::ClientAuthorities;

@@ -10,7 +10,7 @@ use hyper::header::{
 };
 use hyper::{Method, StatusCode};
 
-use super::exchange::Head;
+use super::head::Head;
 
 /// A reply that is shorter goes out as it is.
 pub(super) const SHORTEST: usize = 860;

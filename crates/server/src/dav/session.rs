@@ -6,16 +6,16 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
-use sapwood_repos::authz::Access;
-use sapwood_repos::{CommitAuthorizer as _, Repository};
+use sapwood_repos::Repository;
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::{Resource, headers};
 
-use super::exchange::Head;
+use super::admission::Admission;
+use super::head::Head;
+use super::login::Claim;
 use super::lookup::InRepository;
 use super::who::{self, Users};
 use crate::common::access::{Decision, Required, UserAccess};
-use crate::common::config::Blanket;
 use crate::common::oplog::Operation;
 use crate::common::settings::Location;
 use crate::common::shared::Shared;
@@ -29,6 +29,8 @@ pub enum Fail {
     Forbidden,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
+    /// A name and password have to be looked at first.
+    Prove(Box<Claim>),
 }
 
 /// The outcome of a request.
@@ -169,53 +171,18 @@ impl<'s> Session<'s> {
     /// # Errors
     /// What is to be answered instead.
     pub(super) fn admit(&self) -> DavResult {
-        if self.access.blanket() == Blanket::None && self.access.user().is_some() {
-            return Err(Fail::Forbidden);
-        }
-        let writes = !matches!(
-            self.head.method.as_str(),
-            "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "COPY"
-        );
-        if matches!(self.head.method.as_str(), "COPY" | "MOVE") {
-            self.admit_destination()?;
-        }
-        let required = if writes { Required::Write } else { Required::Read };
-        match self.resource_path() {
-            // What is merged was looked at when it was changed.
-            Some(_) if self.head.method == "MERGE" => self.must(required, None),
-            Some(path) if matches!(self.head.method.as_str(), "COPY" | "MOVE" | "DELETE") => {
-                self.must_all(required, path)
-            }
-            Some(path) => self.must(required, Some(path)),
-            None if writes => self.must(required, None),
-            None if self.access.blanket() >= Blanket::Read => Ok(()),
-            None => self.must(Required::Read, None),
-        }
-    }
-
-    /// The same for where a COPY or MOVE goes to, if that is a place in this repository.
-    fn admit_destination(&self) -> DavResult {
-        let address = self.head.header("destination");
-        let Some(Ok(place)) = address.map(|address| self.resource_at(address)) else {
-            return Ok(());
+        let moves = matches!(self.head.method.as_str(), "COPY" | "MOVE");
+        let address = self.head.header("destination").filter(|_| moves);
+        // One that is not in this repository is refused later.
+        let to = address.and_then(|address| self.resource_at(address).ok());
+        let admission = Admission {
+            access: &self.access,
+            method: &self.head.method,
+            resource: &self.resource,
+            destination: to.as_ref().and_then(Resource::fspath),
+            can_authenticate: self.can_authenticate,
         };
-        place.fspath().map_or(Ok(()), |path| self.must_all(Required::Write, path))
-    }
-
-    /// Whether the user may do what is required at a path and everywhere below it.
-    fn must_all(&self, required: Required, path: &FsPath) -> DavResult {
-        self.must(required, Some(path))?;
-        let rights = match required {
-            Required::Read => Access::READ,
-            Required::Write => Access::WRITE,
-        };
-        if self.access.allows(path, rights, true) {
-            Ok(())
-        } else if self.access.user().is_none() && self.can_authenticate {
-            Err(Fail::AskWho)
-        } else {
-            Err(Fail::Forbidden)
-        }
+        admission.decide()
     }
 
     /// The fspath that the resource is about, if it is about one.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::header::AUTHORIZATION;
+use sapwood_core::SvnResult;
 use sapwood_core::config::Config;
-use sapwood_core::{SvnResult, base64};
 use sha2::{Digest as _, Sha256};
 
 use super::digest::Proof;
-use super::exchange::Head;
+use super::head::Head;
+use super::login::{self, Claim, Evidence, Verdict};
 use super::session::{DavResult, Fail};
 use crate::common::config::{AccessConfig, Login};
 use crate::common::htdigest::Htdigest;
@@ -18,7 +18,7 @@ use crate::common::shared::Shared;
 
 /// The password files of a place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Users {
+pub struct Users {
     plain: Option<Arc<Config>>,
     htpasswd: Option<Arc<Htpasswd>>,
     htdigest: Option<Arc<Htdigest>>,
@@ -43,10 +43,21 @@ impl Users {
         self.plain.is_some() || self.htpasswd.is_some() || self.htdigest.is_some()
     }
 
-    fn know(&self, shared: &Shared, user: &str, password: &str) -> bool {
+    /// Whether this is the user's password. May take long, and takes as long for a user that there is not.
+    pub(super) fn know(&self, shared: &Shared, user: &str, password: &str) -> bool {
+        self.is_plain(user, password)
+            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &shared.proved))
+    }
+
+    /// Whether this is known to be the user's password, without computing a hash.
+    fn have_proved(&self, shared: &Shared, user: &str, password: &str) -> bool {
+        self.is_plain(user, password)
+            || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &shared.proved))
+    }
+
+    fn is_plain(&self, user: &str, password: &str) -> bool {
         let plain = self.plain.as_ref().and_then(|p| p.get_bytes("users", user));
         plain.is_some_and(|known| same(&known, password.as_bytes()))
-            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &shared.proved))
     }
 }
 
@@ -58,7 +69,8 @@ pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
 /// The user that made a request; `None` is an anonymous one.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, where they count.
+/// [`Fail::AskWho`] for wrong names and passwords, where they count; [`Fail::Prove`] while it is not known
+/// whether they are right.
 pub(super) fn user(
     shared: &Shared,
     head: &Head,
@@ -87,30 +99,39 @@ pub(super) fn user(
             None => {}
         }
     }
-    let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
-    let basic = credentials(head);
-    let user = match (&digest, &basic) {
-        (Some(Proof::Old), _) => return Err(Fail::AskWho),
-        (Some(Proof::Is(user) | Proof::Not(user)), _) | (None, Some((user, _))) => user.clone(),
-        (None, None) => return Ok(None),
-    };
-    let (address, first) = (Some(head.client), access.password_delay);
-    let wait = shared.logins.before(address, first, Instant::now());
-    if !wait.is_zero() {
-        std::thread::sleep(wait);
+    match &head.verdict {
+        Some(Verdict::Right(user)) => return Ok(Some(user.clone())),
+        Some(Verdict::Wrong) if access.login == Login::Lenient => return Ok(None),
+        Some(Verdict::Wrong) => return Err(Fail::AskWho),
+        Some(Verdict::TooMany) => return Err(Fail::status(429, TOO_MANY)),
+        None => {}
     }
-    let is_known = match (digest, basic) {
-        (Some(proof), _) => matches!(proof, Proof::Is(_)),
-        (None, basic) => basic.is_some_and(|(user, word)| users.know(shared, &user, &word)),
+    let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
+    let (user, evidence) = match (digest, login::credentials(head)) {
+        (Some(Proof::Old), _) => return Err(Fail::AskWho),
+        (Some(Proof::Is(user)), _) => (user, Evidence::Digest(true)),
+        (Some(Proof::Not(user)), _) => (user, Evidence::Digest(false)),
+        // Where there are no passwords, one that a client shows of its own accord means nothing.
+        (None, Some((user, word))) if users.are_some() => {
+            (user, Evidence::Password(word, users.clone()))
+        }
+        (None, _) => return Ok(None),
     };
-    if is_known {
-        shared.logins.succeeded(&user);
+    let delay = access.password_delay;
+    let is_right = match &evidence {
+        Evidence::Digest(is_right) => *is_right,
+        Evidence::Password(word, users) => users.have_proved(shared, &user, word),
+    };
+    let now = Instant::now();
+    if is_right && let Ok(attempt) = shared.logins.begin(Some(head.client), &user, delay, now) {
+        attempt.succeeded(now);
         return Ok(Some(user));
     }
-    let penalty = shared.logins.failed(address, Some(&user), first, Instant::now());
-    std::thread::sleep(penalty.wait);
-    if access.login == Login::Lenient { Ok(None) } else { Err(Fail::AskWho) }
+    Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
 }
+
+/// What a client hears that tries too many passwords at a time.
+const TOO_MANY: &str = "Too many wrong passwords from this address; try again later";
 
 /// How clients are asked for a name at a place.
 #[derive(Clone, Debug, Default)]
@@ -137,18 +158,6 @@ impl Asks {
         let basic = format!("Basic realm=\"{}\"", self.realm);
         digest.into_iter().chain(self.basic.then_some(basic)).collect()
     }
-}
-
-/// The name and password of Basic authentication.
-fn credentials(head: &Head) -> Option<(String, String)> {
-    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, rest) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
-    let (user, password) = decoded.split_once(':')?;
-    Some((user.to_owned(), password.to_owned()))
 }
 
 /// Compares in a time that does not tell where two passwords differ.

@@ -1,15 +1,16 @@
 //! Proving a user's name: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use md5::Md5;
 use sapwood_core::FsPath;
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
 
 use crate::common::access::{Decision, Required};
 use crate::common::config::Blanket;
+use crate::common::login_delay::{Attempt, LoginDelay};
 use crate::common::oplog::Operation;
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::sasl;
@@ -20,24 +21,27 @@ pub(crate) fn trivial_auth(conn: &mut Connection) {
     conn.out().raw(b"( success ( ( ) 0: ) ) ");
 }
 
-/// Makes an attempt to prove a password wait while its address has too many wrong ones behind it.
+/// Begins an attempt to prove a password; waits while too many are under way.
 ///
 /// # Errors
-/// E210002 when the client has gone meanwhile.
-pub(crate) fn wait_for_turn(session: &mut Session<'_>) -> SvnResult<()> {
+/// E210002 when the client has gone meanwhile, or would have to wait too long.
+pub(crate) fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<Attempt> {
     let first = session.access.config().password_delay;
     let address = session.conn.remote_address();
-    if first.is_zero() {
-        return Ok(());
-    }
+    let begun = Instant::now();
     loop {
-        let wait = session.shared.logins.before(address, first, Instant::now());
-        if wait.is_zero() {
-            return Ok(());
+        match session.shared.logins.begin(address, user, first, Instant::now()) {
+            Ok(attempt) => return Ok(attempt),
+            Err(_) if begun.elapsed() >= LoginDelay::patience(first) => {
+                return Err(SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, ""));
+            }
+            Err(wait) => session.conn.pause(wait.min(MOST_WAIT), &session.cancel)?,
         }
-        session.conn.pause(wait, &session.cancel)?;
     }
 }
+
+/// How long an attempt waits at most before it is looked again whether it may go on.
+const MOST_WAIT: Duration = Duration::from_millis(500);
 
 /// Notes and logs that a password was wrong, or that there is no such user, and waits as long as
 /// that costs. The line is made for programs that shut addresses out: see SECURITY.md.
@@ -49,11 +53,19 @@ pub(crate) fn password_failed(
     mechanism: &str,
     user: Option<&str>,
 ) -> SvnResult<()> {
-    let first = session.access.config().password_delay;
-    let address = session.conn.remote_address();
-    let penalty = session.shared.logins.failed(address, user, first, Instant::now());
+    let attempt = begin_attempt(session, user.unwrap_or(""))?;
+    let penalty = attempt.failed(Instant::now());
     session.log_command(&Operation::WrongPassword { mechanism, user, failures: penalty.failures });
-    if first.is_zero() { Ok(()) } else { session.conn.pause(penalty.wait, &session.cancel) }
+    session.conn.pause(penalty.wait, &session.cancel)
+}
+
+/// Notes that a user has proved the name, after the wait for their turn.
+///
+/// # Errors
+/// As of [`begin_attempt`].
+pub(crate) fn password_proved(session: &mut Session<'_>, user: &str) -> SvnResult<()> {
+    begin_attempt(session, user)?.succeeded(Instant::now());
+    Ok(())
 }
 
 /// Which mechanisms can lead to the access that is required.
@@ -152,10 +164,9 @@ fn try_mechanism(
             let Some(passwords) = session.passwords.clone() else { return Ok(false) };
             let password =
                 |user: &str| passwords.get_bytes("users", user).map(std::borrow::Cow::into_owned);
-            wait_for_turn(session)?;
             match cram_md5(&mut session.conn, &password)? {
                 CramMd5::Proven(user) => {
-                    session.shared.logins.succeeded(&user);
+                    password_proved(session, &user)?;
                     session.access.set_user(Some(user));
                     session.conn.success();
                     Ok(true)

@@ -14,6 +14,7 @@ use sapwood_wire_svn::editor::EditSink;
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
 use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
 
+use crate::common::folders::Folders;
 use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
 use crate::svn::transport::{Hangup, Transport};
@@ -108,6 +109,8 @@ pub(crate) struct Connection {
     sent: u64,
     /// Bytes were sent since the last look whether the client has something to say.
     may_have_answered: bool,
+    /// What of the machine the client does not hear of; none in a tunnel, whose user is on the machine.
+    folders: Option<Arc<Folders>>,
     /// The first thing that went wrong with the connection itself; nothing works after it.
     broken: Option<SvnError>,
 }
@@ -136,8 +139,14 @@ impl Connection {
             output: Vec::with_capacity(OUTPUT_BYTES.plus(4096)),
             sent: 0,
             may_have_answered: false,
+            folders: None,
             broken: None,
         }
+    }
+
+    /// Errors that the client hears of do not name these folders.
+    pub(crate) fn hide(&mut self, folders: &Arc<Folders>) {
+        self.folders = self.transport.socket().map(|_| Arc::clone(folders));
     }
 
     /// The client's address, as a number.
@@ -388,7 +397,10 @@ impl Connection {
 
     /// Appends a failure reply.
     pub(crate) fn failure(&mut self, error: &SvnError) {
-        write_failure(&mut self.output, error);
+        match &self.folders {
+            Some(folders) => write_failure(&mut self.output, &folders.hide(error)),
+            None => write_failure(&mut self.output, error),
+        }
     }
 
     /// The output buffer, to append to.

@@ -19,7 +19,7 @@ use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
 use crate::common::config::Blanket;
-use crate::svn::auth::{CramMd5, cram_md5, password_failed, refuse, wait_for_turn};
+use crate::svn::auth::{CramMd5, cram_md5, password_failed, password_proved, refuse};
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::session::Session;
 
@@ -121,9 +121,6 @@ pub(crate) fn request_auth(
         })?;
         let outcome = match offered.iter().find(|(offered, _)| *offered == name) {
             Some((_, mechanism)) => {
-                if !matches!(mechanism, Mechanism::Anonymous | Mechanism::External) {
-                    wait_for_turn(session)?;
-                }
                 verifier.exchange(&mut session.conn, *mechanism, token.as_deref())?
             }
             None => Outcome::Refused(format!("{NO_MECHANISM} {name}")),
@@ -131,7 +128,9 @@ pub(crate) fn request_auth(
         match outcome {
             Outcome::Success(user, last) => {
                 if let Some(user) = user {
-                    session.shared.logins.succeeded(&user);
+                    if name != "EXTERNAL" {
+                        password_proved(session, &user)?;
+                    }
                     session.access.set_user(Some(user));
                 }
                 let out = session.conn.out();

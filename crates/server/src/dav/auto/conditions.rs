@@ -9,6 +9,7 @@ use super::super::get::{etag, tags};
 use super::super::session::{DavResult, Fail, Session};
 use super::saves::State as Waits;
 use super::settle;
+use crate::common::access::Required;
 
 fn failed() -> Fail {
     Fail::status(412, "A condition of the request does not hold")
@@ -75,8 +76,11 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavRes
     Err(failed())
 }
 
-/// Whether what is at a path is in a state.
+/// Whether what is at a path is in a state. What may not be read is as what is not there.
 fn is_so(session: &Session<'_>, root: &Root, path: &FsPath, state: &State) -> DavResult<bool> {
+    if session.must(Required::Read, Some(path)).is_err() {
+        return Ok(false);
+    }
     Ok(match state {
         State::Token(token) => {
             let own = session.repository.fs().lock(path)?;

@@ -52,6 +52,41 @@ pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     if !is_on(session) {
         return None;
     }
+    on_the_youngest(session, exchange, path)
+}
+
+/// How often a request that meets others is tried. Each time another one has come first, so some always does.
+const TRIES: usize = 200;
+
+/// Answers a request on top of the youngest revision. Where others have made one meanwhile that is in its way,
+/// on top of that: programs save several files at a time, and none of them tries again.
+fn on_the_youngest(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &FsPath,
+) -> Option<DavResult> {
+    for _ in 1..TRIES {
+        let before = session.youngest().ok();
+        let answered = answer_once(session, exchange, path)?;
+        let met_others = matches!(&answered, Err(Fail::Error(error, 405 | 409))
+            if may_be_others(error.code()) && session.youngest().ok() != before);
+        if !met_others || exchange.has_begun() || !exchange.body.rewind() {
+            return Some(answered);
+        }
+        exchange.reset();
+    }
+    answer_once(session, exchange, path)
+}
+
+/// Whether an error may come from a revision that was made meanwhile.
+fn may_be_others(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::FS_CONFLICT | ErrorCode::FS_TXN_OUT_OF_DATE | ErrorCode::FS_ALREADY_EXISTS
+    )
+}
+
+fn answer_once(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> Option<DavResult> {
     Some(match session.head.method.as_str() {
         "PUT" => changes::put(session, exchange, path),
         "MKCOL" => changes::mkcol(session, exchange, path),

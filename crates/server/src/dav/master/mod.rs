@@ -30,7 +30,8 @@ use sapwood_wire_dav::report::Sink as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::exchange::{Exchange, Head};
+use super::exchange::Exchange;
+use super::head::Head;
 use super::session::{DavResult, Fail, Session};
 use addresses::{Base, Moved};
 pub use connection::Master;
@@ -126,8 +127,6 @@ pub(super) fn pass_on(
     }
     send_body(exchange, &pieces, rewrites_body.then(|| Hrefs::new(moved, None)))?;
     drop(pieces);
-    // What a master did not want to read, before it answered.
-    exchange.read_over();
     let sent = exchange.wait(&mut sending.0)?;
     let sent = sent.map_err(|_| bad_gateway("the master's reply is lost")).and_then(|sent| sent);
     let (sender, response) = sent.map_err(|error| Fail::with(error, 502))?;

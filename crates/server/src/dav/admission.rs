@@ -1,0 +1,138 @@
+//! What is decided of a request by its method and address, before its body is read.
+//!
+//! Invariant: where there is no repository the rules are asked as if there were one with that name, so that a user
+//! who may not read it does not learn whether it is there.
+
+use hyper::Method;
+use sapwood_core::{ErrorCode, FsPath, SvnError};
+use sapwood_repos::CommitAuthorizer as _;
+use sapwood_repos::authz::Access;
+use sapwood_wire_dav::Resource;
+use sapwood_wire_dav::resource::SPECIAL;
+
+use super::browse;
+use super::head::Head;
+use super::lookup::{InNothing, name_and_rest};
+use super::session::{DavResult, Fail};
+use crate::common::access::{Decision, Required, UserAccess};
+use crate::common::config::{AccessConfig, Blanket, Login};
+use crate::common::lookup;
+use crate::common::shared::Shared;
+
+/// A request whose permission is decided.
+#[derive(Clone, Copy)]
+pub(super) struct Admission<'a> {
+    pub(super) access: &'a UserAccess<'a>,
+    pub(super) method: &'a Method,
+    pub(super) resource: &'a Resource,
+    /// Where a COPY or MOVE goes to, in the same repository.
+    pub(super) destination: Option<&'a FsPath>,
+    /// Whether there is a way to prove a name.
+    pub(super) can_authenticate: bool,
+}
+
+impl Admission<'_> {
+    /// Decides.
+    ///
+    /// # Errors
+    /// What is to be answered instead.
+    pub(super) fn decide(&self) -> DavResult {
+        if self.access.blanket() == Blanket::None && self.access.user().is_some() {
+            return Err(Fail::Forbidden);
+        }
+        let method = self.method.as_str();
+        let writes = !matches!(method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "COPY");
+        if let Some(destination) = self.destination {
+            self.must_all(Required::Write, destination)?;
+        }
+        let required = if writes { Required::Write } else { Required::Read };
+        match self.resource.fspath() {
+            // What is merged was looked at when it was changed.
+            Some(_) if method == "MERGE" => self.must(required, None),
+            Some(path) if matches!(method, "COPY" | "MOVE" | "DELETE") => {
+                self.must_all(required, path)
+            }
+            Some(path) => self.must(required, Some(path)),
+            None if writes => self.must(required, None),
+            None if self.access.blanket() >= Blanket::Read => Ok(()),
+            None => self.must(Required::Read, None),
+        }
+    }
+
+    fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
+        match self.access.decide(required, path, false, self.can_authenticate) {
+            Decision::Allow => Ok(()),
+            Decision::AskWho => Err(Fail::AskWho),
+            Decision::Deny => Err(Fail::Forbidden),
+        }
+    }
+
+    /// Whether the user may do what is required at a path and everywhere below it.
+    fn must_all(&self, required: Required, path: &FsPath) -> DavResult {
+        self.must(required, Some(path))?;
+        let rights = match required {
+            Required::Read => Access::READ,
+            Required::Write => Access::WRITE,
+        };
+        if self.access.allows(path, rights, true) {
+            Ok(())
+        } else if self.access.user().is_none() && self.can_authenticate {
+            Err(Fail::AskWho)
+        } else {
+            Err(Fail::Forbidden)
+        }
+    }
+}
+
+/// What is said where no repository is.
+pub(super) fn of_nothing(shared: &Shared, head: &Head, nothing: &InNothing<'_>) -> Fail {
+    let visitor = |access: &AccessConfig| browse::visitor(shared, head, access);
+    of_nothing_for(shared, head, nothing, &visitor)
+}
+
+/// The same, for a visitor who is known.
+pub(super) fn of_nothing_for(
+    shared: &Shared,
+    head: &Head,
+    nothing: &InNothing<'_>,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+) -> Fail {
+    let missing = || {
+        let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
+        Fail::with(error, 404)
+    };
+    let Some(access) = nothing.location.access.as_deref() else { return missing() };
+    match as_if_there(shared, head, nothing, access, visitor) {
+        Ok(()) => missing(),
+        Err(fail) => fail,
+    }
+}
+
+/// Whether the user could do what the request wants, if there were a repository.
+fn as_if_there(
+    shared: &Shared,
+    head: &Head,
+    nothing: &InNothing<'_>,
+    access: &AccessConfig,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+) -> DavResult {
+    let (name, rest) = name_and_rest(&nothing.below)?;
+    let resource = Resource::parse(rest, SPECIAL)?;
+    let user = visitor(access)?;
+    let can_authenticate = access.login != Login::Never && access.has_passwords();
+    // Rules inside of a repository that there is not let no user in (CVE-2020-17525).
+    let are_inside = access.is_relative_to_conf
+        || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
+    if are_inside {
+        let may_ask = user.is_none() && can_authenticate;
+        return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
+    }
+    // Rules that cannot be read let no user in either.
+    let authz = lookup::rules(shared, &nothing.location.root, access, &mut |_| {});
+    let authz = authz.map_err(|_| Fail::Forbidden)?;
+    let host = head.client.to_string();
+    let mut rights = UserAccess::new(shared, Some(&host), &name, &name, authz, access.clone());
+    rights.set_user(user);
+    let (method, resource) = (&head.method, &resource);
+    Admission { access: &rights, method, resource, destination: None, can_authenticate }.decide()
+}

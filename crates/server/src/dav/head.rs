@@ -1,0 +1,85 @@
+//! The head of a request: method, address and headers, and what is known of who sent it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use hyper::header::HeaderMap;
+use hyper::http::request::Parts;
+use hyper::{Method, Version};
+
+use super::certificate::ClientCertificate;
+use super::login::Verdict;
+use crate::settings::Network;
+
+/// The head of a request.
+#[derive(Debug)]
+pub struct Head {
+    /// The method.
+    pub method: Method,
+    /// The percent-encoded path.
+    pub path: String,
+    /// What stands behind the `?`.
+    pub query: Option<String>,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The client's address.
+    pub client: IpAddr,
+    /// The scheme by which the client called us.
+    pub scheme: &'static str,
+    /// The host and port that the client called.
+    pub host: Option<String>,
+    /// Whether a trusted proxy handed the request over.
+    pub is_proxied: bool,
+    /// Whether http of this version wants a Host header.
+    pub wants_host: bool,
+    /// The certificate that was shown on the connection.
+    pub certificate: Option<Arc<ClientCertificate>>,
+    /// What came of the name and password that the request shows, once they were looked at.
+    pub verdict: Option<Verdict>,
+}
+
+impl Head {
+    /// Takes hyper's parts, of a request that arrived from `peer`.
+    #[must_use]
+    pub fn new(parts: Parts, peer: SocketAddr, secure: bool, trusted: &[Network]) -> Self {
+        let origin = super::proxied::origin(&parts.headers, peer.ip(), secure, trusted);
+        let path = parts.uri.path().to_owned();
+        let query = parts.uri.query().map(str::to_owned);
+        Self {
+            wants_host: parts.version >= Version::HTTP_11,
+            method: parts.method,
+            path,
+            query,
+            headers: parts.headers,
+            client: origin.client,
+            scheme: if origin.secure { "https" } else { "http" },
+            host: origin.host,
+            is_proxied: origin.is_proxied,
+            certificate: None,
+            verdict: None,
+        }
+    }
+
+    /// An address on this server as a URL, as far as it is known how the client calls us.
+    #[must_use]
+    pub fn absolute(&self, path: &str) -> String {
+        match &self.host {
+            Some(host) => format!("{}://{host}{path}", self.scheme),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The text of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether a header has a word in its list.
+    #[must_use]
+    pub fn has_word(&self, name: &str, word: &str) -> bool {
+        self.headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).any(|list| {
+            list.split([',', ' ', ';']).any(|item| item.trim().eq_ignore_ascii_case(word))
+        })
+    }
+}

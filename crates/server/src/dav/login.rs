@@ -1,0 +1,130 @@
+//! Names and passwords that requests show, while no thread has the request: an attempt waits for its turn, its
+//! password is looked at by one of few threads, and what is wrong is answered late.
+//!
+//! Invariant: what waits here ends when its client hangs up, and ends in any case: see [`LoginDelay`].
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::header::AUTHORIZATION;
+use sapwood_core::base64;
+
+use super::head::Head;
+use super::who::Users;
+use crate::common::fair::Caller;
+use crate::common::login_delay::{self, LoginDelay};
+use crate::common::oplog::{Operation, Subject};
+use crate::common::shared::Shared;
+
+/// What came of a name and password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This user has proved the name.
+    Right(String),
+    /// The password is wrong, or there is no such user.
+    Wrong,
+    /// Too many attempts are under way.
+    TooMany,
+}
+
+/// What is to be looked at.
+#[derive(Debug)]
+pub struct Claim {
+    pub(super) user: String,
+    pub(super) evidence: Evidence,
+    /// The first delay at the place; zero for none.
+    pub(super) delay: Duration,
+}
+
+/// By what a name is to be proved.
+#[derive(Debug)]
+pub enum Evidence {
+    /// Digest authentication, which is computed already.
+    Digest(bool),
+    /// A password, for these files.
+    Password(String, Users),
+}
+
+impl Evidence {
+    const fn mechanism(&self) -> &'static str {
+        match self {
+            Self::Digest(_) => "Digest",
+            Self::Password(..) => "Basic",
+        }
+    }
+}
+
+/// Looks at what a request claims.
+pub(super) async fn prove(shared: &Arc<Shared>, head: &Head, claim: Claim) -> Verdict {
+    let Claim { user, evidence, delay } = claim;
+    let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
+    let mechanism = evidence.mechanism();
+    let is_right = match evidence {
+        Evidence::Digest(is_right) => is_right,
+        Evidence::Password(password, users) => {
+            let caller = Caller::new(Some(head.client), Some(&user));
+            let permit = shared.workers.hashes.acquire(caller).await;
+            let (shared, user) = (Arc::clone(shared), user.clone());
+            let known = tokio::task::spawn_blocking(move || {
+                let is_known = users.know(&shared, &user, &password);
+                drop(permit);
+                is_known
+            });
+            // A fault of ours lets no user in.
+            known.await.unwrap_or(false)
+        }
+    };
+    if is_right {
+        attempt.succeeded(Instant::now());
+        return Verdict::Right(user);
+    }
+    let penalty = attempt.failed(Instant::now());
+    if let Some(log) = &shared.log {
+        let host = head.client.to_string();
+        let subject = Subject { host: Some(&host), ..Subject::default() };
+        let failures = penalty.failures;
+        log.command(subject, &Operation::WrongPassword { mechanism, user: Some(&user), failures });
+    }
+    tokio::time::sleep(penalty.wait).await;
+    Verdict::Wrong
+}
+
+/// Waits until an attempt may be looked at; `None` when that takes too long.
+async fn turn(
+    shared: &Shared,
+    head: &Head,
+    user: &str,
+    delay: Duration,
+) -> Option<login_delay::Attempt> {
+    let end = Instant::now().checked_add(LoginDelay::patience(delay))?;
+    let mut queue = None;
+    loop {
+        match shared.logins.begin(Some(head.client), user, delay, Instant::now()) {
+            Ok(attempt) => return Some(attempt),
+            Err(_) if Instant::now() >= end => return None,
+            Err(wait) => {
+                if queue.is_none() {
+                    // Few wait at a time; the others are refused at once.
+                    let caller = Caller::new(Some(head.client), Some(user));
+                    queue = Some(shared.workers.attempts.try_acquire(caller)?);
+                }
+                tokio::time::sleep(wait.min(MOST_WAIT)).await;
+            }
+        }
+    }
+}
+
+/// How long an attempt waits at most before it is looked again whether it may go on.
+const MOST_WAIT: Duration = Duration::from_millis(500);
+
+/// The name and password of Basic authentication.
+pub(super) fn credentials(head: &Head) -> Option<(String, String)> {
+    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    Some((user.to_owned(), password.to_owned()))
+}

@@ -1,0 +1,259 @@
+//! The body of a reply on its way from the thread that makes it to the connection.
+//!
+//! Pieces go through a short queue. When the client does not take them for a while, the rest goes into a
+//! temporary file, which a task sends on as the client reads: so the thread can end. Only when that file is
+//! full, or there is no room for it, the thread waits, and it gives up as soon as others want it.
+//!
+//! Invariants: pieces arrive in the order in which they were sent; a reply that is not complete ends with an
+//! error, so that no client takes a part for the whole.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Buf as _;
+use hyper::body::{Frame, SizeHint};
+use hyper::{Response, StatusCode};
+use sapwood_core::SvnResult;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::driven::Driver;
+use super::exchange::gone;
+use super::overflow::{Ending, Overflow};
+use super::piece::Piece;
+use super::workers::Workers;
+use crate::common::fair::Caller;
+
+/// Pieces that wait for the client, beside those that hyper has taken.
+const WAITING: usize = 1;
+/// How long a thread waits for a client that does not read, where no other request wants the thread.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often it looks whether one does; the first time soon, for most clients read.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a client may read nothing while its reply holds a thread that others want.
+pub(super) const WANTED: Duration = Duration::from_secs(10);
+
+/// A piece, or why there are no more.
+pub(super) type NextPiece = Result<Piece, io::Error>;
+
+/// What hyper sends as the body of a reply.
+#[derive(Debug)]
+pub enum ReplyBody {
+    /// All of it.
+    Whole(Option<Piece>),
+    /// Pieces, as they come. An error ends the connection, and so does an end before the reply is complete.
+    Pieces(mpsc::Receiver<NextPiece>, Arc<AtomicBool>),
+}
+
+/// Where pieces are sent to.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces {
+    pub(super) queue: mpsc::Sender<NextPiece>,
+    /// Whether all of the reply is in the queue.
+    complete: Arc<AtomicBool>,
+}
+
+impl Pieces {
+    /// What was sent is all of the reply.
+    pub(super) fn complete(&self) {
+        self.complete.store(true, Ordering::Release);
+    }
+}
+
+impl ReplyBody {
+    /// The reply when the handler has vanished.
+    #[must_use]
+    pub fn internal_error() -> Response<Self> {
+        let mut response = Response::new(Self::Whole(None));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    }
+}
+
+impl hyper::body::Body for ReplyBody {
+    type Data = Piece;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece>, io::Error>>> {
+        match &mut *self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(queue, complete) => queue.poll_recv(cx).map(|piece| match piece {
+                Some(piece) => Some(piece.map(Frame::data)),
+                None if complete.load(Ordering::Acquire) => None,
+                None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let len = bytes.as_ref().map_or(0, Piece::remaining);
+                SizeHint::with_exact(u64::try_from(len).unwrap_or(u64::MAX))
+            }
+            Self::Pieces(..) => SizeHint::default(),
+        }
+    }
+}
+
+/// What the replies of a connection need.
+#[derive(Clone, Debug)]
+pub(super) struct Outlet {
+    pub(super) handle: Handle,
+    /// By which the connection sends what it was given.
+    pub(super) driver: Driver,
+    pub(super) workers: Arc<Workers>,
+    /// The client's address.
+    pub(super) client: IpAddr,
+    pub(super) caller: Caller,
+    /// How long the client may read nothing.
+    pub(super) patience: Duration,
+}
+
+/// The pieces of one reply, as they are sent.
+#[derive(Debug)]
+pub(super) struct ReplySender {
+    pub(super) pieces: Pieces,
+    outlet: Outlet,
+    overflow: Option<Overflow>,
+}
+
+/// Whether a piece went to the client's queue.
+enum Room<'p> {
+    Here(mpsc::Permit<'p, NextPiece>),
+    /// The client does not read.
+    None,
+}
+
+impl ReplySender {
+    /// A sender, and the body that hyper gets.
+    pub(super) fn new(outlet: Outlet) -> (Self, ReplyBody) {
+        let (queue, receive) = mpsc::channel(WAITING);
+        let complete = Arc::new(AtomicBool::new(false));
+        let body = ReplyBody::Pieces(receive, Arc::clone(&complete));
+        (Self { pieces: Pieces { queue, complete }, outlet, overflow: None }, body)
+    }
+
+    /// Hands a piece on. `before` is what has to be done right before the first one.
+    ///
+    /// # Errors
+    /// E190004 when the client has gone, or has read nothing for too long.
+    pub(super) fn send(
+        &mut self,
+        piece: NextPiece,
+        before: impl FnOnce() -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        if self.overflow.as_ref().is_some_and(Overflow::is_empty) {
+            self.overflow = None;
+        }
+        if self.overflow.is_none() {
+            match self.room()? {
+                Room::Here(room) => {
+                    return self.outlet.driver.hand_over(|| {
+                        before()?;
+                        room.send(piece);
+                        Ok(())
+                    });
+                }
+                Room::None => before()?,
+            }
+        }
+        self.send_late(piece)
+    }
+
+    /// Whether the queue has room; waits a while for it.
+    fn room(&self) -> SvnResult<Room<'_>> {
+        match self.pieces.queue.try_reserve() {
+            Ok(room) => return Ok(Room::Here(room)),
+            Err(mpsc::error::TrySendError::Closed(())) => return Err(gone("by the client")),
+            Err(mpsc::error::TrySendError::Full(())) => {}
+        }
+        let begun = Instant::now();
+        let mut look = FIRST_LOOK;
+        while begun.elapsed() < PATIENCE {
+            let room = async { tokio::time::timeout(look, self.pieces.queue.reserve()).await };
+            match self.outlet.handle.block_on(room) {
+                Ok(Ok(room)) => return Ok(Room::Here(room)),
+                Ok(Err(_)) => return Err(gone("by the client")),
+                Err(_) if self.outlet.workers.are_wanted() => break,
+                Err(_) => look = LOOK,
+            }
+        }
+        Ok(Room::None)
+    }
+
+    /// Hands on a piece that the client does not take yet.
+    fn send_late(&mut self, piece: NextPiece) -> SvnResult<()> {
+        let overflow = match &mut self.overflow {
+            Some(overflow) => overflow,
+            none => match Overflow::new(&self.outlet, self.pieces.clone()) {
+                Ok(overflow) => none.insert(overflow),
+                Err(_) => return self.wait_and_send(piece),
+            },
+        };
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(error) => {
+                overflow.end(Ending::Failed(error));
+                return Ok(());
+            }
+        };
+        let workers = &self.outlet.workers;
+        let may_wait =
+            |still| still < if workers.are_wanted() { WANTED } else { self.outlet.patience };
+        if overflow.write(piece, &may_wait)? { Ok(()) } else { Err(unread()) }
+    }
+
+    /// Without a temporary file.
+    fn wait_and_send(&self, piece: NextPiece) -> SvnResult<()> {
+        let begun = Instant::now();
+        loop {
+            match self.room()? {
+                Room::Here(room) => {
+                    self.outlet.driver.hand_over(|| room.send(piece));
+                    return Ok(());
+                }
+                Room::None if begun.elapsed() >= self.outlet.patience => return Err(unread()),
+                Room::None if self.outlet.workers.are_wanted() && begun.elapsed() >= WANTED => {
+                    return Err(unread());
+                }
+                Room::None => {}
+            }
+        }
+    }
+
+    /// Whether the client takes no more at the moment, and what it did not take yet lies in no file: then the
+    /// rest may as well be made later.
+    pub(super) fn is_stuck(&self) -> SvnResult<bool> {
+        Ok(self.overflow.is_none() && matches!(self.room()?, Room::None))
+    }
+}
+
+impl ReplySender {
+    /// The reply is complete.
+    pub(super) fn finish(self) {
+        match &self.overflow {
+            Some(overflow) => overflow.end(Ending::Complete),
+            None => self.pieces.complete(),
+        }
+        let Self { pieces, outlet, overflow } = self;
+        outlet.driver.hand_over(|| drop((pieces, overflow)));
+    }
+}
+
+fn unread() -> sapwood_core::SvnError {
+    gone("the client does not read")
+}

@@ -1,0 +1,313 @@
+//! A request, from its head to the end of its reply.
+//!
+//! It has a thread only while there is something to compute. What came with its head decides first who sends it
+//! and what that user may do; then its body is collected; then its handler runs, and makes the reply.
+//!
+//! Invariants: permission comes before the body, unless all of a small body is there already; a request that
+//! waits, for a thread, a login, memory or its body, ends when its client goes.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::EXPECT;
+use hyper::{Request, Response};
+use sapwood_core::exact::Exact as _;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::access_log::Outcome;
+use super::body::{Body, RawBody};
+use super::continued;
+use super::driven::Driver;
+use super::exchange::{Exchange, gone};
+use super::head::Head;
+use super::idle::{Tracked, UnderWay};
+use super::login::{self, Verdict};
+use super::methods::{self, Next, Stage};
+use super::packing;
+use super::reply::{Outlet, ReplyBody};
+use super::socket::Line;
+use super::workers::{self, Workers};
+use crate::common::fair::{Caller, Permit};
+use crate::common::request_memory::Share;
+use crate::common::shared::Shared;
+
+/// Bytes of a body that are collected in memory.
+const WINDOW: usize = 32 << 10;
+/// Most bytes of a body that is held whole.
+const MOST_HELD: usize = 256 << 20;
+/// How many times its size a body may take that is held whole, with what is made of it.
+const MADE_OF_BODY: usize = 8;
+
+/// The connection that a request came by.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) peer: super::http::Peer,
+    pub(super) driver: Driver,
+    pub(super) line: Line,
+}
+
+/// A request, while no thread has it.
+struct Job {
+    shared: Arc<Shared>,
+    head: Head,
+    exchange: Exchange,
+    caller: Caller,
+    /// The memory that its body and what is made of it may take.
+    memory: Option<Share>,
+}
+
+type Reply = oneshot::Receiver<Response<ReplyBody>>;
+
+/// Answers a request.
+pub(super) async fn answer(
+    shared: Arc<Shared>,
+    origin: Origin,
+    under_way: UnderWay,
+    request: Request<Incoming>,
+) -> Result<Response<Tracked<ReplyBody>>, Infallible> {
+    let (send, reply) = oneshot::channel();
+    let line = origin.line.clone();
+    let job = Job::new(shared, origin, under_way.clone(), request, send);
+    let reply = work(job, &line, reply).await;
+    Ok(reply.map(|body| Tracked::new(body, under_way)))
+}
+
+/// Takes a request through its stages, until there is a reply.
+async fn work(mut job: Job, line: &Line, mut reply: Reply) -> Response<ReplyBody> {
+    let mut stage = job.first_stage().await;
+    loop {
+        let Some(permit) = or_gone(line, job.permit()).await else {
+            return job.give_up(reply).await;
+        };
+        let (hand_back, returned) = oneshot::channel();
+        tokio::task::spawn_blocking(move || job.run(stage, permit, hand_back));
+        let (next, its) = tokio::select! {
+            biased;
+            // A handler that ends without a reply has failed in a way that it should not.
+            reply = &mut reply => return reply.unwrap_or_else(|_| ReplyBody::internal_error()),
+            returned = returned => match returned {
+                Ok(returned) => returned,
+                Err(_) => return received(reply).await,
+            },
+        };
+        job = its;
+        let ready = match next {
+            Next::Prove(claim) => {
+                let verdict = or_gone(line, login::prove(&job.shared, &job.head, *claim)).await;
+                job.head.verdict = verdict;
+                job.head.verdict.is_some()
+            }
+            Next::Body => match or_gone(line, job.admitted()).await {
+                Some(Ok(())) => {
+                    stage = Stage::Run;
+                    true
+                }
+                Some(Err(fail)) => return job.refuse(&fail.0, fail.1, reply).await,
+                None => false,
+            },
+            Next::Done => return received(reply).await,
+        };
+        if !ready {
+            return job.give_up(reply).await;
+        }
+    }
+}
+
+async fn received(reply: Reply) -> Response<ReplyBody> {
+    reply.await.unwrap_or_else(|_| ReplyBody::internal_error())
+}
+
+/// Waits for something as long as the client does.
+async fn or_gone<T>(line: &Line, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = line.hung_up() => None,
+    }
+}
+
+impl Job {
+    fn new(
+        shared: Arc<Shared>,
+        origin: Origin,
+        under_way: UnderWay,
+        request: Request<Incoming>,
+        send: oneshot::Sender<Response<ReplyBody>>,
+    ) -> Self {
+        let (parts, body) = request.into_parts();
+        let Origin { peer, driver, .. } = origin;
+        let (http, limits) = (&shared.settings.http, shared.settings.limits);
+        let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
+        head.certificate = peer.certificate;
+        let caller = workers::caller(&head);
+        let outlet = Outlet {
+            handle: Handle::current(),
+            driver: driver.clone(),
+            workers: Arc::clone(&shared.workers),
+            client: head.client,
+            caller,
+            patience: limits.stall,
+        };
+        let mut raw = RawBody::new(body, Handle::current(), driver, limits, under_way);
+        if workers::reads_again(&head) {
+            raw.keep_collected();
+        }
+        let mut exchange = Exchange::new(Body::new(raw), send, outlet);
+        exchange.takes_gzip = http.gzip && packing::is_taken(&head);
+        Self { shared, head, exchange, caller, memory: None }
+    }
+
+    /// Where to begin: a small body that came with its head is no reason to ask for permission apart.
+    async fn first_stage(&mut self) -> Stage {
+        let raw = self.exchange.body.raw();
+        if !raw.has_ended() && !self.head.headers.contains_key(EXPECT) {
+            // What goes wrong with it is found again when it is collected.
+            let _ = raw.collect_ready(WINDOW).await;
+        }
+        if raw.has_ended() { Stage::Run } else { Stage::Admit }
+    }
+
+    /// Waits for a thread.
+    fn permit(&self) -> impl Future<Output = Permit> + use<> {
+        let permits = Arc::clone(self.shared.workers.permits(&self.head.method));
+        let caller = self.caller;
+        async move { permits.acquire(caller).await }
+    }
+
+    /// Runs a stage, in a thread that may block. What is not over is handed back.
+    fn run(mut self, stage: Stage, permit: Permit, back: oneshot::Sender<(Next, Self)>) {
+        let next = methods::handle(&self.shared, &self.head, &mut self.exchange, stage);
+        drop(permit);
+        if !matches!(next, Next::Done) {
+            // Without a receiver the client has gone.
+            let _ = back.send((next, self));
+            return;
+        }
+        let handle = self.exchange.outlet().handle.clone();
+        if self.shared.saves.needs_watch() {
+            handle.spawn(super::http::settle(Arc::clone(&self.shared)));
+        }
+        if self.exchange.is_for_later() {
+            handle.spawn(self.send_rest());
+        } else {
+            self.log();
+        }
+    }
+
+    /// Sends what is left of a reply as the client takes it.
+    async fn send_rest(mut self) {
+        if let Some(exchange) = continued::send_rest(self.exchange, self.caller).await {
+            self.exchange = exchange;
+            self.log();
+        }
+    }
+
+    fn log(&self) {
+        if let Some(log) = &self.shared.access_log {
+            let (status, bytes) = self.exchange.outcome();
+            log.write(&self.head, Outcome { user: self.exchange.user.as_deref(), status, bytes });
+        }
+    }
+
+    /// The client has gone, or has closed its side while it had to wait.
+    async fn give_up(self, reply: Reply) -> Response<ReplyBody> {
+        self.refuse(&gone("by the client"), 408, reply).await
+    }
+
+    /// Answers with an error, without a thread: the reply is short.
+    async fn refuse(mut self, error: &SvnError, status: u16, reply: Reply) -> Response<ReplyBody> {
+        self.exchange.is_within_connection();
+        self.exchange.fail(error, status);
+        self.log();
+        drop(self);
+        received(reply).await
+    }
+
+    /// The request may be answered: notes who it is from, and collects its body.
+    async fn admitted(&mut self) -> Result<(), (SvnError, u16)> {
+        // A header may prove a name only once.
+        if let Some(user) = self.exchange.user.clone() {
+            self.head.verdict = Some(Verdict::Right(user));
+        }
+        self.collect().await
+    }
+
+    /// Collects the body: whole, or as much as is needed for its handler to begin.
+    async fn collect(&mut self) -> Result<(), (SvnError, u16)> {
+        let is_held = workers::holds_body(&self.head.method);
+        let may_stream = !is_held && !workers::reads_again(&self.head);
+        let late = |error: SvnError| (error, 408);
+        loop {
+            let workers = Arc::clone(&self.shared.workers);
+            let raw = self.exchange.body.raw();
+            if raw.has_ended() {
+                break;
+            }
+            if is_held && raw.arrived() > MOST_HELD {
+                return Err((too_large(), 413));
+            }
+            if raw.collected() >= WINDOW {
+                let stream = workers.streams.try_acquire(self.caller).filter(|_| may_stream);
+                if let Some(permit) = stream {
+                    raw.stream(permit);
+                    break;
+                }
+                if !spool(raw, &workers, self.head.client).await.map_err(|e| (e, 500))? {
+                    if !may_stream {
+                        return Err((busy(), 503));
+                    }
+                    raw.stream(workers.streams.acquire(self.caller).await);
+                    break;
+                }
+            }
+            raw.collect().await.map_err(late)?;
+        }
+        if is_held {
+            let bytes = self.exchange.body.raw().arrived().saturating_mul(MADE_OF_BODY);
+            let mut share = self.shared.workers.share(self.head.client);
+            share.grow_async(bytes).await.map_err(|_| (busy(), 503))?;
+            self.memory = Some(share);
+        }
+        Ok(())
+    }
+}
+
+fn too_large() -> SvnError {
+    SvnError::new(ErrorCode::RA_DAV_REQUEST_FAILED, "The body of the request is too large")
+}
+
+fn busy() -> SvnError {
+    let message = "The server is busy with other large requests; try again later";
+    SvnError::new(ErrorCode::RA_DAV_REQUEST_FAILED, message)
+}
+
+/// Moves what was collected to the body's temporary file; `false` where there is no room for it.
+async fn spool(raw: &mut RawBody, workers: &Workers, client: IpAddr) -> SvnResult<bool> {
+    let failed = |e: std::io::Error| SvnError::io(&e, "Can't write to a temporary file");
+    let (mut file, written) = match raw.take_file() {
+        Some(known) => known,
+        None => (workers.spool.file(Some(client)).map_err(failed)?, 0),
+    };
+    let length = u64::try_from(raw.collected()).unwrap_or(u64::MAX);
+    let end = written.plus(length);
+    let has_room = file.reserve(end);
+    if has_room {
+        let pieces = raw.take_collected();
+        let write = move || {
+            let mut at = written;
+            for piece in pieces {
+                file.write_at(&piece, at)?;
+                at = at.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            }
+            Ok(file)
+        };
+        let done = tokio::task::spawn_blocking(write).await;
+        file = done.map_err(std::io::Error::other).and_then(|done| done).map_err(failed)?;
+    }
+    raw.set_file(file, if has_room { end } else { written });
+    Ok(has_room)
+}

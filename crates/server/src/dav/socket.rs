@@ -1,0 +1,139 @@
+//! The sockets of http connections, plain or encrypted, which a request can look at while it waits.
+//!
+//! Invariant: a lock is held no longer than one call that does not wait.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+/// How often a request that waits looks whether its client is there.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What connections are made of: a socket, perhaps encrypted.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+    /// What becomes readable when the client sends something.
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Socket for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+// In a box, for it is large, and is moved.
+impl Socket for Box<TlsStream<TcpStream>> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+/// A socket that its connection and its requests share.
+#[derive(Debug)]
+pub(super) struct SharedSocket<S>(Arc<Mutex<S>>);
+
+impl<S: Socket> SharedSocket<S> {
+    pub(super) fn new(socket: S) -> Self {
+        Self(Arc::new(Mutex::new(socket)))
+    }
+
+    /// For a request that waits.
+    pub(super) fn line(&self) -> Line {
+        let shared: Arc<dyn Hangup> = self.0.clone();
+        Line(shared)
+    }
+
+    /// Waits until there is something to read, or the client has gone.
+    ///
+    /// # Errors
+    /// System errors.
+    pub(super) async fn peek(&self) -> io::Result<()> {
+        std::future::poll_fn(|cx| {
+            let mut byte = [0];
+            let seen = self.0.lock().tcp().poll_peek(cx, &mut ReadBuf::new(&mut byte));
+            seen.map_ok(|_| ())
+        })
+        .await
+    }
+}
+
+/// What tells that the other side has hung up.
+trait Hangup: Send + Sync {
+    fn has_hung_up(&self) -> bool;
+}
+
+impl<S: Socket> Hangup for Mutex<S> {
+    fn has_hung_up(&self) -> bool {
+        let socket = self.lock();
+        let mut look = [PollFd::new(socket.tcp(), PollFlags::RDHUP)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut look, Some(&now)).is_ok_and(|count| count > 0)
+    }
+}
+
+/// The client's side of a connection, as a request sees it.
+#[derive(Clone)]
+pub(super) struct Line(Arc<dyn Hangup>);
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Line")
+    }
+}
+
+impl Line {
+    /// Waits until the client has closed its side. It may still want a reply, but not for long.
+    pub(super) async fn hung_up(&self) {
+        while !self.0.has_hung_up() {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+impl<S: Socket> AsyncRead for SharedSocket<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock()).poll_read(cx, buf)
+    }
+}
+
+impl<S: Socket> AsyncWrite for SharedSocket<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0.lock()).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0.lock()).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.lock().is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock()).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock()).poll_shutdown(cx)
+    }
+}

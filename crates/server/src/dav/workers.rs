@@ -1,0 +1,112 @@
+//! What the requests of an http server share: threads, memory and temporary files.
+//!
+//! Reading and writing have threads of their own, so that a hook that does not end, or a master that does not
+//! answer, keeps others from writing at most. All of them are given out fairly (see [`FairPermits`]).
+//!
+//! Invariant: a request that waits for its client, for its turn or for a login holds none of these.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyper::Method;
+
+use super::head::Head;
+use crate::common::fair::{Caller, FairPermits, Permit};
+use crate::common::request_memory::{RequestMemory, Share};
+use crate::common::settings::Limits;
+use crate::common::spool::Spool;
+
+/// Requests that are worked on at a time: those that read, and as many that write.
+const THREADS: usize = 256;
+/// Handlers that may wait for the rest of a large body at a time.
+const STREAMS: usize = 64;
+/// Attempts to log in that may wait for their turn.
+const ATTEMPTS: usize = 1024;
+/// Replies that may wait for clients that do not read.
+const UNREAD: usize = 2048;
+/// Threads for reading and writing temporary files.
+const FILE_THREADS: usize = 32;
+
+/// What requests share.
+#[derive(Debug)]
+pub struct Workers {
+    readers: Arc<FairPermits>,
+    writers: Arc<FairPermits>,
+    /// Handlers that wait for their clients' bodies.
+    pub(super) streams: Arc<FairPermits>,
+    /// Password hashes that are computed.
+    pub(super) hashes: Arc<FairPermits>,
+    /// Attempts to log in that wait for their turn.
+    pub(super) attempts: Arc<FairPermits>,
+    /// Replies that wait for clients that do not read.
+    pub(super) unread: Arc<FairPermits>,
+    /// Temporary files.
+    pub(super) spool: Arc<Spool>,
+    memory: Arc<RequestMemory>,
+}
+
+impl Workers {
+    /// As many as the limits allow, with temporary files in a folder.
+    pub(crate) fn new(limits: &Limits, folder: PathBuf, memory: Arc<RequestMemory>) -> Arc<Self> {
+        let threads = limits.connections.min(THREADS);
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Arc::new(Self {
+            readers: FairPermits::new(threads),
+            writers: FairPermits::new(threads),
+            streams: FairPermits::new(threads.min(STREAMS)),
+            hashes: FairPermits::new(processors),
+            unread: FairPermits::new(UNREAD),
+            attempts: FairPermits::new(ATTEMPTS),
+            spool: Spool::new(folder, limits.spool_bytes),
+            memory,
+        })
+    }
+
+    /// The most threads that may be busy at a time.
+    pub(super) const fn threads() -> usize {
+        THREADS * 2 + FILE_THREADS
+    }
+
+    /// The permits for a request's handler.
+    pub(super) fn permits(&self, method: &Method) -> &Arc<FairPermits> {
+        if reads(method) { &self.readers } else { &self.writers }
+    }
+
+    /// Whether requests wait for a thread, so that none should wait for a client.
+    pub(super) fn are_wanted(&self) -> bool {
+        self.readers.is_contended() || self.writers.is_contended()
+    }
+
+    /// A permit to produce more of a reply.
+    pub(super) async fn for_reply(&self, caller: Caller) -> Permit {
+        self.readers.acquire(caller).await
+    }
+
+    /// A share of the memory for requests, which holds nothing yet.
+    pub(super) fn share(&self, address: IpAddr) -> Share {
+        Share::new(&self.memory, None, Some(address))
+    }
+}
+
+/// Whether a method changes nothing and runs no hook.
+fn reads(method: &Method) -> bool {
+    matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
+}
+
+/// Whether handlers of the method hold the body whole, and what they make of it.
+pub(super) fn holds_body(method: &Method) -> bool {
+    !matches!(method.as_str(), "GET" | "HEAD" | "PUT" | "REPORT")
+}
+
+/// Whether the handler may read the body more than once: what is saved at a plain URL may have to be put on top of
+/// another revision.
+pub(super) fn reads_again(head: &Head) -> bool {
+    !reads(&head.method) && !head.path.contains("/!svn/")
+}
+
+/// Who a request is from, as far as its head says.
+pub(super) fn caller(head: &Head) -> Caller {
+    let shown = super::login::credentials(head).map(|(user, _)| user);
+    Caller::new(Some(head.client), shown.or_else(|| super::digest::user(head)).as_deref())
+}
