@@ -542,7 +542,7 @@ fn for_other_programs() {
         text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).map(str::to_owned)
     };
     let tag = header(&whole, "etag").unwrap();
-    assert_eq!(header(&whole, "content-type").unwrap(), "text/plain");
+    assert_eq!(header(&whole, "content-type").unwrap(), "text/plain; charset=utf-8");
     assert!(header(&whole, "last-modified").unwrap().ends_with(" GMT"));
     let same = served.request("GET", "/repo/page.txt", &format!("If-None-Match: {tag}\r\n"), "");
     assert!(same.starts_with("HTTP/1.1 304"), "{same}");

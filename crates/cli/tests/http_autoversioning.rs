@@ -396,3 +396,57 @@ fn a_hook_may_ask_the_server_that_it_is_of() {
     assert_eq!(status(&served.get("/dav/repo/empty", BOB)), 200);
     assert!(std::fs::read_to_string(told).unwrap().contains("empty"));
 }
+
+/// Programs save several files at a time, in a folder that they have just made, and the same file from several places.
+#[test]
+fn parallel_saves_are_all_kept() {
+    for config in [PLACES.to_owned(), PLACES.replacen(AT_ONCE, "autoversioning-wait = 3\n", 1)] {
+        let served = Served::start(&config);
+        for round in 0..8 {
+            let folder = format!("/dav/repo/new{round}");
+            assert_eq!(served.ada("MKCOL", &folder, "", ""), 201);
+            let saved = |path: &str| {
+                let told = served.ada("PUT", path, "", &format!("text of {path}"));
+                assert!(matches!(told, 201 | 204), "{path}: {told}");
+            };
+            std::thread::scope(|scope| {
+                for file in 0..4 {
+                    let path = format!("{folder}/f{file}");
+                    scope.spawn(move || saved(&path));
+                }
+            });
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| saved(&format!("{folder}/same")));
+                }
+            });
+            let list = served.look(&["ls", &format!("URL/new{round}")]);
+            assert_eq!(list, "f0\nf1\nf2\nf3\nsame\n");
+        }
+    }
+}
+
+/// A body that is put on top of another revision is the same one, also when it is large or packed.
+#[test]
+fn large_and_packed_bodies_are_put_again() {
+    let served = Served::start(PLACES);
+    let text: String = (0..30_000).map(|number| format!("line {number}\n")).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let gzip = format!("{ADA}Content-Encoding: gzip\r\n");
+    for round in 0..4 {
+        let path = format!("/dav/repo/file{round}");
+        std::thread::scope(|scope| {
+            for (headers, body) in [(ADA, text.as_bytes()), (&*gzip, &packed[..])].repeat(2) {
+                let bytes = served.bytes("PUT", &path, headers, body);
+                let served = &served;
+                scope.spawn(move || {
+                    let answer = String::from_utf8_lossy(&served.raw(&bytes)).into_owned();
+                    assert!(matches!(status(&answer), 201 | 204), "{answer}");
+                });
+            }
+        });
+        assert_eq!(served.look(&["cat", &format!("URL/file{round}")]), text);
+    }
+}

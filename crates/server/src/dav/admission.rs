@@ -53,9 +53,8 @@ impl Admission<'_> {
                 self.must_all(required, path)
             }
             Some(path) => self.must(required, Some(path)),
-            None if writes => self.must(required, None),
-            None if self.access.blanket() >= Blanket::Read => Ok(()),
-            None => self.must(Required::Read, None),
+            // Of the repository as a whole: for those who may read, or write, something in it.
+            None => self.must(required, None),
         }
     }
 

@@ -1,0 +1,138 @@
+//! What may not be read answers over http exactly as what is not there, to the byte.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fs;
+
+#[path = "common/places.rs"]
+mod places;
+use places::{ADA, BOB, Served};
+
+const PLACES: &str = r#"[[location]]
+url = "/svn"
+folder = "."
+users = "users"
+login = "optional"
+authz = "names"
+autoversioning = true
+[[location]]
+url = "/named"
+folder = "."
+users = "users"
+login = "required"
+realm = "R"
+list = false
+authz = "names"
+"#;
+
+/// An answer without what differs from one moment to the next, and from one name to another of the same length.
+fn answer(served: &Served, method: &str, path: &str, headers: &str, body: &str) -> String {
+    let answer = served.request(method, path, headers, body);
+    let differs = |line: &&str| line.starts_with("date: ") || line.starts_with("content-length: ");
+    answer.lines().filter(|line| !differs(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Requests for names below a place, by each kind of user: the hidden repository, a folder that is none and a name
+/// that is not there are one and the same.
+#[test]
+fn repositories() {
+    let served = Served::start(PLACES);
+    let base = served.repo.parent();
+    fs::write(base.join("names"), "[/]\nada = rw\n[pub:/]\nbob = r\n").unwrap();
+    fs::create_dir(base.join("dirs")).unwrap();
+    fs::create_dir_all(base.join("dirs/deeper")).unwrap();
+    let propfind = "<propfind xmlns='DAV:'><allprop/></propfind>";
+    let log = "<S:log-report xmlns:S='svn:'><S:start-revision>1</S:start-revision><S:end-revision>0\
+               </S:end-revision><S:path></S:path></S:log-report>";
+    let asks = [
+        ("GET", "", ""),
+        ("GET", "/", ""),
+        ("HEAD", "/trunk/", ""),
+        ("PROPFIND", "/", propfind),
+        ("OPTIONS", "/", ""),
+        ("OPTIONS", "", ""),
+        ("PUT", "/f", "text"),
+        ("MKCOL", "/d", ""),
+        ("DELETE", "/trunk", ""),
+        ("REPORT", "/!svn/me", log),
+        ("POST", "/!svn/me", "( create-txn )"),
+        ("GET", "/!svn/rvr/1/trunk/", ""),
+        ("PROPPATCH", "/trunk", propfind),
+        ("LOCK", "/f", ""),
+    ];
+    // Bob may read nothing of these; without a name everybody is asked for one.
+    for place in ["/svn", "/named"] {
+        for user in ["", BOB] {
+            for (method, rest, body) in asks {
+                let of = |name: &str| {
+                    answer(&served, method, &format!("{place}/{name}{rest}"), user, body)
+                };
+                let hidden = of("repo");
+                let expected = if user.is_empty() { "HTTP/1.1 401" } else { "HTTP/1.1 403" };
+                assert!(hidden.starts_with(expected), "{method} {place} {rest}: {hidden}");
+                assert_eq!(of("none"), hidden, "{method} {place} {rest}");
+                assert_eq!(of("dirs"), hidden, "{method} {place} {rest}");
+                let long = answer(
+                    &served,
+                    method,
+                    &format!("{place}/{}{rest}", "a".repeat(300)),
+                    user,
+                    body,
+                );
+                assert_eq!(long, hidden, "{method} {place} {rest}");
+            }
+        }
+    }
+    // Those who may read it see what is there, and what is not.
+    assert!(served.get("/svn/repo/trunk/", ADA).starts_with("HTTP/1.1 200"));
+    assert!(served.get("/svn/none/", ADA).starts_with("HTTP/1.1 404"));
+}
+
+/// Blame, and conditions of requests, of a hidden file and of one that is not there.
+#[test]
+fn paths() {
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("names"), "[/]\n* = rw\n[/trunk]\n* =\n").unwrap();
+    let list = served.request("PROPFIND", "/svn/repo/", &format!("{ADA}Depth: 1\r\n"), "");
+    assert!(list.starts_with("HTTP/1.1 207"), "{list}");
+    let blame = |path: &str| {
+        let body = format!(
+            "<S:file-revs-report xmlns:S='svn:'><S:start-revision>0</S:start-revision>\
+             <S:end-revision>1</S:end-revision><S:path>{path}</S:path></S:file-revs-report>"
+        );
+        let text = answer(&served, "REPORT", "/svn/repo/!svn/rvr/1", ADA, &body);
+        text.replace(path, "PATH")
+    };
+    let hidden = blame("trunk");
+    for path in ["trunk/f", "trunk/g/h", "absent"] {
+        assert_eq!(blame(path), hidden, "{path}");
+    }
+    assert!(hidden.contains("is not a file in revision 1"), "{hidden}");
+    // A tag that would be right tells nothing.
+    for tag in ["\"1//trunk\"", "W/\"1//trunk\"", "\"9//trunk/x\"", "\"1//none\""] {
+        let headers = |of: &str| format!("{ADA}If: <http://h:1/svn/repo/{of}> ([{tag}])\r\n");
+        for of in ["trunk", "trunk/f", "none"] {
+            let told = answer(&served, "PUT", "/svn/repo/new", &headers(of), "text");
+            assert!(told.starts_with("HTTP/1.1 412"), "{tag} of {of}: {told}");
+        }
+    }
+}
+
+/// No answer names a folder of the machine.
+#[test]
+fn the_machine() {
+    let served = Served::start(PLACES);
+    let base = served.repo.parent().to_owned();
+    fs::write(base.join("names"), "[/]\n* = rw\n").unwrap();
+    let secret = base.to_str().unwrap().to_owned();
+    let current = served.repo.path().join("db/current");
+    fs::write(&current, "nonsense\n").unwrap();
+    let revprops = served.repo.path().join("db/uuid");
+    fs::remove_file(revprops).unwrap();
+    for path in ["/svn/repo/", "/svn/repo/trunk/?p=1", "/svn/repo/!svn/rvr/1/trunk/"] {
+        for headers in [ADA.to_owned(), format!("{ADA}Accept: text/html\r\n")] {
+            let told = served.get(path, &headers);
+            assert!(told.starts_with("HTTP/1.1 500"), "{told}");
+            assert!(!told.contains(&secret), "{told}");
+        }
+    }
+}
