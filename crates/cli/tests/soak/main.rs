@@ -1,4 +1,4 @@
-//! Work from seeds that goes on as long as it is told to: hostile clients, damaged repositories,
+//! Work from seeds that goes on as long as it is told to: hostile clients, damaged repositories, coarse times,
 //! random histories. `cargo xtask soak` runs it for minutes and hours, beside the tests of company, kills
 //! and full disks; among the tests it only shows that it still works.
 //!
@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+mod coarse;
 mod damages;
 mod histories;
 mod hostile;

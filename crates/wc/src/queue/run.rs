@@ -290,14 +290,16 @@ impl WorkingCopy {
         if !translation.special && translation.is_needed() {
             rewritten = self.translate_again(&path, &props, &translation)?;
         }
-        if stat_file(&path)?.is_none() {
-            return Ok(None);
-        }
+        let Some(stat) = stat_file(&path)? else { return Ok(None) };
         self.sync_flags(relpath)?;
-        if !rewritten && self.file_modified(&view)? {
+        // A file of ours that was written now is new to all others; theirs may change again while it is read.
+        let same = || -> Result<bool> {
+            Ok(self.may_record_after_wait(&stat) && !self.file_modified(&view)?)
+        };
+        if !(rewritten || same()?) {
             return Ok(None);
         }
-        Ok(stat_file(&path)?.filter(|s| s.file || s.link).map(|stat| (relpath.to_owned(), stat)))
+        Ok((stat.file || stat.link).then(|| (relpath.to_owned(), stat)))
     }
 
     /// Writes a working file anew as its translation would have it; whether that made a difference.

@@ -13,7 +13,7 @@
 //! holds the token of the moment before the walk.
 //!
 //! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
-//! but ignored names lies beside it, and it had not changed within the clock's last steps. Its time tells
+//! but ignored names lies beside it, and it had not changed within the last steps of the file system's clock. Its time tells
 //! whether names came or went since.
 
 mod even;
@@ -30,6 +30,7 @@ use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table, has_right_bits};
 use super::value::DiskKind;
 use super::{Options, fan_out};
+use crate::clock::is_old;
 use crate::db::NodeRow;
 use crate::layout;
 use crate::memory::{self, Changes, Reader, Since, State};
@@ -38,9 +39,8 @@ pub(crate) use even::Even;
 use file::{Memory, Remembered};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// Directories that changed within so many nanoseconds before the walk are not remembered: the next
-/// change might get the same time.
-const TOO_YOUNG: i64 = 20_000_000;
+/// Numbers of file systems whose directories have no times that can be relied on: FAT and exFAT.
+const UNDATED: [u32; 2] = [0x4d44, 0x2011_bab0];
 
 /// Bytes of what is remembered of two or three files.
 const FEW_FILES: usize = 80;
@@ -114,17 +114,18 @@ pub(super) type Found = Vec<FoundDir>;
 /// When a walk began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Began {
-    /// By the clock that stamps files, in nanoseconds.
-    pub(super) clock: i64,
+    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing is
+    /// to be remembered.
+    pub(super) clock: Option<i64>,
     /// By the monitor.
     pub(super) token: Token,
 }
 
 impl Began {
     /// Whether a change from now on would show in a stamp.
-    const fn is_before(self, stamp: &Stamp) -> bool {
-        let latest = if stamp.changed > stamp.written { stamp.changed } else { stamp.written };
-        latest < self.clock.saturating_sub(TOO_YOUNG)
+    fn is_before(self, stamp: &Stamp) -> bool {
+        let latest = stamp.changed.max(stamp.written);
+        self.clock.is_some_and(|clock| is_old(latest, clock))
     }
 }
 
@@ -136,7 +137,7 @@ pub(super) fn keep(
     found: &mut Found,
     began: Began,
 ) {
-    if !is_simple(table) {
+    if !is_simple(table) || !dates_directories(wc) {
         return;
     }
     let Some(state) = State::of(wc.db().path()) else { return };
@@ -148,6 +149,13 @@ pub(super) fn keep(
         file::write_found(&mut out, table, dir, stamp, *is_calm);
     }
     write_file(wc, out);
+}
+
+/// Whether the times of directories tell that names came or went. FAT keeps none of its root, and other systems
+/// that write to one leave those of directories as they are.
+fn dates_directories(wc: &WorkingCopy) -> bool {
+    let kind = rustix::fs::statfs(wc.root()).ok().map(|found| found.f_type & 0xffff_ffff);
+    kind.and_then(|kind| u32::try_from(kind).ok()).is_some_and(|kind| !UNDATED.contains(&kind))
 }
 
 /// Whether nothing but directories and what is in them decides what a status says.
