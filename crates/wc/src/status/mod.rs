@@ -259,7 +259,7 @@ impl WorkingCopy {
         }
         // What was left out of the directories above only leads to those that were looked at.
         for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
-            let look = Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 });
+            let look = Some(Look::DIR);
             let lead = |path: &RelPath| {
                 let node = table.number(path)?;
                 Some(Item::Versioned { node, look, check_text: false })
@@ -366,9 +366,7 @@ fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
     let failed = |error: rustix::io::Errno| Error::io(error.into(), "Can't check path", path);
     let found = look(path).map_err(failed)?;
     Ok(match found {
-        Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => {
-            Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 })
-        }
+        Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => Some(Look::DIR),
         found => found,
     })
 }

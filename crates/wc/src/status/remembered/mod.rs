@@ -106,6 +106,8 @@ pub(super) struct FoundDir {
     /// Whether a revert would do nothing in it either: its files have the right bits, and it is no other working
     /// copy.
     pub(super) is_calm: bool,
+    /// Whether some of its versioned files have names elsewhere too.
+    pub(super) has_links: bool,
 }
 
 /// Directories that a walk found.
@@ -144,9 +146,9 @@ pub(super) fn keep(
     let context = Context::of(options, &table.root_repos);
     let mut out = file::head(state, context, began.token, Even::of(table).as_ref());
     found.sort_unstable_by(|a, b| a.dir.cmp(&b.dir));
-    for FoundDir { dir, stamp, is_calm } in found {
-        let stamp = stamp.filter(|stamp| began.is_before(stamp));
-        file::write_found(&mut out, table, dir, stamp, *is_calm);
+    for one in found {
+        let stamp = one.stamp.filter(|stamp| began.is_before(stamp));
+        file::write_found(&mut out, table, one, stamp);
     }
     write_file(wc, out);
 }
@@ -207,12 +209,12 @@ pub(super) fn settle(
             continue;
         }
         // What is too young is looked at again, and settled then.
-        if let Some(FoundDir { stamp, is_calm, .. }) = found.iter().find(|one| one.dir == *dir)
-            && stamp.is_none_or(|stamp| began.is_before(&stamp))
+        if let Some(one) = found.iter().find(|one| one.dir == *dir)
+            && one.stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
             // The root is told of where its directory is looked at.
             let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
-            file::write_found(&mut note, table, dir, stamp.filter(|_| quiet), *is_calm);
+            file::write_found(&mut note, table, one, one.stamp.filter(|_| quiet));
         }
     }
     if note.len() == empty {
@@ -309,7 +311,7 @@ pub(super) fn known(
     let renews =
         told.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
     match told {
-        Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
+        Some(told) => found.extend(changed_by_monitor(&all, &told)),
         None => found = changed_on_disk(wc, &all, renews),
     }
     if found.len() > limit {
@@ -438,6 +440,16 @@ fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<RelPathBuf> {
     found
 }
 
+/// The directories that may not be as they were by what a monitor knows, which does not see changes of a file
+/// through a name elsewhere.
+fn changed_by_monitor<'a>(
+    all: &'a [Remembered<'_>],
+    told: &'a [Told],
+) -> impl Iterator<Item = RelPathBuf> + 'a {
+    let linked = all.iter().filter(|one| one.has_links).map(|one| one.dir.to_owned());
+    told.iter().flat_map(|one| remembered_of(all, one)).chain(linked)
+}
+
 /// The directories at and below one in which a revert may have something to do: in all others BASE is there
 /// alone, as it was checked out, with the right bits. `None` when that is not known.
 pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<RelPathBuf>> {
@@ -456,7 +468,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
         return None;
     }
     match ask_monitor(wc, memory.token).0 {
-        Some(told) => dirs.extend(told.iter().flat_map(|one| remembered_of(all, one))),
+        Some(told) => dirs.extend(changed_by_monitor(all, &told)),
         None => dirs.extend(changed_on_disk(wc, all, true)),
     }
     // Whether a directory is another working copy is a question of the one above it.
@@ -467,8 +479,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     (dirs.len() <= limit).then_some(dirs)
 }
 
-/// The directories that are not as they were, by a look at each and at its files, whose bits count if that is
-/// wanted.
+/// The directories that are not as they were, by a look at each and at its files, whose bits count, and new names
+/// elsewhere, if that is wanted.
 fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>], bits: bool) -> BTreeSet<RelPathBuf> {
     let Ok(Some(root)) = OpenDir::open(wc.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
@@ -509,10 +521,11 @@ fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>, bits: bool) -> bool {
         path.push(0);
         let wanted = if special { DiskKind::Special } else { DiskKind::File };
         match CStr::from_bytes_with_nul(&path).ok().map(|name| dir.look(name)) {
-            Some(Ok(Some(Look { kind, size: now, mtime: time, mode })))
+            Some(Ok(Some(Look { kind, size: now, mtime: time, mode, is_linked })))
                 if kind == wanted
                     && now == size
                     && time == mtime
+                    && (!is_linked || one.has_links || !bits)
                     && (special || !bits || has_right_bits(mode, lock, run)) => {}
             _ => return false,
         }
