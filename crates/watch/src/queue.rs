@@ -105,9 +105,9 @@ impl Queue {
     /// Whom an event is for. With the last event of a watch its number is free.
     pub(crate) fn owners(&mut self, event: &Seen) -> Vec<Owner> {
         if event.what.contains(ReadFlags::IGNORED) {
-            return self.owners.remove(&event.watch).unwrap_or_default();
+            return self.owners.remove(&event.watch).into_iter().flatten().collect();
         }
-        self.owners.get(&event.watch).cloned().unwrap_or_default()
+        self.owners.get(&event.watch).into_iter().flatten().copied().collect()
     }
 
     /// One buffer of events; whether some were lost.
