@@ -210,7 +210,7 @@ svn add -q trunk/n; svn ps -q p theirs trunk/f; svn mv -q trunk/d/e/z trunk/d/mo
 svn revert -q -R --remove-added .; rm -rf trunk/n";
     let command = "svn patch ../patch; svn resolve -R .; svn resolve trunk/f; svn resolve --accept working -R .";
     for local in [
-        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; echo mine >> trunk/d/y; echo mine >> trunk/d/e/z",
+        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; sed -i s/c/mine/ trunk/d/y trunk/d/e/z",
         "svn rm -q trunk/f trunk/d/y; svn mv -q trunk/d/x trunk/d/elsewhere; mkdir trunk/n; echo m > trunk/n/n",
         "rm trunk/f; mkdir trunk/f; svn rm -q --force trunk/d; echo file > trunk/n",
     ] {
@@ -219,7 +219,7 @@ svn revert -q -R --remove-added .; rm -rf trunk/n";
     // In conflict: a text, a property, and trees.
     let local = "sed -i s/c/other/ trunk/f; svn ps -q p other trunk/f; svn rm -q trunk/d; svn ci -q -m other
 svn up -q -r2; sed -i s/c/mine/ trunk/f trunk/d/x; svn ps -q p mine trunk/f; svn up -q --accept postpone";
-    let answers: [&[&str]; 2] = [&["a", "mf", "tf"], &["p", "p", "p", "p", "p"]];
+    let answers: [&[&str]; 2] = [&["i", "mf", "tf"], &["p", "p", "p", "p", "p"]];
     converses(&format!("{patch}\n{local}"), command, &answers);
 }
 

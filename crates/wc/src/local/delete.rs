@@ -167,7 +167,7 @@ impl WorkingCopy {
         self.run_queue(cancel)
     }
 
-    fn check_deletion_state(&self, node: &View) -> Result<()> {
+    pub(super) fn check_deletion_state(&self, node: &View) -> Result<()> {
         let shown = self.abspath(node.relpath());
         let shown = shown.display();
         if matches!(node.status(), Status::Excluded | Status::NotPresent) {
