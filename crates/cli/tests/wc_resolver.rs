@@ -290,3 +290,43 @@ fn the_next_conflict_is_explained_at_once() {
         assert_eq!(text, "1\n2\n3\n4\n5\nmine\n", "{file}");
     }
 }
+
+/// Links in conflict, to a folder, a file and nothing: each choice leaves the link that it says, and nothing else. (1.14
+/// reads what the links lead to, fails, and leaves the working copy locked.)
+#[test]
+fn links_in_conflict() {
+    let setup = "set -e
+svnadmin create repo; U=file://$PWD/repo; svn co -q $U wc; cd wc; mkdir d1 d2 d3; echo f > f
+ln -s d1 l; ln -s f lf; ln -s gone lg; svn add -q *; svn ci -q -m one
+for l in l lf lg; do ln -sfn d2 $l; done; svn ci -q -m two; svn up -q -r1
+for l in l lf lg; do ln -sfn d3 $l; done";
+    let state = "svn st; find . -maxdepth 1 -name 'l*' -printf '%f %l;' | tr ';' '\\n' | sort";
+    for (choice, links) in [
+        ("mine-full", ["d3"; 3]),
+        ("theirs-full", ["d2"; 3]),
+        ("base", ["d1", "f", "gone"]),
+        ("mine-conflict", ["d3"; 3]),
+        ("theirs-conflict", ["d2"; 3]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display().to_string();
+        assert_eq!(shell(&at, setup), "");
+        let wc = format!("{at}/wc");
+        let svn = Programs::ours().path("svn").display().to_string();
+        let postponed = shell(&wc, &format!("{svn} up --accept postpone; {svn} st"));
+        assert_eq!(postponed.matches("\nC       l").count(), 3, "{postponed}");
+        let said = shell(&wc, &format!("{svn} resolve --accept {choice} l lf lg"));
+        let names = ["l", "lf", "lg"];
+        let mut wanted = String::new();
+        for name in names.iter().filter(|_| choice != "theirs-full" && choice != "theirs-conflict")
+        {
+            wanted += &format!("M       {name}\n");
+        }
+        for (name, link) in names.iter().zip(links) {
+            wanted += &format!("{name} {link}\n");
+        }
+        assert_eq!(shell(&wc, state), wanted, "{choice}: {said}");
+        let reverted = shell(&wc, &format!("{svn} revert -q -R .; {state}"));
+        assert_eq!(reverted, "l d2\nlf d2\nlg d2\n", "{choice}");
+    }
+}

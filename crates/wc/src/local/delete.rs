@@ -208,9 +208,7 @@ impl WorkingCopy {
         let Some(record) = node.conflict_data() else { return Ok(Vec::new()) };
         Ok(crate::status::markers(record)?
             .into_iter()
-            .filter(|file| {
-                std::fs::symlink_metadata(self.abspath(file)).is_ok_and(|found| found.is_file())
-            })
+            .filter(|file| crate::files::is_leftover(&self.abspath(file)))
             .collect())
     }
 

@@ -19,7 +19,7 @@ use crate::pristine::remove_file;
 use crate::props::rules::NEEDS_LOCK;
 use crate::root::WorkingCopy;
 use crate::text_base::TextBase;
-use crate::translate::{Direction, TranslatedReader, Translation};
+use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::{FileStat, Status, stat_file};
 
 /// How many items are done before they are removed from the queue together.
@@ -200,6 +200,13 @@ impl WorkingCopy {
         let path = self.abspath(relpath);
         let mut text = if let Some(source) = source {
             let from = self.abspath(source);
+            // A text of a link is a link itself, which may lead to anything, or nowhere.
+            if fs::symlink_metadata(&from).is_ok_and(|found| found.is_symlink()) {
+                let mut normal = special::read_normal(&from)
+                    .map_err(|e| Error::io(e, "Can't read symbolic link", &from))?;
+                let form = self.form_of(relpath, use_commit_times)?;
+                return files::replace(&path, &self.temporary(), &mut normal, &form);
+            }
             let file = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
             TextBase::Kept(file)
         } else if let Some(sha1) = row.checksum.filter(|_| row.presence == Presence::Normal) {
