@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{CancelToken, Depth, ErrorCode};
+use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
 use super::ahead::{Ahead, Entry, Listing};
@@ -389,9 +389,7 @@ impl<'w> Walk<'w> {
             return Ok(());
         }
         let Ok(text) = std::str::from_utf8(name) else {
-            let shown = name.escape_ascii();
-            let message = format!("Can't convert string from native encoding to 'UTF-8': {shown}");
-            return Err(Error::new(ErrorCode(22), message));
+            return Err(Error::not_utf8(&self.root.join(task.relpath.as_str()), name));
         };
         let kind = match kind {
             Some(kind) => kind,
