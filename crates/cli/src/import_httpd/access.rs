@@ -48,8 +48,18 @@ struct Ask<'m> {
     /// Whether it is a user who has logged in.
     is_user: bool,
     method: &'m str,
+    terms: Terms,
+}
+
+/// What counts beside requirements and addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Terms {
     /// Whether all connections are encrypted.
-    tls: bool,
+    pub(super) tls: bool,
+    /// Whether there is an `AuthType`.
+    pub(super) has_type: bool,
+    /// Whether mod_authz_svn wants to see the password of those who send one, though an address would be enough.
+    pub(super) looks_at_passwords: bool,
 }
 
 /// A requirement, or a group of them.
@@ -159,7 +169,7 @@ fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
         "method" => {
             certain(rest.iter().any(|m| m == ask.method || (m == "HEAD" && ask.method == "GET")))
         }
-        "ssl" if ask.tls => GRANTED,
+        "ssl" if ask.terms.tls => GRANTED,
         // Those who show none are refused by `require-certificate`.
         "ssl-verify-client" => GRANTED,
         "user" | "group" | "ldap-user" | "ldap-group" | "ldap-dn" | "ldap-attribute"
@@ -277,14 +287,15 @@ impl Access {
     }
 
     /// Whether a user has to log in, for some method at least.
-    pub(super) fn asks_for_users(&self, tls: bool) -> bool {
-        self.level(false, tls) < Level::Write && self.level(true, tls) > Level::None
+    pub(super) fn asks_for_users(&self, terms: Terms) -> bool {
+        self.level(false, terms) < Level::Write && self.level(true, terms) > Level::None
     }
 
     /// What an anonymous user, or one who has logged in, may do at least.
-    pub(super) fn level(&self, is_user: bool, tls: bool) -> Level {
-        let may =
-            |methods: &[&str]| methods.iter().all(|method| self.lets(Ask { is_user, method, tls }));
+    pub(super) fn level(&self, is_user: bool, terms: Terms) -> Level {
+        let may = |methods: &[&str]| {
+            methods.iter().all(|method| self.answers(Ask { is_user, method, terms }) == GRANTED)
+        };
         match (may(&READING), may(&WRITING)) {
             (true, true) => Level::Write,
             (true, false) => Level::Read,
@@ -293,22 +304,31 @@ impl Access {
     }
 
     /// Whether httpd certainly refuses everybody, whatever is asked for.
-    pub(super) fn is_denied(&self, tls: bool) -> bool {
-        let refuses = |is_user: bool, method: &&str| {
-            let ask = Ask { is_user, method, tls };
-            let required = self.required.as_ref().map_or(NEUTRAL, |node| node.answers(ask));
-            let (required, hosts) = (required == DENIED, self.hosts.answers(method) == DENIED);
-            if self.hosts.any_is_enough(method) { required && hosts } else { required || hosts }
-        };
-        [false, true]
-            .into_iter()
-            .all(|user| READING.iter().chain(&WRITING).all(|m| refuses(user, m)))
+    pub(super) fn is_denied(&self, terms: Terms) -> bool {
+        let refuses =
+            |is_user: bool, method: &str| self.answers(Ask { is_user, method, terms }) == DENIED;
+        let all = || READING.iter().chain(&WRITING);
+        [false, true].into_iter().all(|is_user| all().all(|method| refuses(is_user, method)))
     }
 
-    fn lets(&self, ask: Ask<'_>) -> bool {
-        let required = self.required.as_ref().map_or(NEUTRAL, |node| node.answers(ask));
-        let (required, hosts) = (required & DENIED == 0, self.hosts.answers(ask.method) == GRANTED);
-        if self.hosts.any_is_enough(ask.method) { required || hosts } else { required && hosts }
+    /// What comes of it all.
+    fn answers(&self, ask: Ask<'_>) -> Answers {
+        let required = match &self.required {
+            // Where no requirement is about the method, it is open.
+            Some(node) => {
+                let answers = node.answers(ask);
+                (answers & !NEUTRAL) | if answers & NEUTRAL == 0 { 0 } else { GRANTED }
+            }
+            // httpd takes logins without any requirement for a mistake.
+            None if ask.terms.has_type => DENIED,
+            None => GRANTED,
+        };
+        let hosts = self.hosts.answers(ask.method);
+        let any = self.hosts.any_is_enough(ask.method);
+        match () {
+            () if any && ask.is_user && ask.terms.looks_at_passwords => required,
+            () => both(!any, required, hosts),
+        }
     }
 }
 
@@ -340,7 +360,8 @@ mod tests {
             }
         }
         access.end_section();
-        (access.level(false, false), access.level(true, false))
+        let terms = Terms::default();
+        (access.level(false, terms), access.level(true, terms))
     }
 
     #[test]

@@ -85,8 +85,18 @@ const ALL: [(&str, &str, Where, Fate); 44] = [
     ("AuthzSVNAuthoritative On", "SVNPath /r", InPlaces, Nothing),
     ("AuthzSVNAnonymous Off", REQUIRED, InPlaces, Place("login = \"required\"")),
     ("AuthzSVNNoAuthWhenAnonymousAllowed On", REQUIRED, InPlaces, Place("login = \"lenient\"")),
-    ("AuthzForceUsernameCase Upper", "SVNPath /r\nAuthzSVNAccessFile /a", InPlaces, Place("username-case = \"upper\"")),
-    ("AuthzForceUsernameCase Lower", "SVNPath /r\nAuthzSVNAccessFile /a", InPlaces, Place("username-case = \"lower\"")),
+    (
+        "AuthzForceUsernameCase Upper",
+        "SVNPath /r\nAuthzSVNAccessFile /a",
+        InPlaces,
+        Place("username-case = \"upper\""),
+    ),
+    (
+        "AuthzForceUsernameCase Lower",
+        "SVNPath /r\nAuthzSVNAccessFile /a",
+        InPlaces,
+        Place("username-case = \"lower\""),
+    ),
     ("DontDoThatConfigFile /d", "SVNPath /r", Both, Said),
     ("DontDoThatDisallowReplay On", "SVNPath /r", Both, Said),
 ];

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Note;
-use super::access::{Access, Level};
+use super::access::{Access, Level, Terms};
 use super::certificates::{Certificates, Trust};
 use super::known;
 use super::parse::{Directive, Section};
@@ -368,11 +368,18 @@ impl Merged {
             && self.rules == other.rules
     }
 
+    /// What counts beside requirements and addresses.
+    fn terms(&self, around: &Around<'_>) -> Terms {
+        let has_type = self.login.kind.as_deref().is_some_and(|kind| kind != "none");
+        let rules = self.rules.as_ref();
+        let asks = rules.is_some_and(|rules| rules.file.is_some() && !rules.no_anonymous);
+        Terms { tls: around.tls, has_type, looks_at_passwords: asks && has_type }
+    }
+
     /// Whether some user may do more than with `other`.
     pub(super) fn is_wider_than(&self, other: &Self, around: &Around<'_>) -> bool {
-        [false, true].into_iter().any(|is_user| {
-            self.access.level(is_user, around.tls) > other.access.level(is_user, around.tls)
-        })
+        let level = |all: &Self, is_user: bool| all.access.level(is_user, all.terms(around));
+        [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
     }
 
     /// The place at `url` as ours has it, where it may be used as it says.
@@ -380,9 +387,10 @@ impl Merged {
         let mut written = Written { lines: first_lines(url, served), of_server: Vec::new() };
         let rules = self.rules.clone().filter(|rules| rules.file.is_some());
         let users = self.login.users().map(|(name, file)| (name, file.clone()));
-        let anonymous = self.access.level(false, around.tls);
-        let known = if users.is_some() { self.access.level(true, around.tls) } else { Level::None };
-        let wants_users = self.access.asks_for_users(around.tls);
+        let terms = self.terms(around);
+        let anonymous = self.access.level(false, terms);
+        let known = if users.is_some() { self.access.level(true, terms) } else { Level::None };
+        let wants_users = self.access.asks_for_users(terms);
         if wants_users && users.is_none() {
             let why = match self.login.users {
                 None => "users are asked for, but no AuthUserFile is named",
@@ -402,7 +410,7 @@ impl Merged {
             self.closed.extend(certificates.notes);
         }
         let is_closed = anonymous == Level::None && known == Level::None;
-        if is_closed && self.closed.is_empty() && !self.access.is_denied(around.tls) {
+        if is_closed && self.closed.is_empty() && !self.access.is_denied(terms) {
             let why = "httpd lets some users in by what is not looked at here (names, addresses, expressions)";
             self.closed.push(Note::new(&self.required_at, "Require", why));
         }
