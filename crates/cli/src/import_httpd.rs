@@ -331,6 +331,13 @@ fn choose<'s, 'd>(
             ));
         }
     }
+    if let [(server, _)] = found.as_slice()
+        && options.host.is_none()
+        && !server.place.is_empty()
+        && all.iter().any(|other| other.place != server.place && other.meets(server))
+    {
+        notes.push(format!("{}: VirtualHost: ours answers by any name", server.place));
+    }
     let wanted = options.host.as_deref().filter(|_| found.is_empty());
     match wanted {
         Some(wanted) => {

@@ -192,7 +192,7 @@ impl Hosts {
     /// Whether an address is let in: yes, no, or both are possible.
     fn answers(&self, method: &str) -> Answers {
         let about = || self.lines.iter().filter(|(.., limits)| is_about(limits, method));
-        let order = about().filter(|(name, ..)| name == "order").last();
+        let order = about().rfind(|(name, ..)| name == "order");
         let order = order.and_then(|(_, args, _)| args.first()).map(|a| a.to_ascii_lowercase());
         let has = |wanted: &str| {
             let mut found = DENIED;
@@ -219,11 +219,11 @@ impl Hosts {
 
     /// Whether one of the two, addresses or requirements, is enough.
     fn any_is_enough(&self, method: &str) -> bool {
-        let satisfy = self
+        let mut satisfy = self
             .lines
             .iter()
             .filter(|(name, _, limits)| name == "satisfy" && is_about(limits, method));
-        let word = satisfy.last().and_then(|(_, args, _)| args.first());
+        let word = satisfy.next_back().and_then(|(_, args, _)| args.first());
         word.is_some_and(|word| word.eq_ignore_ascii_case("any"))
     }
 }

@@ -256,7 +256,7 @@ impl<'d> Sections<'d> {
                     self.close((path, path), &mut all, around);
                     Some((served, true))
                 }
-                (None, Some((_, outer, _))) if all.is_like(outer) => None,
+                (None, Some((_, outer, _))) if all.is_like(outer) && !self.has_svn(path) => None,
                 (None, Some((top, outer, served))) => {
                     Some(self.inner((path, &mut all), (top, outer, served), around))
                 }
@@ -280,6 +280,13 @@ impl<'d> Sections<'d> {
         (found, notes)
     }
 
+    /// Whether a section for an address has directives of mod_dav_svn.
+    fn has_svn(&self, path: &str) -> bool {
+        let of_svn = |d: &Directive| d.name == "dav" || d.name.starts_with("svn");
+        let mut here = self.plain.iter().filter(|plain| plain.path == path);
+        here.any(|plain| plain.directives.iter().any(|(directive, _)| of_svn(directive)))
+    }
+
     /// A place within one that is served, with settings of its own: what it is of, and whether it can be open.
     fn inner(
         &self,
@@ -292,6 +299,9 @@ impl<'d> Sections<'d> {
             served.is_folder && !name.is_empty() && !name.contains('/') && name != "!svn";
         let why = match () {
             () if !all.is_svn() => "mod_dav_svn does not answer there",
+            () if self.has_svn(path) => {
+                "what mod_dav_svn's directives say there counts only in part"
+            }
             () if !all.differs_by_access(outer) => {
                 "a place within another one has all but logins from it"
             }

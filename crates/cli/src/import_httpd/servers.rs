@@ -108,6 +108,11 @@ impl<'d> Server<'d> {
         }
     }
 
+    /// Whether another one is reached at one of its sockets, by another name.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.sockets.iter().any(|socket| other.sockets.contains(socket))
+    }
+
     /// Whether a name, with or without a port, means it.
     pub(super) fn is_named(&self, wanted: &str) -> bool {
         let name = wanted.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
@@ -238,7 +243,7 @@ mod tests {
         assert_eq!(parse("[::1]:80"), (host("::1"), Some(80), false));
         assert_eq!(parse("[::1]"), (host("::1"), None, false));
         assert_eq!(parse("*"), (None, None, false));
-        assert_eq!(Socket::parse("24080", Some("https")).unwrap().is_tls, true);
+        assert!(Socket::parse("24080", Some("https")).unwrap().is_tls);
         assert!(Socket::parse("a:b", None).is_none());
     }
 }

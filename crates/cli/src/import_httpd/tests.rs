@@ -146,9 +146,10 @@ fn what_guards_a_place_is_never_lost() {
 #[test]
 fn certificates_of_clients() {
     let import = |server: &str, inner: &str| {
+        let login = if inner.contains("valid-user") { "AuthType Basic\n" } else { "" };
         let (text, notes) = imported(&format!(
             "<VirtualHost *:443>\nSSLCertificateFile /c\nSSLCertificateKeyFile /k\n{server}\n\
-             <Location /s>\nDAV svn\nSVNPath /r\nAuthType Basic\nAuthUserFile /u\n{inner}\n</Location>\n\
+             <Location /s>\nDAV svn\nSVNPath /r\n{login}AuthUserFile /u\n{inner}\n</Location>\n\
              </VirtualHost>\n"
         ));
         let (first, place) = text.split_once("\n[[location]]\n").unwrap();

@@ -546,7 +546,9 @@ fn is_more(ours: u16, httpd: u16, is_served: bool) -> bool {
     if refused(httpd) {
         return is_served && !refused(ours) && !(300..400).contains(&ours);
     }
-    (200..300).contains(&ours) && !(200..300).contains(&httpd)
+    // Something is wrong with the request itself otherwise.
+    let is_elsewhere = matches!(httpd, 300..400 | 404 | 410 | 500..);
+    (200..300).contains(&ours) && is_elsewhere
 }
 
 #[derive(Default)]
@@ -610,7 +612,13 @@ fn one(seed: u64, ground: &Ground, counts: &mut Counts) {
         });
         for (name, who) in WHO {
             let (his, our) = (status(port, &ask, who), status(ours, &ask, who));
-            if is_more(our, his, is_served) {
+            // httpd has no answer for folders there, and none for passwords where it wants to ask for none.
+            let of_folder = ask.0 == "OPTIONS" && ask.1 == "/svn/";
+            let unasked = !who.is_empty() && conf.contains("NoAuthWhenAnonymousAllowed");
+            // Names of hosts are not asked for here, which is said.
+            let other_host = his == 404 && told.contains("ours answers by any name");
+            let no_answer = (his == 500 && (of_folder || unasked)) || other_host;
+            if is_more(our, his, is_served) && !no_answer {
                 wrong.push(format!("{} {} as {name}: httpd {his}, ours {our}", ask.0, ask.1));
             } else if matches!(our, 401 | 403) != matches!(his, 401 | 403) {
                 counts.stricter += 1;

@@ -102,6 +102,9 @@ pub(super) fn folder(
         Some(access) => visitor(shared, head, access)?,
         None => None,
     };
+    if location.is_some_and(|location| !location.list) {
+        return Err(Fail::Forbidden);
+    }
     match head.method.as_str() {
         "GET" | "HEAD" => {}
         "OPTIONS" => {
@@ -114,9 +117,6 @@ pub(super) fn folder(
         exchange.status(301);
         exchange.header("location", &head.absolute(&format!("{}/", head.path)));
         return Ok(());
-    }
-    if location.is_some_and(|location| !location.list) {
-        return Err(Fail::Forbidden);
     }
     let user = exchange.user.clone();
     let mut names: Vec<String> = std::fs::read_dir(&folder)
