@@ -32,6 +32,8 @@ use Where::{Both, InPlaces, OutsidePlaces};
 
 const REQUIRED: &str = "SVNPath /r\nAuthType Basic\nAuthUserFile /u\nAuthzSVNAccessFile /a\nRequire valid-user\nSatisfy Any";
 
+const RULES: &str = "SVNPath /r\nAuthzSVNAccessFile /a";
+
 /// The directives with what is said of them, where they may stand, and what becomes of them. The second text is what
 /// stands beside it in the place.
 const ALL: [(&str, &str, Where, Fate); 44] = [
@@ -45,9 +47,9 @@ const ALL: [(&str, &str, Where, Fate); 44] = [
     ("SVNSpecialURI !svn", "SVNPath /r", OutsidePlaces, Nothing),
     ("SVNAutoversioning On", "SVNPath /r", Both, Place("autoversioning = true")),
     ("SVNAutoversioning Off", "SVNPath /r", Both, Nothing),
-    ("SVNPathAuthz Off", "SVNPath /r", Both, Place("path-authz = \"off\"")),
-    ("SVNPathAuthz On", "SVNPath /r", Both, Place("path-authz = \"on\"")),
-    ("SVNPathAuthz short_circuit", "SVNPath /r", Both, Place("path-authz = \"short-circuit\"")),
+    ("SVNPathAuthz Off", RULES, Both, Place("path-authz = \"off\"")),
+    ("SVNPathAuthz On", RULES, Both, Place("path-authz = \"on\"")),
+    ("SVNPathAuthz short_circuit", RULES, Both, Place("path-authz = \"short-circuit\"")),
     ("SVNMasterURI http://m/s", "SVNPath /r", InPlaces, Place("master = \"http://m/s\"")),
     ("SVNMasterURI m", "SVNPath /r", InPlaces, Said),
     (

@@ -417,7 +417,7 @@ impl Merged {
         if is_closed || !self.closed.is_empty() {
             return closed(url, served);
         }
-        self.put_settings(served, &mut written.lines);
+        self.put_settings(served, rules.is_some(), &mut written.lines);
         let lines = &mut written.lines;
         if asks {
             lines.extend(
@@ -435,12 +435,13 @@ impl Merged {
         written
     }
 
-    fn put_settings(&self, served: &Served, lines: &mut Vec<String>) {
+    fn put_settings(&self, served: &Served, has_rules: bool, lines: &mut Vec<String>) {
         let has_master = self.settings.iter().any(|(name, _)| *name == "master");
         for (name, value) in &self.settings {
             let fits = match *name {
                 "list" => served.is_folder,
                 "master-version" => has_master,
+                "path-authz" => has_rules,
                 _ => true,
             };
             if fits {

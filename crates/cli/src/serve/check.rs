@@ -138,7 +138,7 @@ fn of_redirects(file: &File, found: &mut Problems) {
             found.push(Problem::error(setting, why));
         } else if covers(from, to) {
             let why = format!("redirect: '{to}' leads to '{from}' again");
-            found.push(Problem::error(setting, why));
+            found.push(Problem::warning(setting, why));
         }
         if let Some(before) =
             file.redirect.iter().take(at).find(|before| covers(&before.from, from))
