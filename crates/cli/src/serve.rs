@@ -454,17 +454,13 @@ fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnRe
 /// When the folder, or the repository, cannot be read.
 fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
     let is_repository = |path: &Path| Repository::find_root(path).is_some_and(|top| top == path);
-    let unreadable = |path: &Path, e: &std::io::Error| {
-        let user = rustix::process::geteuid().as_raw();
-        SvnError::io(e, format_args!("Can't read '{}' as user {user}", path.display()))
-    };
     if is_repository(root) {
         let current = root.join("db/current");
-        std::fs::read(&current).map_err(|e| unreadable(&current, &e))?;
+        crate::input::contents(&current.to_string_lossy())?;
         return Ok(vec![root.to_owned()]);
     }
     let mut found: Vec<PathBuf> = std::fs::read_dir(root)
-        .map_err(|e| unreadable(root, &e))?
+        .map_err(|e| SvnError::io(&e, format_args!("Can't read '{}'", root.display())))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| is_repository(path))
         .collect();

@@ -303,7 +303,7 @@ impl Access {
         }
     }
 
-    /// Whether httpd certainly refuses everybody, whatever is asked for.
+    /// Whether httpd certainly refuses all users, whatever is asked for.
     pub(super) fn is_denied(&self, terms: Terms) -> bool {
         let refuses =
             |is_user: bool, method: &str| self.answers(Ask { is_user, method, terms }) == DENIED;

@@ -119,7 +119,7 @@ impl Certificates {
             "sslrequire" => {
                 self.beyond = Some(Note::of(directive, "what certificates say is not looked at"));
             }
-            // Everybody needs one then, whatever else is required beside it.
+            // All users need one then, whatever else is required beside it.
             "require" => {
                 self.needed |= directive.args.iter().any(|word| word == "ssl-verify-client");
                 return false;

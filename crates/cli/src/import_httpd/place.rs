@@ -108,7 +108,7 @@ pub(super) struct Merged {
     required_at: String,
     /// Settings of the whole server that it asks for.
     pub(super) of_server: Vec<(&'static str, String)>,
-    /// Why nobody may come in.
+    /// Why no user may come in.
     pub(super) closed: Vec<Note>,
     /// What else could not be taken over.
     pub(super) notes: Vec<Note>,
@@ -483,7 +483,7 @@ impl Merged {
                 return;
             }
         }
-        // Without a setting everybody may do what the rules say, and without rules everybody may read.
+        // Without a setting all users may do what the rules say, and without rules they may read.
         if anonymous < Level::Write || !has_rules {
             lines.push(format!("anonymous = {}", word(anonymous)));
         }
@@ -512,7 +512,7 @@ fn first_lines(url: &str, served: &Served) -> Vec<String> {
     ]
 }
 
-/// A place where nobody may come in.
+/// A place where no user may come in.
 pub(super) fn closed(url: &str, served: &Served) -> Written {
     let mut lines = first_lines(url, served);
     lines.push("anonymous = \"none\"".to_owned());

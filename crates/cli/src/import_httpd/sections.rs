@@ -57,7 +57,7 @@ struct Blocker {
 pub(super) struct Found {
     pub(super) written: Written,
     pub(super) served: Served,
-    /// Why nobody may come in.
+    /// Why no user may come in.
     pub(super) closed: Vec<Note>,
     /// What else could not be taken over.
     pub(super) notes: Vec<Note>,

@@ -145,7 +145,7 @@ fn of_redirects(file: &File, found: &mut Problems) {
         {
             let why =
                 format!("redirect: '{from}' is never used: '{}' stands before it", before.from);
-            found.push(Problem::error(from_setting, why));
+            found.push(Problem::warning(from_setting, why));
         }
     }
 }
@@ -192,7 +192,7 @@ fn of_urls(file: &File, found: &mut Problems) {
         if let Some(moved) = file.redirect.iter().find(|moved| covers(&moved.from, &path)) {
             let why =
                 format!("location '{url}' is never used: the redirect of '{}' is", moved.from);
-            found.push(Problem::error(setting, why));
+            found.push(Problem::warning(setting, why));
         }
     }
 }

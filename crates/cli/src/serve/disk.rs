@@ -1,13 +1,13 @@
 //! What is wrong with what the configuration names: files, folders, certificates, rules, addresses.
 //!
-//! Folders and repositories may come later (a disk that is mounted): a warning. Without password and rule files nobody
+//! Folders and repositories may come later (a disk that is mounted): a warning. Without password and rule files no user
 //! can be let in safely, and without certificates and logs the server does not do what it is to do: errors.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::SvnError;
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, ConfigSource};
 use sapwood_server::common::htpasswd::Htpasswd;
@@ -66,19 +66,14 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     found
 }
 
-/// Whether a file can be read.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    const MOST: u64 = 64 << 20;
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+fn read(path: &Path) -> SvnResult<Vec<u8>> {
+    crate::input::contents(&path.to_string_lossy())
 }
 
 fn need_file(name: &str, path: Option<&PathBuf>, found: &mut Problems) {
     let Some(path) = path else { return };
-    if let Err(e) = read(path) {
-        let system = SvnError::io(&e, format_args!("'{}'", path.display()));
-        found.push(Problem::error(name, system.message()));
+    if let Err(error) = read(path) {
+        found.push(Problem::error(name, error.message()));
     }
 }
 
@@ -174,7 +169,7 @@ fn of_users(place: &Place, shared: &Shared, found: &mut Problems) {
 
 /// All sentences of an error.
 fn sentences(error: &SvnError) -> String {
-    crate::report::lines(error, "").trim_end().replace('\n', ": ")
+    crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
 /// Rules that nobody can be let in by.
