@@ -172,7 +172,7 @@ fn sentences(error: &SvnError) -> String {
     crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
-/// Rules that nobody can be let in by.
+/// Rules that no user can be let in by.
 fn of_rules(place: &Place, shared: &Shared, found: &mut Problems) {
     let source =
         ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };

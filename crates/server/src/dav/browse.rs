@@ -65,7 +65,7 @@ fn send(exchange: &mut Exchange, page: Markup) {
 /// Who looks at a place that is no repository.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where nobody
+/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
 /// may do such a thing.
 pub(super) fn visitor(
     shared: &Shared,
