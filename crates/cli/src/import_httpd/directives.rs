@@ -38,7 +38,7 @@ const RULES: &str = "SVNPath /r\nAuthzSVNAccessFile /a";
 /// stands beside it in the place.
 const ALL: [(&str, &str, Where, Fate); 44] = [
     ("SVNPath /r", "SVNParentPath /x", InPlaces, Place("repository = \"/r\"")),
-    ("SVNParentPath /srv", "SVNPath /x", InPlaces, Place("folder = \"/srv\"")),
+    ("SVNParentPath /srv", "SVNParentPath /x", InPlaces, Place("folder = \"/srv\"")),
     ("SVNListParentPath On", "SVNParentPath /srv", Both, Place("list = true")),
     ("SVNListParentPath Off", "SVNParentPath /srv", Both, Nothing),
     ("SVNReposName Best", "SVNPath /r", InPlaces, Place("name = \"Best\"")),

@@ -506,10 +506,13 @@ fn first_lines(url: &str, served: &Served) -> Vec<String> {
     let kind = if served.is_folder { "folder" } else { "repository" };
     let address = if url.is_empty() { "/" } else { url };
     let path = quoted(&served.path.to_string_lossy());
-    vec![
+    let mut lines = vec![
         format!("url = {}", quoted(&sapwood_core::uri::encode(address))),
         format!("{kind} = {path}"),
-    ]
+    ];
+    // As httpd, which looks no further.
+    lines.extend(served.is_folder.then(|| "flat = true".to_owned()));
+    lines
 }
 
 /// A place where no user may come in.

@@ -38,7 +38,7 @@ fn a_whole_configuration() {
     let expected = "listen = \"0.0.0.0\"\nhttps-port = 443\ncompression = 3\n\
          cache-megabytes = 1024\ntls-certificate = \"/c.pem\"\ntls-key = \"/k.pem\"\n\
          bulk-updates = \"prefer\"\n\n\
-         [[location]]\nurl = \"/svn\"\nfolder = \"/srv/s v\"\nlist = true\n\
+         [[location]]\nurl = \"/svn\"\nfolder = \"/srv/s v\"\nflat = true\nlist = true\n\
          realm = \"Our \\\"best\\\"\"\nusers = \"/u\"\nauthz = \"/a\"\nlogin = \"required\"\n\n\
          # FOLDER/c:23: Require: httpd lets some users in by what is not looked at here (names, addresses, \
          expressions)\n# Nobody is let in here until this is solved otherwise.\n\

@@ -206,6 +206,9 @@ fn of_place(place: &Place, file: &File, found: &mut Problems) {
     if place.repository.is_some() && place.list.is_some() {
         found.push(Problem::warning("list", "'list' is for a folder of repositories"));
     }
+    if place.repository.is_some() && place.flat {
+        found.push(Problem::warning("flat", "'flat' is for a folder of repositories"));
+    }
     of_rules(place, found);
     of_master(place, found);
     of_login(place, file, found);
@@ -389,6 +392,7 @@ mod tests {
         ("url = '/a'\nfolder = '/x'\nrepository = '/y'", "either 'folder' or 'repository'"),
         ("url = '/a'\nfolder = '/x'\n[[location]]\nfolder = '/y'\nurl = 'a/'", "already"),
         ("url = '/a'\nrepository = '/x'\nlist = true", "for a folder"),
+        ("url = '/a'\nrepository = '/x'\nflat = true", "for a folder"),
         ("url = '/a'\nfolder = '/x'\nrealm = 'R'", "'realm' without"),
         ("url = '/a'\nfolder = '/x'\nhooks-env = 'h'", "'hooks-env' without"),
         ("url = '/a'\nfolder = '/x'\npassword-delay = 2", "'password-delay' without"),

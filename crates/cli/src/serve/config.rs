@@ -86,6 +86,8 @@ pub(super) struct Place {
     pub(super) folder: Option<PathBuf>,
     pub(super) repository: Option<PathBuf>,
     pub(super) list: Option<bool>,
+    #[serde(default)]
+    pub(super) flat: bool,
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) plain_pages: bool,
@@ -308,6 +310,10 @@ impl Place {
             .map(|url| Master::new(url, version, self.master_ca.as_deref()).map(Arc::new));
         Ok(Location {
             access: self.has_access().then(|| Arc::new(self.access())),
+            levels: match (&self.repository, self.flat) {
+                (Some(_), _) => Some(0),
+                (None, flat) => flat.then_some(1),
+            },
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
             plain_pages: self.plain_pages,

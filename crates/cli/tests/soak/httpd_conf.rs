@@ -65,7 +65,7 @@ impl Ground {
         let at = folder.path();
         let text = at.join("text");
         fs::write(&text, "a text\n").unwrap();
-        for name in ["srv/a", "srv/b", "srv/one", "alone"] {
+        for name in ["srv/a", "srv/b", "srv/one", "srv/group/deep", "alone"] {
             let repo = at.join(name);
             fs::create_dir_all(repo.parent().unwrap()).unwrap();
             let reference = Programs::reference();
@@ -485,6 +485,9 @@ fn asks() -> Vec<(&'static str, String, &'static str, &'static str)> {
         "/svn/b/",
         "/svn/b/f",
         "/svn/none/x",
+        "/svn/group/",
+        "/svn/group/deep/f",
+        "/svn/group/deep/",
         "/one",
         "/one/",
         "/one/f",
