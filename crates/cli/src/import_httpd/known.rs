@@ -6,7 +6,7 @@
 /// In lower case.
 const HARMLESS: &str = "acceptfilter acceptpathinfo accessfilename action addalt addaltbyencoding addaltbytype \
     addcharset adddefaultcharset adddescription addencoding addhandler addicon addiconbyencoding addiconbytype \
-    addinputfilter addlanguage addmoduleinfo addoutputfilter addoutputfilterbytype addtype alias aliasmatch \
+    addinputfilter addlanguage addmoduleinfo addoutputfilter addoutputfilterbytype addtype   \
     aliaspreservepath allowconnect allowencodedslashes allowoverride allowoverridelist anonymous anonymous_logemail \
     anonymous_mustgiveemail anonymous_nouserid anonymous_verifyemail asyncrequestworkerfactor authdigestshmemsize \
     authncachecontext authncacheenable authncacheprovidefor authncachesocache authncachetimeout \
@@ -59,7 +59,7 @@ const HARMLESS: &str = "acceptfilter acceptpathinfo accessfilename action addalt
     remoteipproxyprotocolexceptions remoteiptrustedproxy remoteiptrustedproxylist removecharset removeencoding \
     removehandler removeinputfilter removelanguage removeoutputfilter removetype requestreadtimeout rewritebase \
     rewritecond rewriteengine rewritemap rewriteoptions ssiendtag ssierrormsg ssietag ssilastmodified \
-    ssilegacyexprparser ssistarttag ssitimeformat ssiundefinedecho scoreboardfile script scriptalias scriptaliasmatch \
+    ssilegacyexprparser ssistarttag ssitimeformat ssiundefinedecho scoreboardfile script   \
     scriptlog scriptlogbuffer scriptloglength scriptsock seerequesttail sendbuffersize serveradmin serveralias \
     serverlimit servername serverpath serverroot serversignature servertokens session sessioncookiename \
     sessioncookiename2 sessioncookieremove sessionmaxage setenv setenvif setenvifexpr setenvifnocase setinputfilter \

@@ -33,6 +33,9 @@ const OF_PLACES: [&str; 17] = [
     "dontdothatdisallowreplay",
 ];
 
+/// Why an alias closes what it is about.
+const ALIAS: &str = "httpd has files there, and what it says of them";
+
 /// A section for addresses that are written out.
 #[derive(Debug)]
 struct Plain<'d> {
@@ -49,6 +52,8 @@ struct Plain<'d> {
 struct Blocker {
     /// Everywhere, without one.
     pattern: Option<Pattern>,
+    /// The address, without a slash at its end, if it is about that and all below it.
+    path: Option<String>,
     note: Note,
 }
 
@@ -175,7 +180,16 @@ impl<'d> Sections<'d> {
 
     fn block(&mut self, pattern: Option<Pattern>, directive: &Directive, why: &str) {
         let note = Note::of(directive, directive.doubt.as_deref().unwrap_or(why));
-        self.blockers.push(Blocker { pattern, note });
+        self.blockers.push(Blocker { pattern, path: None, note });
+    }
+
+    /// The same for an address and what is below it.
+    fn block_path(&mut self, path: &str, directive: &Directive, why: &str) {
+        self.block(Some(Pattern::of_file(path)), directive, why);
+        let is_plain = path.starts_with('/') && !is_pattern(path) && !is_odd(path);
+        if let Some(blocker) = self.blockers.last_mut().filter(|_| is_plain) {
+            blocker.path = Some(path.trim_end_matches('/').to_owned());
+        }
     }
 
     /// A directive outside of all sections.
@@ -195,8 +209,16 @@ impl<'d> Sections<'d> {
             _ if known::is_missed(name) => {}
             "redirect" | "redirectmatch" | "redirectpermanent" | "redirecttemp" => {
                 if directive.doubt.is_some() || !moved(directive) {
-                    let pattern = redirected(name, &directive.args);
-                    self.block(Some(pattern), directive, "such a redirect is not there");
+                    let why = "such a redirect is not there";
+                    match directive.args.iter().find(|arg| arg.starts_with('/')) {
+                        Some(from) if name != "redirectmatch" => {
+                            self.block_path(from, directive, why)
+                        }
+                        _ => {
+                            let pattern = redirected(&directive.args);
+                            self.block(Some(pattern), directive, why);
+                        }
+                    }
                 }
             }
             "rewriterule" => {
@@ -208,8 +230,10 @@ impl<'d> Sections<'d> {
                 }
             }
             "proxypass" if second == "!" => {}
-            "proxypass" => {
-                self.block(Some(Pattern::of_file(first)), directive, "requests are not handed on");
+            "proxypass" => self.block_path(first, directive, "requests are not handed on"),
+            "alias" | "scriptalias" => self.block_path(first, directive, ALIAS),
+            "aliasmatch" | "scriptaliasmatch" => {
+                self.block(Some(Pattern::of_regex(first)), directive, ALIAS);
             }
             "proxypassmatch" => {
                 self.block(Some(Pattern::of_regex(first)), directive, "requests are not handed on");
@@ -277,7 +301,32 @@ impl<'d> Sections<'d> {
             let (closed, notes) = (all.closed, all.notes);
             found.insert((*path).to_owned(), Found { written, served, closed, notes });
         }
+        self.close_below(&own, &mut found);
         (found, notes)
+    }
+
+    /// Closes what is below a place, and is not the place itself, by what could change who is let in there.
+    fn close_below(
+        &self,
+        own: &dyn Fn(&str) -> Option<Served>,
+        found: &mut BTreeMap<String, Found>,
+    ) {
+        for blocker in &self.blockers {
+            let Some(path) = &blocker.path else { continue };
+            let above = found.keys().rev().find(|top| is_within(path, top) && own(top).is_some());
+            let Some(served) = above.filter(|top| *top != path).and_then(|top| own(top)) else {
+                continue;
+            };
+            let place = found.entry(path.clone()).or_insert_with(|| Found {
+                written: closed(path, &served),
+                served,
+                closed: Vec::new(),
+                notes: Vec::new(),
+            });
+            if !place.closed.contains(&blocker.note) {
+                place.closed.push(blocker.note.clone());
+            }
+        }
     }
 
     /// Whether a section for an address has directives of mod_dav_svn.
@@ -322,7 +371,9 @@ impl<'d> Sections<'d> {
     /// Closes a place by all that could change who is let in there. `top` is the address of what it is of.
     fn close(&self, (path, top): (&str, &str), all: &mut Merged, around: &Around<'_>) {
         let could = |blocker: &&Blocker| {
-            blocker.pattern.as_ref().is_none_or(|pattern| pattern.could_match(path))
+            let is_below =
+                blocker.path.as_ref().is_some_and(|own| own != path && is_within(own, path));
+            !is_below && blocker.pattern.as_ref().is_none_or(|pattern| pattern.could_match(path))
         };
         all.closed.extend(self.blockers.iter().filter(could).map(|blocker| blocker.note.clone()));
         if self.plain.iter().any(|plain| plain.below_only && plain.path == path) {
@@ -336,14 +387,10 @@ impl<'d> Sections<'d> {
     }
 }
 
-/// What a redirect is about.
-fn redirected(name: &str, args: &[String]) -> Pattern {
-    let from = args.iter().find(|arg| arg.starts_with(['/', '^']));
-    match from {
-        Some(from) if name != "redirectmatch" => Pattern::of_file(from),
-        Some(from) => Pattern::of_regex(from),
-        None => Pattern::of_regex(""),
-    }
+/// What a redirect by a pattern is about.
+fn redirected(args: &[String]) -> Pattern {
+    let from = args.iter().find(|arg| arg.starts_with('^')).map_or("", String::as_str);
+    Pattern::of_regex(from)
 }
 
 /// Whether a rewriting that changes nothing has no other effect.
