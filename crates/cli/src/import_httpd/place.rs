@@ -190,7 +190,11 @@ impl Merged {
             return self.note(directive, "it is not there");
         }
         if let Some(why) = &directive.doubt {
-            return self.close(directive, why);
+            self.close(directive, why);
+            // What may be served is written, and closed, so that it is seen.
+            if !(name == "dav" || name.starts_with("svn")) {
+                return;
+            }
         }
         let is_known = |s: &Section| s.name.starts_with("limit") || s.name.starts_with("require");
         if let Some(odd) = within.iter().find(|section| !is_known(section)) {

@@ -247,3 +247,152 @@ fn nothing_to_import() {
     let error = imported_by("Listen 80\n", Options::default()).unwrap_err();
     assert!(error.message().contains("no <Location>"));
 }
+
+/// The configurations that were once opened, each with what is written of who may come in (all places), and words of
+/// what is said.
+#[test]
+fn what_httpd_protects_stays_protected() {
+    const DAV: &str = "DAV svn\nSVNParentPath /srv\n";
+    const LOGIN: &str = "AuthType Basic\nAuthName R\nAuthUserFile /u\nRequire valid-user\n";
+    let place = |url: &str, inner: &str| format!("<Location {url}>\n{inner}</Location>\n");
+    let open = place("/svn", DAV);
+    let closed = place("/svn", &format!("{DAV}{LOGIN}"));
+    let user = closed.replace("valid-user", "user alice");
+    let pattern = |section: &str| {
+        format!(
+            "{closed}<{section}>\nRequire user admin\n</{}>\n",
+            section.split(' ').next().unwrap()
+        )
+    };
+    let host = |name: &str, inner: &str| {
+        format!("<VirtualHost *:80>\nServerName {name}\n{inner}</VirtualHost>\n")
+    };
+    const REQUIRED: &str = "login = \"required\"";
+    const NONE: &str = "anonymous = \"none\"";
+    for (text, written, said) in [
+        (format!("{open}{}", place("/svn", LOGIN)), REQUIRED, ""),
+        (format!("{}{open}", place("/svn", LOGIN)), REQUIRED, ""),
+        (
+            format!(
+                "<IfModule !mod_authz_svn.c>\n{open}</IfModule>\n<IfModule authz_svn_module>\n{closed}</IfModule>\n"
+            ),
+            REQUIRED,
+            "",
+        ),
+        (
+            format!("<IfDefine OPEN>\n{open}</IfDefine>\n<IfDefine !OPEN>\n{closed}</IfDefine>\n"),
+            REQUIRED,
+            "",
+        ),
+        (format!("<IfModule own.c>\n{open}</IfModule>\n"), NONE, "--modules"),
+        (
+            closed.replace("Require", "Satisfy Any\nDeny from all\nAllow from 10\nRequire"),
+            REQUIRED,
+            "",
+        ),
+        (
+            closed.replace(
+                "Require valid-user",
+                "<RequireAll>\nRequire valid-user\nRequire not user bob\n</RequireAll>",
+            ),
+            NONE,
+            "Require",
+        ),
+        (user, NONE, "Require"),
+        (pattern("LocationMatch \"^/svn/[^/]+/secret\""), NONE, "pattern of addresses"),
+        (pattern("Location ~ \"^/svn/[^/]+/secret\""), NONE, "pattern of addresses"),
+        (
+            pattern("Location /svn/a/secret"),
+            "login = \"required\", anonymous = \"none\"",
+            "within a repository",
+        ),
+        (format!("{open}RewriteEngine On\nRewriteRule ^/svn/secret - [F]\n"), NONE, "RewriteRule"),
+        (format!("{open}<If \"true\">\nRequire all denied\n</If>\n"), NONE, "<if>"),
+        (format!("{open}SecRuleEngine On\n"), NONE, "SecRuleEngine"),
+        (
+            format!("<Macro M $n>\n{}</Macro>\nUse M svn\n", closed.replace("/svn", "/$n")),
+            REQUIRED,
+            "",
+        ),
+        (host("a", &open) + &host("b", &closed), NONE, "--virtual-host"),
+        (host("a", &closed) + &host("b", &closed), REQUIRED, ""),
+        (format!("{}{}", closed, host("a", "")), REQUIRED, ""),
+        (
+            format!("{open}Alias /svn/a /tmp\n"),
+            "anonymous = \"write\", anonymous = \"none\"",
+            "Alias",
+        ),
+    ] {
+        let (text_of_ours, notes) = imported(&text);
+        let says = |line: &&str| {
+            ["anonymous", "login", "authenticated"].iter().any(|word| line.starts_with(word))
+        };
+        let lines: Vec<&str> = text_of_ours.lines().filter(says).collect();
+        assert_eq!(lines.join(", "), written, "{text}\n{text_of_ours}");
+        let notes = notes.join("\n");
+        assert!(notes.contains(said) && notes.is_empty() == said.is_empty(), "{text}\n{notes}");
+    }
+    let one = Options { host: Some("b".to_owned()), ..Options::default() };
+    let (text, notes) = imported_by(&(host("a", &open) + &host("b", &closed)), one).unwrap();
+    assert!(text.contains(REQUIRED) && notes.is_empty(), "{text} {notes:?}");
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let (text, notes) = imported(
+        "DBDParams \"pass=geheim\"\nSSLPassPhraseDialog exec:geheim\nOwnPassword geheim\n<Location /s>\nDAV svn\n\
+         SVNPath /r\nAuthLDAPBindPassword geheim\nAuthDBDUserPWQuery geheim\nOwnSecret geheim\nRequire user geheim\n\
+         RequestHeader set X geheim\n</Location>\n",
+    );
+    let all = text + &notes.join("\n");
+    assert!(!all.contains("geheim") && all.contains("OwnPassword"), "{all}");
+}
+
+#[test]
+fn ports_are_those_of_httpd() {
+    const PLACE: &str = "<Location /s>\nDAV svn\nSVNPath /r\n</Location>\n";
+    const TLS: &str = "SSLCertificateFile /c\nSSLCertificateKeyFile /k\n";
+    let host =
+        |address: &str, inner: &str| format!("<VirtualHost {address}>\n{inner}</VirtualHost>\n");
+    for (text, ports) in [
+        (format!("Listen 80\n{PLACE}"), "0.0.0.0 http-port = 80"),
+        (format!("Listen 10.0.0.1:80\n{PLACE}"), "10.0.0.1 http-port = 80"),
+        (
+            format!("Listen 24080 https\n{}", host("*:24080", &format!("{TLS}{PLACE}"))),
+            "0.0.0.0 https-port = 24080",
+        ),
+        (host("*:443", &format!("SSLEngine on\n{TLS}{PLACE}")), "0.0.0.0 https-port = 443"),
+        (
+            format!(
+                "Listen 80\nListen 443\n{}{}",
+                host("*:80", ""),
+                host("*:443", &format!("{TLS}{PLACE}"))
+            ),
+            "0.0.0.0 https-port = 443",
+        ),
+        (
+            format!(
+                "Listen 80\nListen 443\n{}{}",
+                host("*:80", PLACE),
+                host("*:443", &format!("{TLS}{PLACE}"))
+            ),
+            "0.0.0.0 http-port = 80 https-port = 443",
+        ),
+        (format!("Listen 80\n{}", host("127.0.0.1:80", PLACE)), "127.0.0.1 http-port = 80"),
+        (
+            format!(
+                "Listen 127.0.0.1:80\nListen 443\n{}{}",
+                host("*:80", PLACE),
+                host("*:443", &format!("{TLS}{PLACE}"))
+            ),
+            "0.0.0.0 https-port = 443",
+        ),
+    ] {
+        let (written, _) = imported(&text);
+        let line = |begin: &str| written.lines().find(|line| line.starts_with(begin)).unwrap_or("");
+        let listen = line("listen = ").trim_start_matches("listen = ").trim_matches('"');
+        let all = [listen, line("http-port"), line("https-port")];
+        let all: Vec<&str> = all.into_iter().filter(|word| !word.is_empty()).collect();
+        assert_eq!(all.join(" "), ports, "{text}\n{written}");
+    }
+}
