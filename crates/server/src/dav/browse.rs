@@ -18,7 +18,7 @@ use super::lookup::InFolder;
 use super::session::{DavResult, Fail, Session};
 use super::who::{self, Users};
 use crate::common::access::{Required, UserAccess};
-use crate::common::config::{AccessConfig, Login};
+use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup::describe;
 use crate::common::shared::Shared;
 use sapwood_wire_dav::Resource;
@@ -65,7 +65,8 @@ fn send(exchange: &mut Exchange, page: Markup) {
 /// Who looks at a place that is no repository.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where all users have to say one.
+/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
+/// may do such a thing.
 pub(super) fn visitor(
     shared: &Shared,
     head: &Head,
@@ -77,8 +78,12 @@ pub(super) fn visitor(
     };
     let users = Users::of(shared, access, plain)?;
     let user = who::user(shared, head, access, &users)?;
-    if user.is_none() && access.login == Login::Required {
-        let may_ask = who::can_authenticate(access, &users);
+    let reads = matches!(head.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT");
+    let required = if reads { Blanket::Read } else { Blanket::Write };
+    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
+    if granted < required || (user.is_none() && access.login == Login::Required) {
+        let is_nameless = user.is_none() && who::can_authenticate(access, &users);
+        let may_ask = is_nameless && access.auth_access >= required;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
     Ok(user)
@@ -97,6 +102,9 @@ pub(super) fn folder(
         Some(access) => visitor(shared, head, access)?,
         None => None,
     };
+    if location.is_some_and(|location| !location.list) {
+        return Err(Fail::Forbidden);
+    }
     match head.method.as_str() {
         "GET" | "HEAD" => {}
         "OPTIONS" => {
@@ -109,9 +117,6 @@ pub(super) fn folder(
         exchange.status(301);
         exchange.header("location", &head.absolute(&format!("{}/", head.path)));
         return Ok(());
-    }
-    if location.is_some_and(|location| !location.list) {
-        return Err(Fail::Forbidden);
     }
     let user = exchange.user.clone();
     let mut names: Vec<String> = std::fs::read_dir(&folder)
