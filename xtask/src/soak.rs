@@ -17,10 +17,16 @@ struct Part {
     about: &'static str,
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     Part { binary: "soak", test: "hostile::hostile_clients", about: "hostile clients" },
     Part { binary: "soak", test: "damages::damaged_repositories", about: "damages" },
     Part { binary: "soak", test: "histories::random_histories", about: "random histories" },
+    Part { binary: "soak", test: "coarse::coarse_times", about: "coarse times" },
+    Part {
+        binary: "soak",
+        test: "httpd_conf::imported_configurations",
+        about: "imported configurations",
+    },
     Part { binary: "company", test: "killed::", about: "kills" },
     Part { binary: "company", test: "disks::", about: "full and read-only disks" },
     Part { binary: "company", test: "mixed::", about: "mixed company" },

@@ -1,89 +1,148 @@
 //! `sapwood import-httpd-conf FILE`: the configuration of `sapwood serve` that does what httpd's
-//! does for mod_dav_svn, mod_authz_svn and mod_dontdothat, on standard output; and on standard error what
+//! does for mod_dav_svn and mod_authz_svn, on standard output; and on standard error what
 //! could not be taken over. `docs/serve.md` has the table of all directives.
+//!
+//! Invariant: no user gets more than httpd gives. What is not understood in or around a place closes it, and the exit
+//! code says so. Values of directives are never printed in notes: they may be passwords.
 
+mod access;
 mod certificates;
+mod conditions;
 #[cfg(test)]
 mod directives;
+mod include;
+mod known;
+mod macros;
 mod parse;
 mod place;
+mod sections;
+mod servers;
+#[cfg(test)]
+mod tests;
+mod whole;
+mod words;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
+use crate::command::OptionSpec;
+use crate::getopt::{Item, Parser};
 use crate::{output, report};
 use certificates::Trust;
-use parse::{Directive, Reader, Section};
-use place::{OF_PLACES, Place, file, quoted, said};
+use conditions::{Conditions, Given};
+use parse::{Directive, Reader};
+use place::Around;
+use sections::{Found, Sections};
+use servers::Server;
+use words::in_comment;
+
+const SPECS: &[OptionSpec] = &[
+    OptionSpec::value("modules", None, ""),
+    OptionSpec::value("defines", None, ""),
+    OptionSpec::value("httpd-version", None, ""),
+    OptionSpec::value("server-root", None, ""),
+    OptionSpec::value("virtual-host", None, ""),
+    OptionSpec::flag("help", Some('h'), ""),
+];
 
 const HELP: &str = "\
-usage: sapwood import-httpd-conf FILE
+usage: sapwood import-httpd-conf [OPTIONS] FILE
 
 Reads the configuration of an Apache httpd that serves repositories with mod_dav_svn, with what it
-includes, and writes a configuration for 'sapwood serve --config' to standard output. What could not be
-taken over is said on standard error, with its place. Look at both before you use it, and try
+includes, and writes a configuration for 'sapwood serve --config' to standard output. No user gets
+more than httpd gives: where something in or around a place is not understood, nobody is let in
+there. What could not be taken over is said on standard error, with its file and line, and what
+closes a place stands as a comment in the new file, too. Look at both before you use it, and try
 'sapwood serve --config NEW --check'.
 
+Exit code: 0 when all was taken over, 1 when something was left out or closed, 2 when nothing was
+written.
+
 Options:
+  --modules LIST     all modules of httpd, separated by commas, or @FILE with what 'apache2ctl -M'
+                     says; they decide <IfModule>. Without it FILE's own LoadModule and httpd's
+                     programs on this machine say it
+  --defines LIST     all names that httpd is started with (-D), or nothing; they decide <IfDefine>
+  --httpd-version N  httpd's version, for <IfVersion>
+  --server-root DIR  what relative names are relative to, if FILE has no ServerRoot
+  --virtual-host NAME[:PORT]
+                     take over this virtual host only
   -h [--help]        show this help
 ";
 
-/// Kilobytes of httpd's cache below which ours stays as it is.
-const USUAL_CACHE: u64 = 256 << 10;
+/// Folders of httpd's own configuration.
+const SYSTEM: [&str; 3] = ["/etc/apache2", "/etc/httpd", "/usr/local/apache2/conf"];
 
-/// Directives of TLS that need nothing in their place, or that places heed: versions and ciphers are the library's.
-const NOT_NEEDED: [&str; 22] = [
-    "sslengine",
-    "sslprotocol",
-    "sslciphersuite",
-    "sslhonorcipherorder",
-    "sslsessioncache",
-    "sslsessioncachetimeout",
-    "sslsessiontickets",
-    "sslrandomseed",
-    "sslusestapling",
-    "sslstaplingcache",
-    "sslcompression",
-    "sslinsecurerenegotiation",
-    "sslcryptodevice",
-    "sslmutex",
-    "sslpassphrasedialog",
-    "sslcertificatefile",
-    "sslverifyclient",
-    "sslusername",
-    "ssloptions",
-    "sslcacertificatefile",
-    "sslcarevocationfile",
-    "sslcarevocationcheck",
-];
+/// The exit code when something was left out.
+const LEFT_OUT: u8 = 1;
+/// The exit code when nothing was written.
+const NOTHING: u8 = 2;
+
+/// What could not be taken over, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Note {
+    place: String,
+    name: String,
+    why: String,
+}
+
+impl Note {
+    fn new(place: &str, name: &str, why: &str) -> Self {
+        Self { place: place.to_owned(), name: name.to_owned(), why: why.to_owned() }
+    }
+
+    /// Of a directive: its name only, for its value may be a secret.
+    fn of(directive: &Directive, why: &str) -> Self {
+        Self::new(&directive.place, &directive.shown, why)
+    }
+
+    fn text(&self) -> String {
+        let place = if self.place.is_empty() { String::new() } else { format!("{}: ", self.place) };
+        in_comment(&format!("{place}{}: {}", self.name, self.why))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    given: Given,
+    root: Option<PathBuf>,
+    host: Option<String>,
+    path: Option<PathBuf>,
+    help: bool,
+}
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let path = match args.as_slice() {
-        [word] if word == "-h" || word == "--help" => {
-            return output::print("sapwood import-httpd-conf", HELP);
-        }
-        [path] => Path::new(path),
-        _ => {
-            report::stderr("sapwood import-httpd-conf: one FILE is needed\n");
+    let options = match parse_options(args) {
+        Ok(options) => options,
+        Err(words) => {
+            report::stderr(&format!("sapwood import-httpd-conf: {words}\n"));
             report::stderr("Type 'sapwood import-httpd-conf --help' for usage.\n");
-            return ExitCode::FAILURE;
+            return ExitCode::from(NOTHING);
         }
     };
-    match import(path) {
+    if options.help {
+        return output::print("sapwood import-httpd-conf", HELP);
+    }
+    match import(&options) {
         Ok((text, notes)) => {
-            for note in notes {
+            for note in &notes {
                 report::stderr(&format!("sapwood import-httpd-conf: {note}\n"));
             }
-            output::print("sapwood import-httpd-conf", &text)
+            let printed = output::print("sapwood import-httpd-conf", &text);
+            if notes.is_empty() || printed != ExitCode::SUCCESS {
+                return printed;
+            }
+            ExitCode::from(LEFT_OUT)
         }
         Err(error) => {
             report::exit_error(&error, "sapwood import-httpd-conf: ");
-            ExitCode::FAILURE
+            ExitCode::from(NOTHING)
         }
     }
 }
@@ -98,449 +157,220 @@ pub(crate) fn manual() -> crate::manual::Manual {
     }
 }
 
-/// The new configuration, and what could not be taken over.
-fn import(path: &Path) -> SvnResult<(String, Vec<String>)> {
-    let mut reader = Reader::default();
+fn parse_options(args: Vec<OsString>) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut parser = Parser::new(SPECS, args);
+    while let Some(item) = parser.next()? {
+        let (name, value) = match item {
+            Item::Argument(path) if options.path.is_none() => {
+                options.path = Some(path.into());
+                continue;
+            }
+            Item::Argument(_) => return Err("one FILE is needed".to_owned()),
+            // Flags have none.
+            Item::Option(spec, value) => (spec.long, value.unwrap_or_default()),
+        };
+        let text = value.to_string_lossy().into_owned();
+        match name {
+            "help" => options.help = true,
+            "modules" => options.given.modules = Some(modules(&text)?),
+            "defines" => options.given.defines = Some(list(&text)),
+            "httpd-version" => options.given.version = Some(text),
+            "server-root" => options.root = Some(value.into()),
+            _ => options.host = Some(text),
+        }
+    }
+    if options.path.is_none() && !options.help {
+        return Err("one FILE is needed".to_owned());
+    }
+    Ok(options)
+}
+
+fn list(text: &str) -> Vec<String> {
+    let words = text.split([',', ' ']).map(str::trim).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// A list of modules, or the name of a file with what `apache2ctl -M` says.
+fn modules(text: &str) -> Result<Vec<String>, String> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(list(text)) };
+    let bytes = crate::input::contents(file).map_err(|e| e.message().to_owned())?;
+    let listed = conditions::listed_modules(&String::from_utf8_lossy(&bytes));
+    if listed.is_empty() { Err(format!("'{file}' names no modules")) } else { Ok(listed) }
+}
+
+/// The folder that relative names are relative to, where no `ServerRoot` says it: that of httpd's main file.
+fn server_root(path: &Path) -> PathBuf {
+    let has_main = |folder: &&Path| {
+        ["apache2.conf", "httpd.conf", "conf/httpd.conf"]
+            .iter()
+            .any(|name| folder.join(name).is_file())
+    };
+    let above = path.ancestors().skip(1).find(has_main).or_else(|| path.parent());
+    above.unwrap_or(Path::new("/")).to_owned()
+}
+
+/// The variables that httpd is started with, as Debian has them.
+fn environment(root: &Path) -> SvnResult<HashMap<String, String>> {
+    for file in [root.join("envvars"), PathBuf::from("/etc/apache2/envvars")] {
+        if let Some(bytes) = crate::input::contents_if_there(&file)? {
+            return Ok(conditions::exported(&String::from_utf8_lossy(&bytes)));
+        }
+    }
+    Ok(HashMap::new())
+}
+
+/// Reads a configuration: once to see what it loads and defines, and then as httpd does.
+fn read(options: &Options, path: &Path) -> SvnResult<Reader> {
+    let root = options.root.clone().unwrap_or_else(|| server_root(path));
+    let variables = environment(&root)?;
+    let mut first = Conditions::unknown();
+    first.set_environment(variables.clone());
+    let mut look = Reader::new(first, root.clone());
+    look.read(path, 0)?;
+    let sets: HashSet<String> = look.sets;
+    let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
+    let mut known = Conditions::new(&options.given, look.loads, is_system, &sets);
+    known.set_environment(variables);
+    let mut reader = Reader::new(known, root);
     reader.read(path, 0)?;
-    let all = &reader.directives;
-    let root = reader.root.as_deref().or_else(|| path.parent()).unwrap_or(Path::new("/"));
+    Ok(reader)
+}
+
+/// The new configuration, and what could not be taken over.
+fn import(options: &Options) -> SvnResult<(String, Vec<String>)> {
+    let path = options.path.as_deref().unwrap_or(Path::new(""));
+    let full = std::path::absolute(path)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", path.display())))?;
+    let reader = read(options, &full)?;
+    let all = servers::servers(&reader.directives);
     let mut notes = Vec::new();
-    let mut places = Vec::new();
-    // The authorities of client certificates are for the whole server here.
-    let mut trusts = served(all).map(|at| Trust::of(root, of_host(all, at)));
-    let taken = trusts.find(Trust::is_some);
-    for at in served(all) {
-        let own = section_of(at).map(|section| section.number);
-        let url = section_of(at).and_then(|section| section.args.first().cloned());
-        let Some((url, own)) = url.zip(own) else { continue };
-        if section_of(at).is_some_and(|section| section.name == "locationmatch") {
-            notes.push(format!("{}: <LocationMatch {url}>: patterns are not there", at.place));
-            continue;
-        }
-        let here = all.iter().filter(|directive| {
-            section_of(directive).is_some_and(|section| {
-                section.number == own || (is_above(section, &url) && same_host(directive, at))
-            })
-        });
-        let above = of_host(all, at).filter(|above| OF_PLACES.contains(&above.name.as_str()));
-        let trust = (&Trust::of(root, of_host(all, at)), taken.as_ref());
-        places.push((url.clone(), Place::read(&url, root, trust, above.chain(here))));
-    }
-    // Places within places only say more of who may do what.
-    for inner in all.iter().filter(|d| d.name == "require") {
-        let Some(section) = section_of(inner) else { continue };
-        let Some(url) = section.args.first() else { continue };
-        let of_place = |(top, _): &&(String, Place)| top == url;
-        let is_within = places.iter().any(|(top, _)| {
-            let rest = url.strip_prefix(top.trim_end_matches('/'));
-            top != url && rest.is_some_and(|rest| rest.starts_with('/'))
-        });
-        if is_within && !places.iter().any(|place| of_place(&place)) {
-            notes.push(format!(
-                "{}: <Location {url}>: a place within a repository has no logins of its own; say it \
-                 in the rules (authz)",
-                inner.place
-            ));
-        }
-    }
+    let chosen = choose(options, &all, &reader.root, &mut notes)?;
+    let (servers, places): (Vec<&Server<'_>>, Vec<_>) = chosen.into_iter().unzip();
+    let places = combined(&servers, places);
     if places.is_empty() {
         let message = format!("'{}' has no <Location> with 'DAV svn'", path.display());
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
-    let mut text = format!("# Made by 'sapwood import-httpd-conf' of {}\n", path.display());
-    of_server((all, root), &places, &mut text, &mut notes);
-    for (_, place) in &mut places {
-        let _ = write!(text, "\n[[location]]\n{}\n", place.lines.join("\n"));
-        for note in std::mem::take(&mut place.notes) {
-            // What stands around places is told once.
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    redirects(all, &mut text, &mut notes);
+    let mut text = format!(
+        "# Made by 'sapwood import-httpd-conf' of {}\n",
+        in_comment(&path.display().to_string())
+    );
+    whole::settings((&servers, &reader.root), &places, &mut text, &mut notes);
+    places.values().for_each(|place| write_place(place, &mut text));
+    notes.extend(notes_of(&places));
+    whole::write_redirects(&servers, &mut text, &mut notes);
     Ok((text, notes))
 }
 
-/// The directives that say that mod_dav_svn serves a place.
-fn served(all: &[Directive]) -> impl Iterator<Item = &Directive> {
-    all.iter().filter(|directive| {
-        directive.name == "dav"
-            && directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("svn"))
-    })
+/// Writes a place, with why it is closed.
+fn write_place(place: &Found, text: &mut String) {
+    text.push('\n');
+    for reason in &place.closed {
+        let _ = writeln!(text, "# {}", reason.text());
+    }
+    if !place.closed.is_empty() {
+        text.push_str("# Nobody is let in here until this is solved otherwise.\n");
+    }
+    let _ = write!(text, "[[location]]\n{}\n", place.written.lines.join("\n"));
 }
 
-/// What the server around a place says, outside of all places.
-fn of_host<'d>(all: &'d [Directive], at: &'d Directive) -> impl Iterator<Item = &'d Directive> {
-    all.iter().filter(move |above| section_of(above).is_none() && same_host(above, at))
-}
-
-/// The location that a directive stands in.
-fn section_of(directive: &Directive) -> Option<&Section> {
-    directive.within.iter().rfind(|s| s.name == "location" || s.name == "locationmatch")
-}
-
-/// Whether a location's settings are for `url`, too, as one above it.
-fn is_above(section: &Section, url: &str) -> bool {
-    let Some(top) = section.args.first() else { return false };
-    let rest = url.strip_prefix(top.trim_end_matches('/'));
-    section.name == "location" && top != url && rest.is_some_and(|rest| rest.starts_with('/'))
-}
-
-fn same_host(a: &Directive, b: &Directive) -> bool {
-    let host = |directive: &Directive| {
-        directive.within.iter().find(|s| s.name == "virtualhost").map(|s| s.number)
+/// What is said of the places; what stands around several of them, once.
+fn notes_of(places: &Places) -> Vec<String> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (url, place) in places {
+        let shown = if url.is_empty() { "/".to_owned() } else { in_comment(url) };
+        let closing = place.closed.iter().map(|note| (note.text(), Some(&shown)));
+        for (text, url) in closing.chain(place.notes.iter().map(|note| (note.text(), None))) {
+            match found.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, urls)) => urls.extend(url.cloned()),
+                None => found.push((text, url.cloned().into_iter().collect())),
+            }
+        }
+    }
+    let line = |(text, urls): (String, Vec<String>)| match urls.is_empty() {
+        true => text,
+        false => format!(
+            "{text}: nobody is let in at {} until this is solved otherwise",
+            urls.join(", ")
+        ),
     };
-    host(a).is_none() || host(a) == host(b)
+    found.into_iter().map(line).collect()
 }
 
-/// The settings of the whole server.
-fn of_server(
-    (all, root): (&[Directive], &Path),
-    places: &[(String, Place)],
-    text: &mut String,
+type Places = BTreeMap<String, Found>;
+
+/// The servers that mod_dav_svn serves places on, with these.
+fn choose<'s, 'd>(
+    options: &Options,
+    all: &'s [Server<'d>],
+    root: &Path,
     notes: &mut Vec<String>,
-) {
-    let mut set: Vec<(&str, String)> = Vec::new();
-    let mut put = |directive: Option<&Directive>, name: &'static str, value: String| match set
-        .iter()
-        .find(|(known, _)| *known == name)
-    {
-        Some((_, known)) if *known == value => {}
-        Some(_) => notes.push(match directive {
-            Some(d) => {
-                format!("{}: {} {}: there can be one only", d.place, d.shown, d.args.join(" "))
-            }
-            None => format!("{name} = {value}: all places have one setting"),
-        }),
-        None => set.push((name, value)),
-    };
-    let mut told = Vec::new();
-    for directive in all.iter().filter(|d| section_of(d).is_none()) {
-        let first = directive.args.first().map_or("", String::as_str);
-        match directive.name.as_str() {
-            "listen" => {
-                let port: Option<u16> = first.rsplit(':').next().and_then(|p| p.parse().ok());
-                let is_tls = port == Some(443)
-                    || directive.args.get(1).is_some_and(|a| a.eq_ignore_ascii_case("https"));
-                let name = if is_tls { "https-port" } else { "http-port" };
-                if let Some(port) = port {
-                    put(Some(directive), name, port.to_string());
-                }
-                let host = first.rsplit_once(':').map_or("0.0.0.0", |(host, _)| host);
-                put(Some(directive), "listen", quoted(host.trim_matches(['[', ']'])));
-            }
-            "sslcertificatefile" => put(Some(directive), "tls-certificate", file(root, first)),
-            "sslcertificatekeyfile" => put(Some(directive), "tls-key", file(root, first)),
-            "customlog" if first.starts_with('|') => {}
-            "customlog" => {
-                put(Some(directive), "access-log", file(root, first));
-                if directive.args.get(1).is_some_and(|form| form == "common") {
-                    put(Some(directive), "access-log-form", quoted("common"));
-                }
-            }
-            "svncompressionlevel" => put(Some(directive), "compression", first.to_owned()),
-            "svninmemorycachesize" => {
-                if let Some(size) = first.parse::<u64>().ok().filter(|size| *size > USUAL_CACHE) {
-                    put(Some(directive), "cache-megabytes", (size >> 10).to_string());
-                }
-            }
-            name if name.starts_with("ssl") && !NOT_NEEDED.contains(&name) => {
-                told.push(said(directive, "it is not known here"));
-            }
-            _ => {}
-        }
-    }
-    for (name, value) in places.iter().flat_map(|(_, place)| &place.of_server) {
-        put(None, name, value.clone());
-    }
-    notes.append(&mut told);
-    if !set.iter().any(|(name, _)| *name == "tls-certificate") {
-        set.retain(|(name, _)| *name != "https-port" && !name.starts_with("tls-client-"));
-    }
-    for (name, value) in set {
-        let _ = writeln!(text, "{name} = {value}");
-    }
-}
-
-/// Addresses that have moved.
-fn redirects(all: &[Directive], text: &mut String, notes: &mut Vec<String>) {
-    for directive in all {
-        let args: Vec<&str> = directive.args.iter().map(String::as_str).collect();
-        let name = directive.name.as_str();
-        let (permanent, rest) = match (name, args.as_slice()) {
-            ("redirectpermanent", rest) | (_, ["permanent" | "301", rest @ ..]) => (true, rest),
-            (_, ["temp" | "302", rest @ ..] | rest) => (false, rest),
-        };
-        let moved = match (name, rest) {
-            ("redirect" | "redirectpermanent", [from, to]) => Some(((*from).to_owned(), *to)),
-            ("redirectmatch", [from, to]) => begins(from, to),
-            ("redirect" | "redirectmatch" | "redirecttemp", _) => None,
-            _ => continue,
-        };
-        let Some((from, to)) = moved else {
-            let args = args.join(" ");
-            notes.push(format!(
-                "{}: {} {args}: a redirect here is by the beginning of the path",
-                directive.place, directive.shown
-            ));
+) -> SvnResult<Vec<(&'s Server<'d>, Places)>> {
+    // The authorities of client certificates are for the whole server here.
+    let trusts: Vec<Trust> = all.iter().map(|server| Trust::of(root, server.outside())).collect();
+    let taken = trusts.iter().find(|trust| trust.is_some());
+    let mut found = Vec::new();
+    for (server, trust) in all.iter().zip(&trusts) {
+        if options.host.as_deref().is_some_and(|wanted| !server.is_named(wanted)) {
             continue;
-        };
-        let (from, to) = (quoted(&from), quoted(to));
-        let _ = write!(text, "\n[[redirect]]\nfrom = {from}\nto = {to}\npermanent = {permanent}\n");
+        }
+        let sections = Sections::of(server, |directive| whole::moved(directive).is_some());
+        let around = Around { root, trust, taken, tls: server.is_tls_only() };
+        let (places, more) = sections.places(&around);
+        if places.is_empty() {
+            notes.extend(more.iter().map(Note::text));
+            continue;
+        }
+        if server.is_reached {
+            found.push((server, places));
+        } else if !server.place.is_empty() {
+            notes.push(format!(
+                "{}: VirtualHost: no Listen leads to it, so it is left out",
+                server.place
+            ));
+        }
+    }
+    if let [(server, _)] = found.as_slice()
+        && options.host.is_none()
+        && !server.place.is_empty()
+        && all.iter().any(|other| other.place != server.place && other.meets(server))
+    {
+        notes.push(format!("{}: VirtualHost: ours answers by any name", server.place));
+    }
+    let wanted = options.host.as_deref().filter(|_| found.is_empty());
+    match wanted {
+        Some(wanted) => {
+            let message = format!("there is no virtual host '{wanted}' with 'DAV svn'");
+            Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message))
+        }
+        None => Ok(found),
     }
 }
 
-/// What a pattern says that is nothing but a beginning and the rest: `^/x(.*)$` and `/svn$1`.
-fn begins<'t>(from: &str, to: &'t str) -> Option<(String, &'t str)> {
-    let begin = from.strip_prefix('^')?.strip_suffix("(.*)$")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '%');
-    let to = to.strip_suffix("$1").filter(|to| !to.contains('$'))?;
-    (begin.starts_with('/') && begin.chars().all(plain)).then(|| (format!("{begin}*"), to))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn imported(text: &str) -> (String, Vec<String>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c");
-        std::fs::write(&path, text).unwrap();
-        let (text, notes) = import(&path).unwrap();
-        (text.split_once('\n').unwrap().1.to_owned(), notes)
-    }
-
-    #[test]
-    fn a_whole_configuration() {
-        let (text, notes) = imported(
-            "Listen 80\nListen 443\nSVNCompressionLevel 3\nSVNInMemoryCacheSize 1048576\n\
-             <VirtualHost *:443>\nSSLCertificateFile /c.pem\nSSLCertificateKeyFile /k.pem\n\
-             <Location /svn>\nDAV svn\nSVNParentPath \"/srv/s v\"\nSVNListParentPath on\n\
-             AuthType Basic\nAuthName \"Our \\\"best\\\"\"\nAuthUserFile /u\nRequire valid-user\n\
-             AuthzSVNAccessFile /a\nSVNAllowBulkUpdates Prefer\nSVNCacheRevProps on\n\
-             SVNIndexXSLT /x.xsl\nAuthLDAPURL ldap://x\n</Location>\n\
-             <Location /svn/secret>\nRequire user joe\n</Location>\n</VirtualHost>\n\
-             Redirect permanent /old /svn\nRedirectMatch ^/x-(.*)$ /svn/$1\n\
-             RedirectMatch ^/[ab](.*)$ /svn$1\n",
-        );
-        let expected = "http-port = 80\nlisten = \"0.0.0.0\"\nhttps-port = 443\ncompression = 3\n\
-             cache-megabytes = 1024\ntls-certificate = \"/c.pem\"\ntls-key = \"/k.pem\"\n\
-             bulk-updates = \"prefer\"\n\n\
-             [[location]]\nurl = \"/svn\"\nfolder = \"/srv/s v\"\nlist = true\n\
-             realm = \"Our \\\"best\\\"\"\nusers = \"/u\"\nauthz = \"/a\"\nlogin = \"required\"\n\n\
-             [[redirect]]\nfrom = \"/old\"\nto = \"/svn\"\npermanent = true\n\n\
-             [[redirect]]\nfrom = \"/x-*\"\nto = \"/svn/\"\npermanent = false\n";
-        assert_eq!(text, expected);
-        let told = notes.join("\n");
-        for word in ["SVNIndexXSLT", "AuthLDAPURL", "/svn/secret", "RedirectMatch"] {
-            assert!(told.contains(word), "{word}: {told}");
+/// The places of all servers: ours does not ask by which name or address it is called, so that what is not the same
+/// on all of them is closed.
+fn combined(servers: &[&Server<'_>], mut places: Vec<Places>) -> Places {
+    let urls: BTreeSet<String> = places.iter().flat_map(|places| places.keys().cloned()).collect();
+    let mut all = Places::new();
+    for url in urls {
+        let here: Vec<Option<Found>> =
+            places.iter_mut().map(|places| places.remove(&url)).collect();
+        let differ = here.windows(2).any(|pair| {
+            let written = pair.iter().map(|found| found.as_ref().map(|found| &found.written));
+            written.collect::<HashSet<_>>().len() > 1
+        });
+        let Some(mut found) = here.into_iter().flatten().next() else { continue };
+        if differ {
+            found.written = place::closed(&url, &found.served);
+            let names: Vec<String> = servers.iter().map(|server| server.shown()).collect();
+            let why = format!(
+                "{} differ there (--virtual-host takes over one of them)",
+                names.join(", ")
+            );
+            found.closed.push(Note::new("", "VirtualHost", &why));
         }
-        assert_eq!(notes.len(), 4, "{told}");
+        all.insert(url, found);
     }
-
-    #[test]
-    fn who_may_come_in() {
-        let place = |inner: &str| {
-            let (text, notes) = imported(&format!(
-                "<Location />\nAuthUserFile /u\n</Location>\n\
-                 <Location /s>\nDAV svn\nSVNPath /r\n{inner}\n</Location>\n"
-            ));
-            let says = |line: &&str| {
-                ["anonymous", "login", "authz"].iter().any(|word| line.starts_with(word))
-            };
-            let lines: Vec<&str> = text.lines().filter(says).collect();
-            (lines.join(", "), notes.len())
-        };
-        let of = |text: &str| (text.to_owned(), 0);
-        assert_eq!(place("Require all granted").0, "anonymous = \"write\"");
-        assert_eq!(place("Require all granted\nAuthzSVNAccessFile /a"), of("authz = \"/a\""));
-        assert_eq!(place("Require valid-user\nSatisfy Any").0, "login = \"optional\"");
-        assert_eq!(
-            place("Require valid-user\nSatisfy Any\nAuthzSVNAnonymous Off").0,
-            "login = \"required\""
-        );
-        assert_eq!(
-            place("Require valid-user\nSatisfy Any\nAuthzSVNNoAuthWhenAnonymousAllowed On").0,
-            "login = \"lenient\""
-        );
-        assert_eq!(
-            place("<LimitExcept GET PROPFIND OPTIONS REPORT>\nRequire valid-user\n</LimitExcept>")
-                .0,
-            "login = \"optional\", anonymous = \"read\""
-        );
-        assert_eq!(place("Require ip 10.0.0.0/8"), ("anonymous = \"none\"".to_owned(), 1));
-    }
-
-    #[test]
-    fn what_guards_a_place_is_never_lost() {
-        let import = |server: &str, inner: &str| {
-            let (text, notes) = imported(&format!(
-                "{server}\n<Location /s>\nDAV svn\nSVNPath /r\n{inner}\n</Location>\n"
-            ));
-            let words = [
-                "anonymous",
-                "authenticated",
-                "login",
-                "users",
-                "require-c",
-                "certificate-",
-                "master",
-            ];
-            let says = |line: &&str| words.iter().any(|word| line.starts_with(word));
-            let lines: Vec<&str> = text.lines().filter(says).collect();
-            (lines.join(", "), notes.join("\n"))
-        };
-        const LOGIN: &str = "AuthUserFile /u\nRequire valid-user";
-        let none = "anonymous = \"none\"";
-        let cases = [
-            ("SSLVerifyClient require", "", none, "SSLVerifyClient"),
-            ("SSLVerifyClient require", LOGIN, none, "SSLVerifyClient"),
-            ("", "SSLVerifyClient require", none, "SSLVerifyClient"),
-            ("", "SSLRequire %{SSL_CLIENT_S_DN_O} eq \"x\"", none, "SSLRequire"),
-            ("SSLVerifyClient require", "SSLVerifyClient none", "anonymous = \"write\"", ""),
-            ("SSLVerifyClient optional", "", "anonymous = \"write\"", "SSLVerifyClient"),
-            ("SSLCACertificateFile /ca", "", "anonymous = \"write\"", ""),
-            ("", "SSLRequireSSL", "anonymous = \"write\"", "SSLRequireSSL"),
-            ("", "SVNMasterURI http://m/s", "master = \"http://m/s\", anonymous = \"write\"", ""),
-            ("", "SVNMasterURI file:///s", "anonymous = \"read\"", "SVNMasterURI"),
-            ("", "Order deny,allow\nDeny from all", none, "Deny from all"),
-            ("", "Order allow,deny\nAllow from 10.0.0.0/8", none, "Allow from 10"),
-            ("", "Order allow,deny\nAllow from all", "anonymous = \"write\"", ""),
-            (
-                "",
-                "<LimitExcept GET PROPFIND OPTIONS REPORT>\nDeny from all\n</LimitExcept>",
-                "anonymous = \"read\"",
-                "",
-            ),
-            (
-                "",
-                "<LimitExcept GET PROPFIND OPTIONS REPORT>\nRequire all denied\n</LimitExcept>",
-                "anonymous = \"read\"",
-                "",
-            ),
-        ];
-        for (server, inner, expected, told) in cases {
-            let (text, notes) = import(server, inner);
-            assert_eq!(text, expected, "{server}; {inner}");
-            assert!(notes.contains(told), "{server}; {inner}: {notes}");
-            assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
-        }
-        let mirror = format!("{LOGIN}\nSVNMasterURI x\nSVNMasterVersion 1.8.0");
-        let login = "users = \"/u\", login = \"required\"";
-        assert_eq!(import("", &mirror).0, format!("{login}, authenticated = \"read\""));
-        let mirror = "SVNMasterURI https://m/s\nSVNMasterVersion 1.8.0";
-        let lines = "master = \"https://m/s\", master-version = \"1.8.0\", anonymous = \"write\"";
-        assert_eq!(import("", mirror).0, lines);
-        // Only readers are asked: a user who is asked to read is asked to write, too.
-        let readers =
-            LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
-        assert_eq!(import("", &readers).0, login);
-    }
-
-    #[test]
-    fn certificates_of_clients() {
-        let import = |server: &str, inner: &str| {
-            let (text, notes) = imported(&format!(
-                "<VirtualHost *:443>\nSSLCertificateFile /c\nSSLCertificateKeyFile /k\n{server}\n\
-                 <Location /s>\nDAV svn\nSVNPath /r\nAuthUserFile /u\n{inner}\n</Location>\n\
-                 </VirtualHost>\n"
-            ));
-            let (first, place) = text.split_once("\n[[location]]\n").unwrap();
-            let first: Vec<&str> = first.lines().filter(|l| l.starts_with("tls-client-")).collect();
-            let place: Vec<&str> = place.lines().skip(2).collect();
-            (first.join(", "), place.join(", "), notes.join("\n"))
-        };
-        const CA: &str = "SSLCACertificateFile /ca";
-        const NAME: &str = "SSLUserName SSL_CLIENT_S_DN_CN";
-        const LISTS: &str = "SSLCARevocationFile /crl\nSSLCARevocationCheck chain";
-        let ca = "tls-client-ca = \"/ca\"";
-        let needed = "require-certificate = true";
-        let open = format!("anonymous = \"write\", {needed}");
-        let user = "certificate-user = \"CN\"";
-        let login = format!("users = \"/u\", login = \"required\", {needed}");
-        for (server, inner, settings, place, told) in [
-            (format!("{CA}\nSSLVerifyClient require"), String::new(), ca, &*open, ""),
-            (CA.to_owned(), "SSLVerifyClient require".to_owned(), ca, &open, ""),
-            (
-                CA.to_owned(),
-                "SSLVerifyClient optional\nRequire ssl-verify-client".to_owned(),
-                ca,
-                &open,
-                "",
-            ),
-            (
-                CA.to_owned(),
-                format!("SSLVerifyClient require\n{NAME}"),
-                ca,
-                &format!("{open}, {user}"),
-                "",
-            ),
-            (
-                format!("{CA}\nSSLVerifyClient optional\n{NAME}"),
-                String::new(),
-                ca,
-                &format!("anonymous = \"write\", {user}"),
-                "",
-            ),
-            (
-                format!("{CA}\n{LISTS}\nSSLVerifyClient require"),
-                String::new(),
-                "tls-client-ca = \"/ca\", tls-client-crl = \"/crl\"",
-                &open,
-                "",
-            ),
-            // The password says who it is.
-            (
-                format!("{CA}\nSSLVerifyClient require\n{NAME}"),
-                "Require valid-user".to_owned(),
-                ca,
-                &login,
-                "",
-            ),
-            // What cannot be taken over leaves the place closed.
-            (
-                CA.to_owned(),
-                "SSLVerifyClient require\nSSLUserName SSL_CLIENT_S_DN".to_owned(),
-                "",
-                "anonymous = \"none\"",
-                "SSLUserName",
-            ),
-            (
-                CA.to_owned(),
-                "SSLVerifyClient require\nSSLOptions +FakeBasicAuth".to_owned(),
-                "",
-                "anonymous = \"none\"",
-                "FakeBasicAuth",
-            ),
-            (
-                format!("{CA}\nSSLCARevocationCheck chain\nSSLVerifyClient require"),
-                String::new(),
-                "",
-                "anonymous = \"none\"",
-                "SSLCARevocationFile only",
-            ),
-            (
-                String::new(),
-                "Require ssl-verify-client".to_owned(),
-                "",
-                "anonymous = \"none\"",
-                "not asked for",
-            ),
-        ] {
-            let (found, lines, notes) = import(&server, &inner);
-            assert_eq!(found, settings, "{server}; {inner}");
-            assert_eq!(lines, place, "{server}; {inner}");
-            assert!(notes.contains(told), "{server}; {inner}: {notes}");
-            assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
-        }
-    }
-
-    #[test]
-    fn nothing_to_import() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("c");
-        std::fs::write(&file, "Listen 80\n").unwrap();
-        assert!(import(&file).unwrap_err().message().contains("no <Location>"));
-    }
+    all
 }

@@ -1,8 +1,11 @@
 //! `sapwood serve PATH`: serves a repository, or a folder of repositories, with good defaults, and
 //! says how to use it. `sapwood serve --demo` brings a repository of its own.
 
+mod check;
 mod config;
 mod demo;
+mod disk;
+mod lines;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -13,7 +16,6 @@ use std::sync::Arc;
 use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
-use sapwood_server::common::htpasswd::Htpasswd;
 use sapwood_server::dav::{AccessLog, HttpServer, TlsFiles};
 use sapwood_server::oplog::OpLog;
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
@@ -24,6 +26,7 @@ use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
 use crate::{report, svnserve};
+use lines::Problem;
 
 const SPECS: &[OptionSpec] = &[
     OptionSpec::flag("demo", None, ""),
@@ -49,24 +52,28 @@ const SPECS: &[OptionSpec] = &[
 const HELP: &str = "\
 usage: sapwood serve PATH
        sapwood serve --config FILE [PATH]
+       sapwood serve --config FILE --check
        sapwood serve --demo [PATH]
 
-Serves the repository at PATH, or all repositories in the folder PATH, over svn://,
-http:// and (with a certificate) https://, until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
+Serves the repository at PATH, or all repositories in the folder PATH, over svn:// and http://,
+or with a certificate svn:// and https://, until Ctrl-C. Each repository's conf/svnserve.conf says
+who may read and write.
 
 With --demo, a small repository with some history is made first, at PATH or in the
 user's data folder, if there is none. Everybody may read it; the user 'demo' with the
 password 'demo' may commit.
 
 With --config, a file in TOML says what is served where and to whom, with logins of its own for
-http:// (docs/serve.md describes it); options and PATH take precedence. With --check, too, the file
-is looked at, what is wrong with it is said, and nothing is served.
+http:// (docs/serve.md describes it); options and PATH take precedence. The file, and what it
+names, is looked at before anything is served; with --check nothing else is done.
 
 Options:
+  --config FILE      serve what this file in TOML says
+  --check            say what is wrong with it, and serve nothing
   --listen ADDRESS   listen there (127.0.0.1: this machine only; 0.0.0.0: everywhere)
   --port PORT        listen there for svn:// (3690)
-  --http-port PORT   listen there for http:// (8080)
-  --no-http          serve svn:// only
+  --http-port PORT   listen there for http:// (8080; with a certificate only if this is given)
+  --no-http          no http:// without encryption; svn:// and https:// stay
   --tls-certificate FILE, --tls-key FILE
                      serve https://, too, with this certificate (and those between it and its
                      authority) and its key, in PEM form; they are read again when they change
@@ -109,6 +116,14 @@ struct Options {
     http: HttpSettings,
 }
 
+impl Options {
+    /// Whether http:// is spoken, not encrypted: where there is https:// only if its port is named.
+    const fn speaks_http(&self) -> bool {
+        let speaks_https = self.certificate.is_some() && self.key.is_some();
+        !self.no_http && (self.http_port.is_some() || !speaks_https)
+    }
+}
+
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let options = match parse(args) {
@@ -122,24 +137,37 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     if options.help {
         return output::print("sapwood serve", HELP);
     }
-    let served = match take_config(options) {
-        Ok(options) if options.check => return check(&options.file),
-        Ok(options) => serve(&options),
-        Err(error) => Err(error),
-    };
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            report::exit_error(&error, "sapwood serve: ");
-            ExitCode::FAILURE
+    let checks = options.check;
+    let served = take_config(options).and_then(|(options, problems)| {
+        let is_fatal = problems.iter().any(|problem| !problem.is_warning);
+        say(&options.file, &problems);
+        match (checks, problems.is_empty()) {
+            (true, true) => Ok(output::print("sapwood serve", "The configuration is sound.\n")),
+            (true, false) => Ok(ExitCode::FAILURE),
+            (false, _) if is_fatal => Ok(ExitCode::FAILURE),
+            (false, _) => serve(&options).map(|()| ExitCode::SUCCESS),
         }
+    });
+    served.unwrap_or_else(|error| {
+        report::exit_error(&error, "sapwood serve: ");
+        ExitCode::FAILURE
+    })
+}
+
+/// Says what is wrong with a configuration.
+fn say(file: &config::File, problems: &[Problem]) {
+    for problem in problems {
+        let kind = if problem.is_warning { "warning: " } else { "" };
+        let text = problem.text(&file.name, &file.lines);
+        report::stderr(&format!("sapwood serve: {kind}{text}\n"));
     }
 }
 
-/// Reads the configuration file and fills in what the command line does not say.
-fn take_config(mut options: Options) -> SvnResult<Options> {
-    let Some(path) = &options.config else { return Ok(options) };
+/// Reads the configuration file and fills in what the command line does not say; and what is wrong with it.
+fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
+    let Some(path) = &options.config else { return Ok((options, Vec::new())) };
     let file = config::File::read(path)?;
+    let mut problems = check::problems(&file);
     options.path = options.path.or_else(|| file.path.clone());
     options.listen = options.listen.or_else(|| file.listen.clone());
     options.port = options.port.or(file.svn_port);
@@ -150,6 +178,13 @@ fn take_config(mut options: Options) -> SvnResult<Options> {
     options.log_file = options.log_file.or_else(|| file.log_file.clone());
     options.config_file = options.config_file.or_else(|| file.svnserve_conf.clone());
     let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
+    problems.extend(tls_problem(&options, &file));
+    let tls = tls_files(&options, &file).filter(|_| problems.is_empty());
+    problems.extend(disk::problems(&file, tls));
+    if problems.iter().any(|problem| !problem.is_warning) {
+        options.file = file;
+        return Ok((options, problems));
+    }
     file.http(&mut options.http)?;
     // What the command line says otherwise than usual stays.
     if bulk != BulkUpdates::Prefer {
@@ -162,34 +197,31 @@ fn take_config(mut options: Options) -> SvnResult<Options> {
         let message = "The configuration names neither a 'path' nor a 'location'";
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
-    let has_certificate = options.certificate.is_some() && options.key.is_some();
-    let wants_tls = options.certificate.is_some()
-        || options.https_port.is_some()
-        || options.file.clients().is_some();
-    if !has_certificate && wants_tls {
-        let message = "https needs both 'tls-certificate' and 'tls-key'";
+    if options.no_http && options.path.is_none() && !options.demo && options.certificate.is_none() {
+        let message = "Nothing is served: a 'location' is for http:// and https:// only";
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
-    Ok(options)
+    Ok((options, problems))
 }
 
-/// `--check`: says what is wrong with what the configuration names.
-fn check(file: &config::File) -> ExitCode {
-    let mut problems = file.problems();
-    for (place, path) in file.htpasswd_files() {
-        let Ok(bytes) = crate::input::contents(&path.to_string_lossy()) else { continue };
-        for user in Htpasswd::parse(&String::from_utf8_lossy(&bytes)).unknown() {
-            problems.push(format!(
-                "{place}: '{}': the password of '{user}' has a hash that is not supported",
-                path.display()
-            ));
-        }
-    }
-    if problems.is_empty() {
-        return output::print("sapwood serve", "The configuration is sound.\n");
-    }
-    problems.iter().for_each(|problem| report::stderr(&format!("sapwood serve: {problem}\n")));
-    ExitCode::FAILURE
+/// What https is spoken with.
+fn tls_files(options: &Options, file: &config::File) -> Option<TlsFiles> {
+    let (certificate, key) = options.certificate.clone().zip(options.key.clone())?;
+    Some(TlsFiles { certificate, key, clients: file.clients() })
+}
+
+/// https that is asked for and cannot be spoken.
+fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
+    let asks = [
+        ("tls-certificate", options.certificate.is_some()),
+        ("tls-key", options.key.is_some()),
+        ("https-port", options.https_port.is_some()),
+        ("tls-client-ca", file.clients().is_some()),
+    ];
+    let (name, _) = asks.into_iter().find(|(_, is_set)| *is_set)?;
+    let has_both = options.certificate.is_some() && options.key.is_some();
+    let why = "https needs both 'tls-certificate' and 'tls-key'";
+    (!has_both).then(|| Problem::error(name, why))
 }
 
 /// The manual page.
@@ -289,18 +321,21 @@ fn serve(options: &Options) -> SvnResult<()> {
     }
     let root = std::fs::canonicalize(&path)
         .map_err(|e| SvnError::io(&e, format_args!("Can't open '{}'", path.display())))?;
-    let repositories = if only_locations { Vec::new() } else { find_repositories(&root) };
+    let repositories = if only_locations { Vec::new() } else { find_repositories(&root)? };
     if repositories.is_empty() && !options.folder && !only_locations {
-        return Err(SvnError::new(
-            ErrorCode::RA_SVN_REPOS_NOT_FOUND,
-            format!("No repository found in '{}'", root.display()),
-        ));
+        let shown = root.display();
+        let message = format!(
+            "No repository found in '{shown}' (make one with 'sapwood svnadmin create {shown}/NAME', or \
+             serve the empty folder with --folder)"
+        );
+        return Err(SvnError::new(ErrorCode::RA_SVN_REPOS_NOT_FOUND, message));
     }
     // How much may be open is decided by it from here on.
     svnserve::raise_file_limit();
     let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
     // Places of the configuration are for http only.
-    let listener = if only_locations { None } else { Some(listen(options)?) };
+    let listener =
+        if only_locations { None } else { Some(bind(options, "svn", options.port, DEFAULT_PORT)?) };
     // A repository is served under its own name, as it would be in a folder of several.
     let served_root = if repositories == [root.clone()] {
         root.parent().unwrap_or(&root).to_owned()
@@ -331,14 +366,13 @@ fn serve(options: &Options) -> SvnResult<()> {
         // What is wrong with it is told now, not to the first client.
         shared.files.server(file, true)?;
     }
-    let http = if options.no_http {
-        None
-    } else {
+    let tls = tls_files(options, &options.file);
+    let http = if options.speaks_http() {
         Some(start_http(options, &shared, options.http_port, DEFAULT_HTTP_PORT, None)?)
+    } else {
+        None
     };
-    let tls = options.certificate.clone().zip(options.key.clone());
-    let clients = options.file.clients();
-    let https = match tls.map(|(certificate, key)| TlsFiles { certificate, key, clients }) {
+    let https = match tls {
         Some(files) => {
             let port = options.https_port;
             Some(start_http(options, &shared, port, DEFAULT_HTTPS_PORT, Some(files))?)
@@ -391,43 +425,67 @@ fn start_http(
     usual: u16,
     tls: Option<TlsFiles>,
 ) -> SvnResult<HttpServer> {
-    let host = options.listen.as_deref().unwrap_or("127.0.0.1");
-    let prefer_ipv6 = host.contains(':');
-    let listener = match port {
-        Some(port) => Listener::bind(Some(host), port, prefer_ipv6),
-        None => Listener::bind(Some(host), usual, prefer_ipv6)
-            .or_else(|_| Listener::bind(Some(host), 0, prefer_ipv6)),
-    }?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let listener = bind(options, scheme, port, usual)?;
     let socket = listener.socket().try_clone();
     let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
     HttpServer::start(socket, shared, tls)
 }
 
 /// Listens as asked. When no port was asked for and the usual one is taken, any will do.
-fn listen(options: &Options) -> SvnResult<Listener> {
+fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnResult<Listener> {
     let host = options.listen.as_deref().unwrap_or("127.0.0.1");
-    let prefer_ipv6 = host.contains(':');
-    match options.port {
-        Some(port) => Listener::bind(Some(host), port, prefer_ipv6),
-        None => Listener::bind(Some(host), DEFAULT_PORT, prefer_ipv6)
-            .or_else(|_| Listener::bind(Some(host), 0, prefer_ipv6)),
-    }
+    let at = |port| Listener::bind(Some(host), port, host.contains(':'));
+    let listener = match port {
+        Some(port) => at(port),
+        None => at(usual).or_else(|_| at(0)),
+    };
+    listener.map_err(|e| {
+        let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let port = port.unwrap_or(usual);
+        let message = format!("Can't listen at {shown}:{port} for {scheme}://: {}", e.message());
+        SvnError::new(e.code(), message)
+    })
 }
 
 /// The repository at `root`, or those in it, sorted.
-fn find_repositories(root: &Path) -> Vec<PathBuf> {
+///
+/// # Errors
+/// When the folder, or the repository, cannot be read.
+fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
     let is_repository = |path: &Path| Repository::find_root(path).is_some_and(|top| top == path);
     if is_repository(root) {
-        return vec![root.to_owned()];
+        let current = root.join("db/current");
+        crate::input::contents(&current.to_string_lossy())?;
+        return Ok(vec![root.to_owned()]);
     }
     let mut found: Vec<PathBuf> = std::fs::read_dir(root)
-        .into_iter()
-        .flatten()
+        .map_err(|e| SvnError::io(&e, format_args!("Can't read '{}'", root.display())))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| is_repository(path))
         .collect();
     found.sort();
-    found
+    Ok(found)
+}
+
+/// How people call our `svn` from a shell: by its name where that is ours or another one, or by our own program's.
+fn svn_command() -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    match () {
+        () if is_there("svn") => "svn".to_owned(),
+        () if is_there("sapwood") => "sapwood svn".to_owned(),
+        () => {
+            let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("sapwood"));
+            let own = own.to_string_lossy();
+            let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+            match own.chars().all(plain) {
+                true => format!("{own} svn"),
+                false => format!("'{}' svn", own.replace('\'', "'\\''")),
+            }
+        }
+    }
 }
 
 /// What is said need not be read: the server serves without a reader.
@@ -483,12 +541,19 @@ fn hello(
         text.push_str(&format!("  ... and {} more\n", urls.len().minus(MAX_LISTED)));
     }
     if let Some(url) = urls.first() {
+        text.push_str("\nTry:\n");
+        if let Some(page) = pages.first().and_then(|pages| pages.lines().next()) {
+            text.push_str(&format!("{page}/ in a browser\n"));
+        }
+        let svn = svn_command();
         text.push_str(&format!(
-            "\nTry:\n  svn log -v {url}\n  svn ls -R {url}\n  svn checkout {url}\n"
+            "  {svn} log -v {url}\n  {svn} ls -R {url}\n  {svn} checkout {url}\n"
         ));
         if is_demo {
             let user = "--username demo --password demo";
-            text.push_str(&format!("  svn mkdir -m 'Something new.' {user} {url}/branches/new\n"));
+            text.push_str(&format!(
+                "  {svn} mkdir -m 'Something new.' {user} {url}/branches/new\n"
+            ));
         }
     }
     text.push_str("\nCtrl-C ends it.\n");

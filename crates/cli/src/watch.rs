@@ -20,6 +20,9 @@ use crate::output::Output;
 const SOCKET: &str = "SAPWOOD_WATCH_SOCKET";
 /// How long a monitor that was started may take until it listens.
 const STARTING: Duration = Duration::from_secs(5);
+/// How often one is started that gives up, and how long after the last.
+const TRIES: u32 = 10;
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -69,7 +72,10 @@ const SUBCOMMANDS: &[Subcommand] = &[
                monitor, in the background, when none runs. A working copy that is watched stays so:\n\
                'svn status' tells the next monitor of it.\n\n\
                After the next 'svn status' of a whole working copy, one that asks for the same need\n\
-               only look into directories that changed. Network file systems cannot be watched.\n",
+               only look into directories that changed, and into those where it found a file with\n\
+               other names (hard links). Network file systems cannot be watched. Two things are not\n\
+               noticed: what is written through a name elsewhere that a file got after that status,\n\
+               and what a program writes through a shared mapping (mmap) after it closed the file.\n",
         options: &[],
         overrides: &[],
         run: Run::Arguments(add),
@@ -195,11 +201,18 @@ fn start(socket: &Path) -> SvnResult<()> {
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
+    let mut tries = 1;
     while ask::list(socket).is_err() {
-        let ended = child.try_wait().map_err(failed)?;
-        if ended.is_some() || began.elapsed() > STARTING {
+        let ended = child.try_wait().map_err(failed)?.is_some();
+        if began.elapsed() > STARTING || (ended && tries == TRIES) {
             let message = "The monitor did not start: see 'sapwood watch run'";
             return Err(SvnError::new(ErrorCode::BASE, message));
+        }
+        // It gives up at once where another one, which may just be killed, still has the lock.
+        if ended {
+            std::thread::sleep(AGAIN);
+            child = command.spawn().map_err(failed)?;
+            tries += 1;
         }
         std::thread::sleep(Duration::from_millis(5));
     }

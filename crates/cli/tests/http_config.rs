@@ -141,11 +141,71 @@ fn the_file_is_checked() {
     let done = check("path = '.'\n[[location]]\nurl = '/a'\nfolder = '.'\n");
     assert_eq!(done.expect_success("check").stdout_text(), "The configuration is sound.\n");
     let told = check("path = '.'\nhttp-prot = 1\n").stderr_text();
-    assert!(told.contains("f.toml") && told.contains("line 2") && told.contains("http-prot"));
+    assert!(told.contains("f.toml:2: unknown field `http-prot`"), "{told}");
+    let told = check("path = '.'\n\nhttp-port = 99999\n").stderr_text();
+    assert!(told.contains("f.toml:3: ") && told.contains("a number from 0 to 65535"), "{told}");
     fs::write(folder.path().join("users"), "old:TfHa.H5PMxwNI\n").unwrap();
     let told = check("[[location]]\nurl = '/a'\nfolder = 'b'\nusers = 'users'\n").stderr_text();
     assert!(told.contains("/b': No such file"), "{told}");
     assert!(told.contains("the password of 'old' has a hash that is not supported"), "{told}");
+}
+
+/// Things that H12's list has: each is said with its line, and nothing is called sound.
+#[test]
+fn what_is_named_is_checked_at_each_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |text: &str, more: &[&str]| {
+        let file = at.join("f.toml");
+        fs::write(&file, text).unwrap();
+        let args = [&["serve", "--config", file.to_str().unwrap()], more].concat();
+        Programs::ours().run("sapwood", args)
+    };
+    fs::write(at.join("broken"), "[/\n").unwrap();
+    fs::write(at.join("users"), "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\n").unwrap();
+    fs::create_dir(at.join("none")).unwrap();
+    let place = "[[location]]\nurl = '/a'\nfolder = 'none'\n";
+    for (text, line, why) in [
+        (format!("{place}authz = 'broken'\n"), 4, "line 1: Section header"),
+        (format!("{place}authz = 'nothere'\n"), 4, "nothere' is not a file"),
+        (format!("{place}users = 'nothere'\n"), 4, "nothere': No such file"),
+        (format!("{place}users = 'none'\n"), 4, "none': Is a directory"),
+        (format!("{place}svnserve-users = 'broken'\n"), 4, "line 1: Section header"),
+        (format!("access-log = '/nothere/x'\n{place}"), 1, "/nothere/x"),
+        (format!("log-file = '/'\n{place}"), 1, "Is a directory"),
+        (format!("listen = 'nohost.invalid'\n{place}"), 1, "nohost.invalid"),
+        (format!("\ntls-certificate = 'users'\ntls-key = 'users'\n{place}"), 2, "no certificate"),
+        (format!("\nhttps-port = 1\n{place}"), 2, "'tls-certificate' and 'tls-key'"),
+        (format!("tls-key = 'users'\n{place}"), 1, "'tls-certificate' and 'tls-key'"),
+        (format!("svnserve-conf = 'broken'\npath = '.'\n{place}"), 1, "broken"),
+    ] {
+        for more in [&[][..], &["--check"]] {
+            let done = run(&text, more);
+            let told = done.stderr_text();
+            assert_eq!(done.code, 1, "{text}: {told}");
+            let begin = format!("f.toml:{line}: ");
+            assert!(told.lines().any(|l| l.contains(&begin) && l.contains(why)), "{text}: {told}");
+        }
+    }
+    // What may come later is a warning.
+    for (text, line, why) in [
+        ("[[location]]\nurl = '/a'\nfolder = 'nothere'\n", 3, "nothere': No such file"),
+        ("[[location]]\nurl = '/a'\nrepository = 'none'\n", 3, "is no repository"),
+        ("[[location]]\nurl = '/a'\nfolder = 'users'\n", 3, "is no folder"),
+        (
+            "[[location]]\nurl = '/a'\nfolder = '.'\nusers = 'users'\nanonymous = 'read'\n",
+            5,
+            "no effect",
+        ),
+    ] {
+        let done = run(text, &["--check"]);
+        let told = done.stderr_text();
+        let wanted = format!("f.toml:{line}: ");
+        assert!(done.code == 1 && told.contains("warning: "), "{text}: {told}");
+        assert!(told.contains(&wanted) && told.contains(why), "{text}: {told}");
+    }
+    let repo = Served::start("[[location]]\nurl = '/a'\nfolder = 'nothere'\n");
+    assert!(repo.get("/a/x", "").starts_with("HTTP/1.1 404"), "it serves");
 }
 
 #[test]
@@ -154,13 +214,6 @@ fn digest_proves_who_it_is() {
         "[[location]]\nurl = '/d'\nfolder = '.'\nrealm = 'Ours'\ndigest-users = 'digests'\nauthz = 'rules'\n\
          password-delay = 0\n",
     );
-    let digests = served.repo.parent().join("digests");
-    // What `htdigest` writes for the passwords `a` and `b`.
-    fs::write(
-        digests,
-        "ada:Ours:ab6b978b263b8f63cfdb43ea3c47051d\nbob:Ours:44ab9e3fdfebbcbd49d80d4ec756c183\n",
-    )
-    .unwrap();
     let told = served.get("/d/repo/trunk/", "");
     assert!(told.starts_with("HTTP/1.1 401") && !told.contains("Basic"), "{told}");
     assert!(told.contains("www-authenticate: Digest realm=\"Ours\", qop=\"auth\""), "{told}");
@@ -237,9 +290,9 @@ fn an_httpds_configuration_becomes_ours() {
     fs::write(&conf, text).unwrap();
     let done = Programs::ours().run("sapwood", ["import-httpd-conf", conf.to_str().unwrap()]);
     let told = done.stderr_text();
-    assert!(told.contains("httpd.conf:5: SVNIndexXSLT /x: "), "{told}");
+    assert!(told.contains("httpd.conf:5: SVNIndexXSLT: ") && done.code == 1, "{told}");
     let made = folder.join("made.toml");
-    fs::write(&made, done.expect_success("import").stdout_text()).unwrap();
+    fs::write(&made, done.stdout_text()).unwrap();
     let check = ["serve", "--config", made.to_str().unwrap(), "--check"];
     let checked = Programs::ours().run("sapwood", check).expect_success("check").stdout_text();
     assert_eq!(checked, "The configuration is sound.\n");

@@ -92,6 +92,36 @@ impl Served {
     }
 }
 
+/// Without a port of its own there is no http beside https, by options and by a file.
+#[test]
+fn https_alone_is_https_alone() {
+    let served = Served::start("localhost", (2020, 2100));
+    let folder = served.folder.canonicalize().unwrap();
+    let file = folder.join("f.toml");
+    let (https, http) = (free_port(), free_port());
+    let place = "[[location]]\nurl = '/a'\nfolder = '.'\n";
+    let certificate = "tls-certificate = 'certificate'\ntls-key = 'key'\n";
+    let says = |begin: &str, more: &[&str]| {
+        fs::write(&file, format!("https-port = {https}\n{begin}{certificate}{place}")).unwrap();
+        let mut command = Programs::ours().command("sapwood");
+        command.args(["serve", "--config", file.to_str().unwrap()]).args(more);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let told: Vec<String> =
+            lines.map(|line| line.unwrap()).take_while(|line| !line.contains("Ctrl-C")).collect();
+        let is_open = std::net::TcpStream::connect(("127.0.0.1", http)).is_ok();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let told = told.join("\n");
+        assert!(told.contains("https://127.0.0.1"), "{told}");
+        (told.contains("http://"), is_open)
+    };
+    let named = format!("http-port = {http}\n");
+    assert_eq!(says("", &[]), (false, false));
+    assert_eq!(says(&named, &[]), (true, true));
+    assert_eq!(says(&named, &["--no-http"]), (false, false));
+}
+
 /// A connection that gave its buffers back is still the same to its client.
 #[test]
 fn requests_after_pauses_on_one_connection() {

@@ -321,9 +321,14 @@ fn as_mod_ssl_asks() {
     let served = {
         let (https, http) = (free_port(), free_port());
         let file = ground.file("imported.toml");
-        // Ports of https are 443, or named so.
-        let text = text.replace(&format!("http-port = {port}\n"), "");
-        fs::write(&file, format!("http-port = {http}\nhttps-port = {https}\n{text}")).unwrap();
+        // What was encrypted is so here, too, and nothing else is spoken.
+        assert!(
+            text.contains(&format!("https-port = {port}\n")) && !text.contains("\nhttp-port"),
+            "{text}"
+        );
+        let ports = format!("http-port = {http}\nhttps-port = {https}\n");
+        let text = text.replace(&format!("https-port = {port}\n"), &ports);
+        fs::write(&file, text).unwrap();
         Served { child: places::serve(&file), https, http }
     };
     for base in [format!("https://localhost:{port}/svn/repo"), served.url("/svn/repo")] {

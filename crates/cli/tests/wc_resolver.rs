@@ -210,7 +210,7 @@ svn add -q trunk/n; svn ps -q p theirs trunk/f; svn mv -q trunk/d/e/z trunk/d/mo
 svn revert -q -R --remove-added .; rm -rf trunk/n";
     let command = "svn patch ../patch; svn resolve -R .; svn resolve trunk/f; svn resolve --accept working -R .";
     for local in [
-        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; echo mine >> trunk/d/y; echo mine >> trunk/d/e/z",
+        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; sed -i s/c/mine/ trunk/d/y trunk/d/e/z",
         "svn rm -q trunk/f trunk/d/y; svn mv -q trunk/d/x trunk/d/elsewhere; mkdir trunk/n; echo m > trunk/n/n",
         "rm trunk/f; mkdir trunk/f; svn rm -q --force trunk/d; echo file > trunk/n",
     ] {
@@ -219,7 +219,7 @@ svn revert -q -R --remove-added .; rm -rf trunk/n";
     // In conflict: a text, a property, and trees.
     let local = "sed -i s/c/other/ trunk/f; svn ps -q p other trunk/f; svn rm -q trunk/d; svn ci -q -m other
 svn up -q -r2; sed -i s/c/mine/ trunk/f trunk/d/x; svn ps -q p mine trunk/f; svn up -q --accept postpone";
-    let answers: [&[&str]; 2] = [&["a", "mf", "tf"], &["p", "p", "p", "p", "p"]];
+    let answers: [&[&str]; 2] = [&["i", "mf", "tf"], &["p", "p", "p", "p", "p"]];
     converses(&format!("{patch}\n{local}"), command, &answers);
 }
 
@@ -288,5 +288,45 @@ fn the_next_conflict_is_explained_at_once() {
     for file in ["one", "two", "three"] {
         let text = std::fs::read_to_string(folder.path().join("wc/e").join(file)).unwrap();
         assert_eq!(text, "1\n2\n3\n4\n5\nmine\n", "{file}");
+    }
+}
+
+/// Links in conflict, to a folder, a file and nothing: each choice leaves the link that it says, and nothing else. (1.14
+/// reads what the links lead to, fails, and leaves the working copy locked.)
+#[test]
+fn links_in_conflict() {
+    let setup = "set -e
+svnadmin create repo; U=file://$PWD/repo; svn co -q $U wc; cd wc; mkdir d1 d2 d3; echo f > f
+ln -s d1 l; ln -s f lf; ln -s gone lg; svn add -q *; svn ci -q -m one
+for l in l lf lg; do ln -sfn d2 $l; done; svn ci -q -m two; svn up -q -r1
+for l in l lf lg; do ln -sfn d3 $l; done";
+    let state = "svn st; find . -maxdepth 1 -name 'l*' -printf '%f %l;' | tr ';' '\\n' | sort";
+    for (choice, links) in [
+        ("mine-full", ["d3"; 3]),
+        ("theirs-full", ["d2"; 3]),
+        ("base", ["d1", "f", "gone"]),
+        ("mine-conflict", ["d3"; 3]),
+        ("theirs-conflict", ["d2"; 3]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display().to_string();
+        assert_eq!(shell(&at, setup), "");
+        let wc = format!("{at}/wc");
+        let svn = Programs::ours().path("svn").display().to_string();
+        let postponed = shell(&wc, &format!("{svn} up --accept postpone; {svn} st"));
+        assert_eq!(postponed.matches("\nC       l").count(), 3, "{postponed}");
+        let said = shell(&wc, &format!("{svn} resolve --accept {choice} l lf lg"));
+        let names = ["l", "lf", "lg"];
+        let mut wanted = String::new();
+        for name in names.iter().filter(|_| choice != "theirs-full" && choice != "theirs-conflict")
+        {
+            wanted += &format!("M       {name}\n");
+        }
+        for (name, link) in names.iter().zip(links) {
+            wanted += &format!("{name} {link}\n");
+        }
+        assert_eq!(shell(&wc, state), wanted, "{choice}: {said}");
+        let reverted = shell(&wc, &format!("{svn} revert -q -R .; {state}"));
+        assert_eq!(reverted, "l d2\nlf d2\nlg d2\n", "{choice}");
     }
 }

@@ -391,3 +391,37 @@ rm B/b
 ",
     );
 }
+
+/// A name that is not UTF-8 is told with its folder, by each command that meets it: in a large tree it is not found otherwise.
+#[test]
+fn names_that_are_not_utf_8_are_told_with_their_folder() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, reference) = (Programs::ours(), Programs::reference());
+    let at = folder.path();
+    let run = |programs: &Programs, program: &str, args: &[&str]| {
+        let output = programs.command(program).args(args).current_dir(at).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let url = format!("file://{}/repo", at.display());
+    assert_eq!(run(&reference, "svnadmin", &["create", "repo"]), "");
+    assert_eq!(run(&reference, "svn", &["co", "-q", &url, "wc"]), "");
+    std::fs::create_dir_all(at.join("wc/sub/deep")).unwrap();
+    assert_eq!(run(&reference, "svn", &["add", "-q", "wc/sub"]), "");
+    let name = std::ffi::OsStr::from_bytes(b"x\xff");
+    std::fs::write(at.join("wc/sub/deep").join(name), "").unwrap();
+    let import = format!("{url}/imported");
+    for args in [
+        &["status", "wc"][..],
+        &["status", "-u", "wc"],
+        &["add", "--force", "wc"],
+        &["cleanup", "--remove-unversioned", "wc"],
+        &["import", "-m", "x", "wc/sub", &import],
+        &["rm", "wc/sub/deep"],
+    ] {
+        let said = run(&ours, "svn", args);
+        let place = at.join("wc/sub/deep");
+        let place = format!("Error converting entry in directory '{}' to UTF-8", place.display());
+        assert!(said.contains(&place) && said.contains(r"x\xff"), "{args:?}: {said}");
+    }
+}

@@ -2,6 +2,7 @@
 //! working copy and to the monitor in between.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a failure is a failed test"
@@ -56,6 +57,22 @@ impl Place {
         place.run(&place.ours, "svn", &["commit", "-q", "-m", "m", "wc"]);
         place.run(&place.ours, "svn", &["update", "-q", "wc"]);
         place
+    }
+
+    /// The monitor that `watch add` started in the background, by its command line and its socket.
+    fn running_monitor(&self) -> Pid {
+        let socket = format!("SAPWOOD_WATCH_SOCKET={}", self.socket().display());
+        let has = |place: PathBuf, text: &str| {
+            fs::read(place).is_ok_and(|found| String::from_utf8_lossy(&found).contains(text))
+        };
+        let found = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let number = path.file_name()?.to_str()?.parse().ok()?;
+            let is_it =
+                has(path.join("environ"), &socket) && has(path.join("cmdline"), "watch\0run");
+            is_it.then(|| Pid::from_raw(number).unwrap())
+        });
+        found.last().expect("a monitor runs")
     }
 
     fn wc(&self) -> PathBuf {
@@ -262,6 +279,51 @@ fn a_monitor_that_comes_later() {
     assert_eq!(place.agree("watched again"), ["!       wc/d3/sub/g1"]);
     place.watch(&["stop"]);
     monitor.wait().unwrap();
+}
+
+/// One that is killed may still be there when the next is asked for.
+#[test]
+fn a_monitor_is_added_to_right_after_the_last_was_killed() {
+    let place = Place::new();
+    for _ in 0..20 {
+        assert_eq!(place.watch(&["add", "wc"]), format!("Watching '{}'\n", place.wc().display()));
+        kill_process(place.running_monitor(), Signal::KILL).unwrap();
+    }
+    place.watch(&["add", "wc"]);
+    place.agree("after all that");
+}
+
+/// Through another name of a file it changes unseen by the monitor; a status that found such names looks again.
+#[test]
+fn files_with_other_names_elsewhere() {
+    let place = Place::new();
+    let other = place.folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let link = |of: &str, name: &str| fs::hard_link(place.wc().join(of), other.join(name)).unwrap();
+    link("d0/sub/deep/f0", "before");
+    place.agree("before there is a monitor");
+    link("d3/sub/g2", "between");
+    place.watch(&["add", "wc"]);
+    place.agree("at first");
+    place.quiet();
+    for (name, of) in [("before", "d0/sub/deep/f0"), ("between", "d3/sub/g2")] {
+        let told = place.agree("nothing yet");
+        fs::write(other.join(name), format!("through {name}\n")).unwrap();
+        let now = place.agree(name);
+        assert_eq!(now.len(), told.len() + 1, "{name}");
+        assert!(now.contains(&format!("M       wc/{of}")), "{name}: {now:?}");
+    }
+    let gone = place.folder.path().join("gone");
+    let url = format!("file://{}/repo", place.folder.path().display());
+    place.run(&place.ours, "svn", &["checkout", "-q", &url, "gone"]);
+    place.watch(&["add", "gone"]);
+    fs::remove_dir_all(&gone).unwrap();
+    let listed = place.watch(&["list"]);
+    assert_eq!(
+        listed,
+        format!("       19 {}\n", place.wc().display()),
+        "what is gone is not listed"
+    );
 }
 
 /// More directories than may be watched: the working copy is not watched, until they have gone.

@@ -282,13 +282,7 @@ impl Importer<'_> {
         for entry in entries {
             let name = entry.map_err(|e| failed(&e))?.file_name();
             let Some(name) = name.to_str() else {
-                return Err(SvnError::new(
-                    ErrorCode::EINVAL,
-                    format!(
-                        "Can't convert string from native encoding to 'UTF-8': '{}'",
-                        name.display()
-                    ),
-                ));
+                return Err(sapwood_wc::Error::not_utf8(dir, name.as_encoded_bytes()).into());
             };
             if name == ".svn" {
                 let path = dir.join(name);

@@ -101,7 +101,7 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
 /// Waits until files that are changed from now on get other times than those that were recorded.
 pub(crate) fn settle(ctx: &Context) {
     if ctx.wc.wait_for_tick {
-        ctx.wc.recorded.settle();
+        ctx.wc.recorded.wait();
     }
 }
 

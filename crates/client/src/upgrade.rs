@@ -55,6 +55,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()>
     ctx.check_cancel()?;
     let mut caller = Caller {
         access: ctx.wc.access,
+        recorded: ctx.wc.recorded.clone(),
         cancel: ctx.cancel(),
         ask: &mut |url| {
             UrlBuf::canonicalize(url)

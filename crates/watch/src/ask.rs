@@ -78,8 +78,10 @@ fn done(answer: Answer) -> Result<()> {
 }
 
 fn put(socket: &Path, question: &Question, patience: Duration) -> Result<Answer> {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
     let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => Error::NotRunning,
+        // One that is killed may still take a connection, and then reads nothing.
+        NotFound | ConnectionRefused | ConnectionReset | BrokenPipe => Error::NotRunning,
         _ => Error::io(error, "Can't speak with the monitor at", socket),
     };
     // Another user's monitor could say that nothing changed.
@@ -95,5 +97,8 @@ fn put(socket: &Path, question: &Question, patience: Duration) -> Result<Answer>
     stream.write_all(&line).map_err(failed)?;
     let mut answer = String::new();
     BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).map_err(failed)?;
+    if answer.is_empty() {
+        return Err(Error::NotRunning);
+    }
     serde_json::from_str(&answer).map_err(|e| failed(e.into()))
 }

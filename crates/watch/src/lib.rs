@@ -3,7 +3,7 @@
 //!
 //! - [`protocol`]: what is asked and answered over the monitor's socket;
 //! - [`ask`]: the side of `svn`. No answer, a late one, or one that says "unknown" means: walk;
-//! - [`tree`]: one working copy as the kernel tells of it;
+//! - [`tree`]: one working copy as the kernel tells of it; [`trees`]: all of them, which share one inotify instance;
 //! - [`monitor`]: the process.
 //!
 //! Invariant: a directory that is not named in an answer has not changed since the token that came
@@ -12,14 +12,16 @@
 //! kernel queues an event before the system call that caused it returns, and the monitor empties its
 //! queue before it answers: what was done before the question is in the answer.
 //!
-//! What the kernel does not tell of is not known here: changes through another link to a file,
-//! through a shared mapping, or on the server of a network file system (which are not watched).
+//! What the kernel does not tell of is not known here: changes through another link to a file (`svn` looks at files
+//! that had several when it last looked), through a shared mapping, or on the server of a network file system (which are not watched).
 
 pub mod ask;
 pub mod monitor;
 mod mounts;
 pub mod protocol;
+mod queue;
 pub mod tree;
+pub mod trees;
 
 use std::path::PathBuf;
 

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::protocol::{Answer, Identity, QUESTION_MAX, Question, Token, Watched};
 use crate::tree::Tree;
+use crate::trees::Trees;
 use crate::{Error, Result};
 
 /// How long a client may take for its question: it is one of the user's own programs.
@@ -31,7 +32,7 @@ pub struct Monitor {
     listener: UnixListener,
     /// Held as long as the process lives.
     _lock: File,
-    trees: Vec<Tree>,
+    trees: Trees,
     /// Its mount namespace; what is mounted in another is not seen.
     mounts: Option<Identity>,
     /// Directories that one working copy may have.
@@ -76,7 +77,7 @@ impl Monitor {
             socket: socket.to_owned(),
             listener,
             _lock: lock,
-            trees: Vec::new(),
+            trees: Trees::new()?,
             mounts: Identity::of_mounts().ok(),
             most: usize::MAX,
         })
@@ -95,14 +96,12 @@ impl Monitor {
     /// Why it cannot be watched.
     pub fn add(&mut self, path: &Path) -> Result<()> {
         let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
-        self.trees.retain(|tree| tree.identity() != Identity::from(&found));
-        let tree = Tree::watch(path, self.most)?;
+        self.trees.add(path, Identity::from(&found), self.most)?;
         let mark = path.join(MARK);
         if let Some(folder) = mark.parent() {
             let _ = fs::create_dir(folder);
         }
         File::create(&mark).map_err(|e| Error::io(e, "Can't write to file", &mark))?;
-        self.trees.push(tree);
         Ok(())
     }
 
@@ -113,19 +112,18 @@ impl Monitor {
     pub fn run(&mut self, ends: &dyn Fn() -> bool) -> Result<()> {
         let tick = Timespec { tv_sec: TICK, tv_nsec: 0 };
         while !ends() && self.socket.exists() {
-            let mut waiting = vec![PollFd::new(&self.listener, PollFlags::IN)];
-            waiting.extend(self.trees.iter().map(|t| PollFd::new(t.events(), PollFlags::IN)));
+            let mut waiting = [
+                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(self.trees.events(), PollFlags::IN),
+            ];
             match poll(&mut waiting, Some(&tick)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Error::io(error, "Can't wait at", &self.socket)),
             }
-            let asked = waiting.first().is_some_and(|first| !first.revents().is_empty());
-            let news = waiting.iter().skip(1).map(|fd| !fd.revents().is_empty());
-            let news: Vec<bool> = news.collect();
-            drop(waiting);
-            let mut news = news.into_iter();
-            // What can no longer be watched is forgotten: questions are answered by "unknown".
-            self.trees.retain_mut(|tree| news.next() != Some(true) || tree.catch_up().is_ok());
+            let [listener, _] = waiting;
+            let asked = !listener.revents().is_empty();
+            // What can no longer be watched, or is gone, is forgotten: questions are answered by "unknown".
+            self.trees.catch_up()?;
             if asked
                 && let Ok((stream, _)) = self.listener.accept()
                 && self.serve(stream).unwrap_or(false)
@@ -176,30 +174,21 @@ impl Monitor {
     }
 
     fn since(&mut self, root: Identity, path: &Path, token: Token) -> Answer {
-        let known = self.trees.iter().any(|tree| tree.identity() == root);
-        if !known && path.join(MARK).is_file() {
+        if !self.trees.has(root) && path.join(MARK).is_file() {
             let _ = self.add(path);
         }
         let unknown = Answer::Since { now: Token::default(), changed: None };
-        let Some(at) = self.trees.iter().position(|tree| tree.identity() == root) else {
-            return unknown;
-        };
-        let answer = self.trees.get_mut(at).map(|tree| tree.since(token));
-        match answer {
-            Some(Ok((changed, now))) => Answer::Since { now, changed },
-            _ => {
-                drop(self.trees.swap_remove(at));
-                unknown
-            }
+        match self.trees.since(root, token) {
+            Ok(Some((changed, now))) => Answer::Since { now, changed },
+            Ok(None) | Err(_) => unknown,
         }
     }
 
     fn forget(&mut self, path: &Path) -> Result<()> {
         let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
-        let before = self.trees.len();
-        self.trees.retain(|tree| tree.identity() != Identity::from(&found));
+        let watched = self.trees.remove(Identity::from(&found));
         let marked = fs::remove_file(path.join(MARK)).is_ok();
-        if before == self.trees.len() && !marked {
+        if !watched && !marked {
             return Err(Error::Unwatchable { path: path.to_owned(), why: "it is not watched" });
         }
         Ok(())

@@ -11,28 +11,25 @@
 //! walk between them may have seen what was mounted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::CStr;
 use std::fs::{self, File};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::inotify::ReadFlags;
+use rustix::fs::{AtFlags, Mode, OFlags, statat};
 use rustix::io::Errno;
 
 use crate::mounts;
 use crate::protocol::{CHANGED_MAX, Changed, Identity, Token};
+use crate::queue::{Owner, Queue, Seen};
 use crate::{Error, Result};
 
 /// The administrative folder.
 const ADM: &str = ".svn";
 /// Where the kernel lists what is mounted.
 const MOUNTINFO: &str = "/proc/self/mountinfo";
-/// Bytes of events that are read at once.
-const EVENTS: usize = 64 << 10;
 /// Numbers of file systems whose files change without this kernel's knowledge: NFS, SMB, CIFS, FUSE,
 /// 9P, AFS, Ceph.
 const REMOTE: [u32; 8] =
@@ -51,7 +48,8 @@ pub struct Tree {
     path: PathBuf,
     root: OwnedFd,
     identity: Identity,
-    events: OwnedFd,
+    /// By what the queue knows it.
+    owner: Owner,
     /// Directories by the number of their watch.
     dirs: HashMap<i32, String>,
     /// The same the other way round, in the order of paths.
@@ -70,20 +68,13 @@ pub struct Tree {
     most: usize,
 }
 
-/// What an event was about, taken out of the buffer.
-struct Seen {
-    watch: i32,
-    what: ReadFlags,
-    name: Option<String>,
-}
-
 impl Tree {
     /// Begins to watch a working copy, of at most so many directories.
     ///
     /// # Errors
     /// [`Error::Unwatchable`] for what is no root of a working copy, or lies on a network file
     /// system; what the system says, of its limits too.
-    pub fn watch(path: &Path, most: usize) -> Result<Self> {
+    pub(crate) fn watch(path: &Path, most: usize, owner: Owner, queue: &mut Queue) -> Result<Self> {
         let failed = |e: Errno| Error::io(e, "Can't open", path);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
@@ -97,14 +88,13 @@ impl Tree {
             return refused("its file system may be changed by other machines");
         }
         let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
-        let events = new_queue(path)?;
         let mountinfo = PathBuf::from(MOUNTINFO);
         let mounts = File::open(&mountinfo).map_err(|e| Error::io(e, "Can't open", &mountinfo))?;
         let mut tree = Self {
             path: path.to_owned(),
             root,
             identity: Identity::from(&found),
-            events,
+            owner,
             dirs: HashMap::new(),
             watches: BTreeMap::new(),
             changes: HashMap::new(),
@@ -115,8 +105,13 @@ impl Tree {
             is_covered: false,
             most,
         };
-        tree.add("")?;
-        Ok(tree)
+        match tree.add("", queue) {
+            Ok(()) => Ok(tree),
+            Err(error) => {
+                tree.end(queue);
+                Err(error)
+            }
+        }
     }
 
     /// Its path when the watch began.
@@ -131,10 +126,23 @@ impl Tree {
         self.identity
     }
 
-    /// What becomes readable when there is news.
-    #[must_use]
-    pub const fn events(&self) -> &OwnedFd {
-        &self.events
+    /// By what the queue knows it.
+    pub(crate) const fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Whether it was moved, removed or unmounted. (Of a directory that is open, as the root is here, the kernel does
+    /// not tell when it is removed.)
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lost || statat(&self.root, ADM, AtFlags::SYMLINK_NOFOLLOW).is_err()
+    }
+
+    /// Needs its watches no longer.
+    pub(crate) fn end(&mut self, queue: &mut Queue) {
+        for (watch, _) in self.dirs.drain() {
+            queue.leave(self.owner, watch);
+        }
+        self.watches.clear();
     }
 
     /// How many directories are watched.
@@ -143,13 +151,15 @@ impl Tree {
         self.dirs.len()
     }
 
-    /// What changed since a token, up to now: everything that was done before the call is known.
-    /// `None` when that is not known.
+    /// What changed since a token, up to the last event that it was given. `None` when that is not known.
     ///
     /// # Errors
     /// When it can no longer be watched.
-    pub fn since(&mut self, token: Token) -> Result<(Option<Vec<Changed>>, Token)> {
-        self.catch_up()?;
+    pub(crate) fn since(
+        &mut self,
+        token: Token,
+        queue: &mut Queue,
+    ) -> Result<(Option<Vec<Changed>>, Token)> {
         self.is_covered |= self.mounts_changed()?;
         if self.has_mounts()? {
             self.is_covered = true;
@@ -157,7 +167,7 @@ impl Tree {
         }
         if self.is_covered {
             // What came below a mount meanwhile has no watch, and what was looked at is not what is there now.
-            self.begin_again()?;
+            self.begin_again(queue)?;
             self.is_covered = false;
         }
         if token.watch != self.now.watch || token.at > self.now.at {
@@ -192,57 +202,11 @@ impl Tree {
         Ok(!mounts::below(&fs::read(&self.mountinfo).map_err(failed)?, &root).is_empty())
     }
 
-    /// Takes in all that the kernel has to tell.
+    /// Takes an event in.
     ///
     /// # Errors
     /// When it can no longer be watched.
-    pub fn catch_up(&mut self) -> Result<()> {
-        loop {
-            let (seen, overflowed) = self.read()?;
-            if overflowed {
-                self.begin_again()?;
-                continue;
-            }
-            if seen.is_empty() {
-                break;
-            }
-            for event in seen {
-                self.take(&event)?;
-            }
-        }
-        if self.lost {
-            let path = self.path.clone();
-            return Err(Error::Unwatchable { path, why: "it was moved, removed or unmounted" });
-        }
-        Ok(())
-    }
-
-    /// One buffer of events; whether some were lost.
-    fn read(&self) -> Result<(Vec<Seen>, bool)> {
-        let mut buffer = vec![MaybeUninit::uninit(); EVENTS];
-        let mut reader = inotify::Reader::new(&self.events, &mut buffer);
-        let mut seen = Vec::new();
-        loop {
-            match reader.next() {
-                Ok(event) => {
-                    if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                        return Ok((seen, true));
-                    }
-                    let name = event.file_name().map(CStr::to_bytes).map(String::from_utf8_lossy);
-                    let name = name.map(std::borrow::Cow::into_owned);
-                    seen.push(Seen { watch: event.wd(), what: event.events(), name });
-                }
-                Err(Errno::AGAIN) => return Ok((seen, false)),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(Error::io(error, "Can't read events of", &self.path)),
-            }
-            if reader.is_buffer_empty() {
-                return Ok((seen, false));
-            }
-        }
-    }
-
-    fn take(&mut self, event: &Seen) -> Result<()> {
+    pub(crate) fn take(&mut self, event: &Seen, queue: &mut Queue) -> Result<()> {
         if event.what.contains(ReadFlags::IGNORED) {
             // The directory is gone, or its watch was taken away; its number may come again.
             if let Some(dir) = self.dirs.remove(&event.watch)
@@ -274,13 +238,13 @@ impl Tree {
         }
         let below = join(&dir, name);
         if event.what.intersects(ReadFlags::MOVED_FROM | ReadFlags::DELETE) {
-            self.remove(&below);
+            self.remove(&below, queue);
             self.changed(&dir, false);
             self.changed(&below, true);
         } else if event.what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
             self.changed(&dir, false);
             self.changed(&below, true);
-            self.add(&below)?;
+            self.add(&below, queue)?;
         } else {
             self.changed(&dir, false);
         }
@@ -297,13 +261,11 @@ impl Tree {
     }
 
     /// Forgets everything and looks anew, under a new name.
-    fn begin_again(&mut self) -> Result<()> {
-        self.events = new_queue(&self.path)?;
-        self.dirs.clear();
-        self.watches.clear();
+    pub(crate) fn begin_again(&mut self, queue: &mut Queue) -> Result<()> {
+        self.end(queue);
         self.changes.clear();
         self.now = Token { watch: new_name(), at: 0 };
-        self.add("")
+        self.add("", queue)
     }
 
     /// The way to a directory, through the root's handle.
@@ -315,7 +277,7 @@ impl Tree {
 
     /// Watches a directory and all below it. What went away in between is passed over: its events
     /// tell.
-    fn add(&mut self, dir: &str) -> Result<()> {
+    fn add(&mut self, dir: &str, queue: &mut Queue) -> Result<()> {
         let mut left = vec![dir.to_owned()];
         let too_many = || {
             let why = "there are too many directories (fs.inotify.max_user_watches)";
@@ -327,7 +289,7 @@ impl Tree {
             }
             let way = self.way_to(&dir);
             let shown = || self.path.join(&dir);
-            match inotify::add_watch(&self.events, &way, wanted()) {
+            match queue.add(self.owner, &way) {
                 Ok(watch) => {
                     if let Some(before) = self.dirs.insert(watch, dir.clone())
                         && before != dir
@@ -373,7 +335,7 @@ impl Tree {
     }
 
     /// Watches a directory and what is below it no longer.
-    fn remove(&mut self, dir: &str) {
+    fn remove(&mut self, dir: &str, queue: &mut Queue) {
         let below = format!("{dir}/");
         let mut gone: Vec<(String, i32)> = Vec::new();
         gone.extend(self.watches.get(dir).map(|watch| (dir.to_owned(), *watch)));
@@ -383,28 +345,9 @@ impl Tree {
         for (path, watch) in gone {
             self.watches.remove(&path);
             self.dirs.remove(&watch);
-            // Of a directory that was deleted the kernel took it away itself.
-            let _ = inotify::remove_watch(&self.events, watch);
+            queue.leave(self.owner, watch);
         }
     }
-}
-
-fn wanted() -> WatchFlags {
-    WatchFlags::ATTRIB
-        | WatchFlags::CREATE
-        | WatchFlags::DELETE
-        | WatchFlags::DELETE_SELF
-        | WatchFlags::MODIFY
-        | WatchFlags::CLOSE_WRITE
-        | WatchFlags::MOVE
-        | WatchFlags::MOVE_SELF
-        | WatchFlags::DONT_FOLLOW
-        | WatchFlags::ONLYDIR
-}
-
-fn new_queue(path: &Path) -> Result<OwnedFd> {
-    inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
-        .map_err(|error| Error::io(error, "Can't begin to watch", path))
 }
 
 /// A number that no other watch has, and that is not 0.

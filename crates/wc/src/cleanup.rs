@@ -107,12 +107,14 @@ impl WorkingCopy {
                 && stat.file
                 && (row.translated_size != Some(stat.size) || row.last_mod_time != Some(stat.mtime))
             {
-                suspects.push(row.relpath);
+                suspects.push((row.relpath, stat));
             }
             Ok(())
         })?;
-        for file in suspects {
-            if let Some(view) = self.view(&file)? {
+        for (file, stat) in suspects {
+            if self.may_record_after_wait(&stat)
+                && let Some(view) = self.view(&file)?
+            {
                 // Records the times when the text proves equal.
                 self.file_modified(&view)?;
             }

@@ -75,6 +75,16 @@ impl Error {
         Self::Io { what: format!("{what} '{}'", path.display()), error }
     }
 
+    /// A name in a directory that is not UTF-8: it is shown with its bytes, and with its directory, else it is not
+    /// found in a large tree.
+    #[must_use]
+    pub fn not_utf8(dir: &Path, name: &[u8]) -> Self {
+        let shown = name.escape_ascii();
+        let message = format!("Can't convert string from native encoding to 'UTF-8': {shown}");
+        let place = format!("Error converting entry in directory '{}' to UTF-8", dir.display());
+        Self::Svn(SvnError::new(ErrorCode::EINVAL, message).wrap(ErrorCode::EINVAL, place))
+    }
+
     /// An error in its final form.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {

@@ -245,6 +245,11 @@ pub(crate) fn set_flags(path: &Path, executable: bool, read_only: bool) -> Resul
     fs::set_permissions(path, Permissions::from_mode(wanted)).map_err(failed)
 }
 
+/// Whether there is a file that a conflict left: a plain one, or a link of the texts of a link.
+pub(crate) fn is_leftover(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() || found.is_symlink())
+}
+
 /// Removes a directory and all in it; that it is not there is as good.
 pub(crate) fn remove_tree(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {

@@ -58,8 +58,7 @@ impl WorkingCopy {
     /// resolved it. Tree conflicts are not asked about here.
     #[must_use]
     pub fn is_still_conflicted(&self, conflict: &Conflict) -> bool {
-        let there =
-            |path: &RelPathBuf| self.abspath(path).symlink_metadata().is_ok_and(|m| m.is_file());
+        let there = |path: &RelPathBuf| crate::files::is_leftover(&self.abspath(path));
         let text = conflict.text.as_ref().is_some_and(|text| {
             let mut files = [&text.mine, &text.theirs, &text.old].into_iter().flatten().peekable();
             files.peek().is_none() || files.any(there)

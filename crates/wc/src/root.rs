@@ -26,7 +26,7 @@ pub struct Options {
     pub preserved_extensions: Vec<String>,
     /// Whether operations that record times wait until the clock of the file system has moved on.
     pub wait_for_tick: bool,
-    /// The newest time that was recorded in any working copy opened with these options.
+    /// The times that were recorded in working copies opened with these options.
     pub recorded: RecordedTimes,
     /// Where the user lives: keywords have local time.
     pub zone: jiff::tz::TimeZone,
@@ -82,7 +82,7 @@ impl WorkingCopy {
     }
 
     fn with(root: &Path, mut db: Db, options: Options) -> Self {
-        db.note_times_in(options.recorded.clone());
+        db.note_times_at(options.recorded.clock(&layout::tmp(root)));
         let root = root.to_owned();
         let held = RefCell::new(Vec::new());
         Self { shared: Rc::new(Shared { root, db, options, held }) }

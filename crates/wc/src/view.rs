@@ -288,10 +288,28 @@ impl WorkingCopy {
             }
             None => crate::translate::has_sum(&path, &translation, text.size, &checksum)?,
         };
-        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or(RelPath::ROOT)) {
+        let locked = || self.owns_lock(parent_of(&row.relpath).unwrap_or(RelPath::ROOT));
+        if same && stat.file && locked() && self.may_record(&stat) {
             self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
         }
         Ok(!same)
+    }
+}
+
+impl WorkingCopy {
+    /// Whether size and time of a file may be recorded that is only read after this call: it must not be possible
+    /// to change it afterwards within the same tick of the clock.
+    pub(crate) fn may_record(&self, stat: &FileStat) -> bool {
+        !self.options().wait_for_tick || self.db().clock().is_past(stat.mtime)
+    }
+
+    /// As [`WorkingCopy::may_record`], after a wait if that makes it true.
+    pub(crate) fn may_record_after_wait(&self, stat: &FileStat) -> bool {
+        if !self.may_record(stat) {
+            self.db().clock().note(stat.mtime);
+            self.db().clock().wait();
+        }
+        self.may_record(stat)
     }
 }
 

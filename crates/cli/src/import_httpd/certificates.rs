@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
+use super::Note;
 use super::parse::Directive;
-use super::place::{file, said};
+use super::place::file;
 
 /// The words of `SSLUserName` that are known here, with ours.
 const USERS: [(&str, &str); 9] = [
@@ -48,7 +49,7 @@ impl Trust {
         trust
     }
 
-    /// Whether certificates can be told from forged ones by it.
+    /// Whether it is known by it which certificates are right ones.
     pub(super) const fn is_some(&self) -> bool {
         self.authorities.is_some()
     }
@@ -72,13 +73,13 @@ impl Trust {
 }
 
 /// What is said of client certificates at a place.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Certificates {
-    /// `SSLVerifyClient` with anything but `none`: the word, and what people are told of it.
+    /// `SSLVerifyClient` with anything but `none`: the word, and where it stands.
     verify: Option<(String, Directive)>,
     user: Option<Directive>,
     /// `SSLRequire`, or something else that nothing here stands for.
-    beyond: Option<String>,
+    beyond: Option<Note>,
     fake_logins: Option<Directive>,
     /// `Require ssl-verify-client`.
     needed: bool,
@@ -86,17 +87,15 @@ pub(super) struct Certificates {
 
 /// What becomes of it.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct Outcome {
     /// Settings of the place.
     pub(super) own: Vec<(&'static str, String)>,
     /// Settings of the server.
     pub(super) of_server: Vec<(&'static str, String)>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
     /// No client may come in.
-    pub(super) is_shut: bool,
+    pub(super) is_closed: bool,
 }
-
-const UNTIL: &str = "nobody is let in until this is solved otherwise";
 
 impl Certificates {
     /// Takes a directive, if it is about certificates.
@@ -118,52 +117,51 @@ impl Certificates {
                 }
             }
             "sslrequire" => {
-                let why = format!("what certificates say is not looked at: {UNTIL}");
-                self.beyond = Some(said(directive, &why));
+                self.beyond = Some(Note::of(directive, "what certificates say is not looked at"));
+            }
+            // All users need one then, whatever else is required beside it.
+            "require" => {
+                self.needed |= directive.args.iter().any(|word| word == "ssl-verify-client");
+                return false;
             }
             _ => return false,
         }
         true
     }
 
-    /// A certificate is asked for by `Require ssl-verify-client`.
-    pub(super) const fn need(&mut self) {
-        self.needed = true;
-    }
-
     /// What becomes of it, where `trust` says whose certificates count and `taken` whose do for the whole
     /// server. `has_passwords`: users prove their names by passwords, which count more.
-    pub(super) fn settle(
+    pub(super) fn close(
         self,
         (trust, taken): (&Trust, Option<&Trust>),
         has_passwords: bool,
-    ) -> Settled {
-        let mut settled = Settled { is_shut: self.beyond.is_some(), ..Settled::default() };
-        settled.notes.extend(self.beyond);
+    ) -> Outcome {
+        let mut outcome = Outcome { is_closed: self.beyond.is_some(), ..Outcome::default() };
+        outcome.notes.extend(self.beyond);
         let Some((word, directive)) = self.verify else {
             if self.needed {
-                settled.is_shut = true;
-                settled.notes.push(format!("certificates are needed and not asked for: {UNTIL}"));
+                outcome.is_closed = true;
+                let why = "certificates are needed and not asked for";
+                outcome.notes.push(Note::new("", "Require", why));
             }
-            return settled;
+            return outcome;
         };
         let is_required = self.needed || !word.starts_with("optional");
         let mut cannot = |directive: &Directive, why: &str| {
-            let until = if is_required { format!(": {UNTIL}") } else { String::new() };
-            settled.notes.push(said(directive, &format!("{why}{until}")));
-            settled.is_shut |= is_required;
+            outcome.notes.push(Note::of(directive, why));
+            outcome.is_closed |= is_required;
         };
         if let Some(why) = trust.problem(taken) {
             cannot(&directive, why);
-            return settled;
+            return outcome;
         }
         if word == "optional_no_ca" {
             cannot(&directive, "certificates of unknown authorities are refused");
-            return settled;
+            return outcome;
         }
         if let Some(fake) = &self.fake_logins {
             cannot(fake, "certificates do not stand for passwords");
-            return settled;
+            return outcome;
         }
         let mut user = None;
         if let Some(directive) = self.user.filter(|_| !has_passwords) {
@@ -171,14 +169,14 @@ impl Certificates {
             user = USERS.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
             if user.is_none() {
                 cannot(&directive, "that part of certificates is not looked at");
-                return settled;
+                return outcome;
             }
         }
-        settled.of_server.extend(trust.settings());
+        outcome.of_server.extend(trust.settings());
         if is_required {
-            settled.own.push(("require-certificate", "true".to_owned()));
+            outcome.own.push(("require-certificate", "true".to_owned()));
         }
-        settled.own.extend(user.map(|word| ("certificate-user", format!("\"{word}\""))));
-        settled
+        outcome.own.extend(user.map(|word| ("certificate-user", format!("\"{word}\""))));
+        outcome
     }
 }

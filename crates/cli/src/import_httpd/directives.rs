@@ -1,7 +1,8 @@
 //! Each directive of mod_dav_svn, mod_authz_svn and mod_dontdothat, as the table of docs/serve.md has it: taken
 //! over, told that it could not be, or passed over.
 
-use super::import;
+use super::Options;
+use super::tests::imported_by;
 
 const PAGE: &str = include_str!("../../../../docs/serve.md");
 
@@ -29,13 +30,15 @@ enum Where {
 
 use Where::{Both, InPlaces, OutsidePlaces};
 
-const REQUIRED: &str = "Require valid-user\nSatisfy Any\nAuthUserFile /u";
+const REQUIRED: &str = "SVNPath /r\nAuthType Basic\nAuthUserFile /u\nAuthzSVNAccessFile /a\nRequire valid-user\nSatisfy Any";
+
+const RULES: &str = "SVNPath /r\nAuthzSVNAccessFile /a";
 
 /// The directives with what is said of them, where they may stand, and what becomes of them. The second text is what
 /// stands beside it in the place.
 const ALL: [(&str, &str, Where, Fate); 44] = [
-    ("SVNPath /r", "", InPlaces, Place("repository = \"/r\"")),
-    ("SVNParentPath /srv", "", InPlaces, Place("folder = \"/srv\"")),
+    ("SVNPath /r", "SVNParentPath /x", InPlaces, Place("repository = \"/r\"")),
+    ("SVNParentPath /srv", "SVNParentPath /x", InPlaces, Place("folder = \"/srv\"")),
     ("SVNListParentPath On", "SVNParentPath /srv", Both, Place("list = true")),
     ("SVNListParentPath Off", "SVNParentPath /srv", Both, Nothing),
     ("SVNReposName Best", "SVNPath /r", InPlaces, Place("name = \"Best\"")),
@@ -44,9 +47,9 @@ const ALL: [(&str, &str, Where, Fate); 44] = [
     ("SVNSpecialURI !svn", "SVNPath /r", OutsidePlaces, Nothing),
     ("SVNAutoversioning On", "SVNPath /r", Both, Place("autoversioning = true")),
     ("SVNAutoversioning Off", "SVNPath /r", Both, Nothing),
-    ("SVNPathAuthz Off", "SVNPath /r", Both, Place("path-authz = \"off\"")),
-    ("SVNPathAuthz On", "SVNPath /r", Both, Place("path-authz = \"on\"")),
-    ("SVNPathAuthz short_circuit", "SVNPath /r", Both, Place("path-authz = \"short-circuit\"")),
+    ("SVNPathAuthz Off", RULES, Both, Place("path-authz = \"off\"")),
+    ("SVNPathAuthz On", RULES, Both, Place("path-authz = \"on\"")),
+    ("SVNPathAuthz short_circuit", RULES, Both, Place("path-authz = \"short-circuit\"")),
     ("SVNMasterURI http://m/s", "SVNPath /r", InPlaces, Place("master = \"http://m/s\"")),
     ("SVNMasterURI m", "SVNPath /r", InPlaces, Said),
     (
@@ -84,8 +87,18 @@ const ALL: [(&str, &str, Where, Fate); 44] = [
     ("AuthzSVNAuthoritative On", "SVNPath /r", InPlaces, Nothing),
     ("AuthzSVNAnonymous Off", REQUIRED, InPlaces, Place("login = \"required\"")),
     ("AuthzSVNNoAuthWhenAnonymousAllowed On", REQUIRED, InPlaces, Place("login = \"lenient\"")),
-    ("AuthzForceUsernameCase Upper", "SVNPath /r", InPlaces, Place("username-case = \"upper\"")),
-    ("AuthzForceUsernameCase Lower", "SVNPath /r", InPlaces, Place("username-case = \"lower\"")),
+    (
+        "AuthzForceUsernameCase Upper",
+        "SVNPath /r\nAuthzSVNAccessFile /a",
+        InPlaces,
+        Place("username-case = \"upper\""),
+    ),
+    (
+        "AuthzForceUsernameCase Lower",
+        "SVNPath /r\nAuthzSVNAccessFile /a",
+        InPlaces,
+        Place("username-case = \"lower\""),
+    ),
     ("DontDoThatConfigFile /d", "SVNPath /r", Both, Said),
     ("DontDoThatDisallowReplay On", "SVNPath /r", Both, Said),
 ];
@@ -101,14 +114,12 @@ fn rows() -> Vec<(&'static str, &'static str)> {
 
 /// The lines about the server, those about the place, and what is said, of a configuration.
 fn imported(server: &str, place: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c");
     let conf = format!("{server}\n<Location /s>\nDAV svn\n{place}\n</Location>\n");
-    std::fs::write(&path, conf).unwrap();
-    let (text, notes) = import(&path).unwrap();
-    let (server, place) = text.split_once("\n[[location]]\n").unwrap();
-    let lines = |text: &str| text.lines().map(str::to_owned).collect();
-    (lines(server.split_once('\n').unwrap().1), lines(place), notes)
+    let (text, notes) = imported_by(&conf, Options::default()).unwrap();
+    let (server, place) = text.split_once("[[location]]\n").unwrap();
+    let is_setting = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let lines = |text: &str| text.lines().filter(is_setting).map(str::to_owned).collect();
+    (lines(server), lines(place), notes)
 }
 
 #[test]
@@ -137,7 +148,7 @@ fn each_does_what_the_table_says() {
                     assert_eq!((server, place), (vec![(*line).to_owned()], vec![]), "{directive}")
                 }
                 Said => assert!(
-                    notes.len() == 1 && notes[0].contains(directive),
+                    notes.len() == 1 && notes[0].contains(directive.split(' ').next().unwrap()),
                     "{directive}: {notes:?}"
                 ),
                 Nothing => assert!(
@@ -188,10 +199,8 @@ fn a_place_takes_back_what_the_server_says() {
 
 #[test]
 fn what_stands_outside_is_said_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c");
     let place = |url: &str| format!("<Location {url}>\nDAV svn\nSVNPath /r\n</Location>\n");
     let conf = format!("DontDoThatConfigFile /d\n{}{}", place("/a"), place("/b"));
-    std::fs::write(&path, conf).unwrap();
-    assert_eq!(import(&path).unwrap().1.len(), 1);
+    let (_, notes) = imported_by(&conf, Options::default()).unwrap();
+    assert_eq!(notes.len(), 1, "{notes:?}");
 }

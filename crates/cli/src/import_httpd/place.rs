@@ -1,14 +1,23 @@
-//! One `<Location>` that mod_dav_svn serves, as a `[[location]]` of ours.
+//! What httpd's sections say together of one address, and what of it is a `[[location]]` of ours.
+//!
+//! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
+//! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
+//!
+//! Invariant: what is not understood closes the place ([`Merged::closed`]).
 
 use std::path::{Path, PathBuf};
 
+use super::Note;
+use super::access::{Access, Level, Terms};
 use super::certificates::{Certificates, Trust};
-use super::parse::Directive;
+use super::known;
+use super::parse::{Directive, Section};
+use super::words::quoted;
 use sapwood_server::dav::Master;
 
-/// Directives that need nothing in their place: there is one cache, commits are in memory, paths
-/// are UTF-8, and reports cost no subrequests.
-const NOT_NEEDED: [&str; 11] = [
+/// Directives of mod_dav_svn that need nothing in their place: there is one cache, commits are in memory, paths are
+/// UTF-8, and reports cost no subrequests.
+const NOT_NEEDED: [&str; 7] = [
     "svnactivitiesdb",
     "svncachetextdeltas",
     "svncachefulltexts",
@@ -16,142 +25,241 @@ const NOT_NEEDED: [&str; 11] = [
     "svncachenodeprops",
     "svnblockread",
     "svnuseutf8",
-    "options",
-    "setoutputfilter",
-    "limitxmlrequestbody",
-    "authdigestdomain",
 ];
 
-/// Directives that places heed where they stand in the server around them, too; of httpd's own modules those of TLS.
-pub(super) const OF_PLACES: [&str; 12] = [
-    "sslverifyclient",
-    "sslusername",
-    "ssloptions",
-    "svnspecialuri",
-    "svnautoversioning",
-    "svnpathauthz",
-    "svnlistparentpath",
-    "svnallowbulkupdates",
-    "svnadvertisev2protocol",
-    "svnhooksenv",
-    "dontdothatconfigfile",
-    "dontdothatdisallowreplay",
-];
-
-/// Methods that read: a `<Limit>` that names one of them, or a `<LimitExcept>` that leaves one of them
-/// out, is not about writers only.
-const READING: [&str; 3] = ["GET", "PROPFIND", "REPORT"];
-
-/// What a place says, as lines of TOML.
-#[derive(Debug, Default)]
-pub(super) struct Place {
-    pub(super) lines: Vec<String>,
-    /// What could not be taken over, with where it stands.
-    pub(super) notes: Vec<String>,
-    /// Settings of the whole server that the place asks for.
-    pub(super) of_server: Vec<(&'static str, String)>,
-    /// What relative names of files are relative to.
-    root: PathBuf,
-    has_rules: bool,
-    has_users: bool,
-    digest: bool,
-    needs_user: bool,
-    /// Only writers need a name.
-    writers_only: bool,
-    any: bool,
-    lenient: bool,
-    no_anonymous: bool,
-    denied: bool,
-    /// What is said of client certificates, beside all else.
-    certificates: Certificates,
-    /// Writers are refused, or sent to another server.
-    reads_only: bool,
-    /// `Order`, `Allow` and `Deny` of httpd 2.2.
-    hosts: Hosts,
-}
-
-/// What is said of the addresses of clients in the words of httpd 2.2.
-#[derive(Debug, Default)]
-struct Hosts {
-    /// Addresses that nothing is said of are refused.
-    closed: bool,
-    all_allowed: bool,
-    some_denied: bool,
-}
-
-/// Whether a directive is about writers only.
-fn of_writers(directive: &Directive) -> bool {
-    let names = |args: &[String], word: &str| args.iter().any(|a| a.eq_ignore_ascii_case(word));
-    directive.within.iter().any(|section| match section.name.as_str() {
-        "limit" => !READING.iter().any(|word| names(&section.args, word)),
-        "limitexcept" => READING.iter().all(|word| names(&section.args, word)),
-        _ => false,
-    })
-}
-
-/// Text as TOML writes it.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+/// Directives of the whole server, which are not about a place.
+pub(super) const OF_SERVER: [&str; 5] =
+    ["svncompressionlevel", "svninmemorycachesize", "svnuseutf8", "customlog", "transferlog"];
 
 /// The name of a file, which may be relative, in quotes.
 pub(super) fn file(root: &Path, name: &str) -> String {
-    if name.starts_with("^/") || sapwood_core::uri::is_url(name) {
+    if sapwood_core::uri::is_url(name) {
         return quoted(name);
     }
     quoted(&root.join(name).to_string_lossy())
-}
-
-/// What people are told of a directive.
-pub(super) fn said(directive: &Directive, why: &str) -> String {
-    let args = directive.args.join(" ");
-    format!("{}: {} {args}: {why}", directive.place, directive.shown)
 }
 
 fn is_on(directive: &Directive) -> bool {
     directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("on"))
 }
 
-impl Place {
-    /// Reads the directives of a location, those that it inherits first. `trust` is whose certificates the
-    /// server around it takes, and whose are taken by ours.
-    pub(super) fn read<'d>(
-        url: &str,
+/// Which repositories a place has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Served {
+    /// Whether it is a folder of repositories.
+    pub(super) is_folder: bool,
+    pub(super) path: PathBuf,
+    /// The address of the section that says it.
+    at: String,
+}
+
+/// What mod_authz_svn's directives of one section say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rules {
+    /// The setting, and its value in quotes.
+    file: Option<(&'static str, String)>,
+    groups: Option<String>,
+    username_case: Option<String>,
+    lenient: bool,
+    no_anonymous: bool,
+    at: String,
+}
+
+/// How users prove their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Login {
+    kind: Option<String>,
+    realm: Option<String>,
+    users: Option<String>,
+    provider: Option<Vec<String>>,
+}
+
+impl Login {
+    /// The setting that names the password file, if this is something that is there.
+    fn users(&self) -> Option<(&'static str, &String)> {
+        let is_file = self.provider.as_ref().is_none_or(|words| words == &["file"]);
+        let name = match self.kind.as_deref()? {
+            "basic" => "users",
+            "digest" => "digest-users",
+            _ => return None,
+        };
+        self.users.as_ref().filter(|_| is_file).map(|file| (name, file))
+    }
+}
+
+/// The sections of an address, merged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Merged {
+    /// mod_dav's provider, in lower case.
+    provider: Option<String>,
+    served: Option<Served>,
+    /// The address of the last section that has a directive of mod_dav_svn.
+    of_svn: Option<String>,
+    /// Settings with their values.
+    settings: Vec<(&'static str, String)>,
+    rules: Option<Rules>,
+    login: Login,
+    access: Access,
+    certificates: Certificates,
+    needs_tls: Option<Note>,
+    reads_only: bool,
+    /// Where the last section stands, and the last requirement.
+    place: String,
+    required_at: String,
+    /// Settings of the whole server that it asks for.
+    pub(super) of_server: Vec<(&'static str, String)>,
+    /// Why no user may come in.
+    pub(super) closed: Vec<Note>,
+    /// What else could not be taken over.
+    pub(super) notes: Vec<Note>,
+}
+
+/// What a place says, as lines of TOML.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Written {
+    pub(super) lines: Vec<String>,
+    pub(super) of_server: Vec<(&'static str, String)>,
+}
+
+/// What is known of the server around a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'a> {
+    /// What relative names of files are relative to.
+    pub(super) root: &'a Path,
+    /// Whose certificates that server takes.
+    pub(super) trust: &'a Trust,
+    /// Whose certificates ours takes.
+    pub(super) taken: Option<&'a Trust>,
+    /// Whether all connections are encrypted.
+    pub(super) tls: bool,
+}
+
+impl Merged {
+    /// The address at which it is served, if mod_dav_svn serves it, in the form of sections' addresses.
+    pub(super) fn served_at(&self) -> Option<(&Served, &str)> {
+        let served = self.served.as_ref().filter(|_| self.is_svn())?;
+        Some((served, &served.at))
+    }
+
+    /// Whether mod_dav_svn answers.
+    pub(super) fn is_svn(&self) -> bool {
+        self.provider.as_deref() == Some("svn")
+    }
+
+    /// Takes the directives of one section, or those around all sections (`at` is empty there).
+    pub(super) fn take_section(
+        &mut self,
+        at: &str,
+        directives: &[(&Directive, &[Section])],
         root: &Path,
-        trust: (&Trust, Option<&Trust>),
-        directives: impl Iterator<Item = &'d Directive>,
-    ) -> Self {
-        let mut place = Self { root: root.to_owned(), ..Self::default() };
-        place.lines.push(format!("url = {}", quoted(url)));
-        for directive in directives {
-            place.take(directive);
+    ) {
+        if directives.iter().any(|(d, _)| d.name.starts_with("authz") && is_of_rules(&d.name)) {
+            let at = at.to_owned();
+            let (lenient, no_anonymous) = (false, false);
+            let (file, groups, username_case) = (None, None, None);
+            self.rules = Some(Rules { file, groups, username_case, lenient, no_anonymous, at });
         }
-        place.access(trust);
-        place
+        if let Some((first, _)) = directives.first() {
+            self.place.clone_from(&first.place);
+        }
+        for (directive, within) in directives {
+            self.take(at, directive, within, root);
+        }
+        self.access.end_section();
     }
 
-    fn set(&mut self, name: &str, value: &str) {
-        let begin = format!("{name} = ");
-        self.lines.retain(|line| !line.starts_with(&begin));
-        self.lines.push(begin + value);
+    fn set(&mut self, name: &'static str, value: Option<String>) {
+        self.settings.retain(|(known, _)| *known != name);
+        self.settings.extend(value.map(|value| (name, value)));
     }
 
-    /// A setting that is `false` where nothing is said of it. A place may take back what one above it says.
-    fn flag(&mut self, name: &str, directive: &Directive) {
-        let begin = format!("{name} = ");
-        self.lines.retain(|line| !line.starts_with(&begin));
-        if is_on(directive) {
-            self.set(name, "true");
+    fn note(&mut self, directive: &Directive, why: &str) {
+        self.notes.push(Note::of(directive, why));
+    }
+
+    fn close(&mut self, directive: &Directive, why: &str) {
+        self.closed.push(Note::of(directive, why));
+    }
+
+    fn take(&mut self, at: &str, directive: &Directive, within: &[Section], root: &Path) {
+        let name = directive.name.as_str();
+        if known::is_harmless(name) || OF_SERVER.contains(&name) {
+            return;
+        }
+        if known::is_missed(name) {
+            return self.note(directive, "it is not there");
+        }
+        if let Some(why) = &directive.doubt {
+            self.close(directive, why);
+            // What may be served is written, and closed, so that it is seen.
+            if !(name == "dav" || name.starts_with("svn")) {
+                return;
+            }
+        }
+        let is_known = |s: &Section| s.name.starts_with("limit") || s.name.starts_with("require");
+        if let Some(odd) = within.iter().find(|section| !is_known(section)) {
+            return self.close(directive, &format!("<{}> is not understood", odd.name));
+        }
+        if matches!(name, "require" | "order" | "deny") {
+            self.required_at.clone_from(&directive.place);
+        }
+        if self.certificates.take(directive) || self.access.take(directive, within) {
+            return;
+        }
+        match name {
+            "dav" => {
+                self.provider = directive.args.first().map(|word| word.to_ascii_lowercase());
+            }
+            _ if name.starts_with("svn") => {
+                self.of_svn = Some(at.to_owned());
+                self.svn(at, directive, root);
+            }
+            _ if is_of_rules(name) => self.take_rules(directive, root),
+            _ => self.take_login(directive, root),
+        }
+    }
+
+    /// Directives of mod_dav_svn.
+    fn svn(&mut self, at: &str, directive: &Directive, root: &Path) {
+        let first = directive.args.first().map_or("", String::as_str);
+        let flag = is_on(directive).then(|| "true".to_owned());
+        match directive.name.as_str() {
+            "svnpath" | "svnparentpath" => {
+                let is_folder = directive.name == "svnparentpath";
+                self.served = Some(Served { is_folder, path: root.join(first), at: at.to_owned() });
+            }
+            "svnlistparentpath" => self.set("list", flag),
+            "svnautoversioning" => self.set("autoversioning", flag),
+            "svnreposname" => self.set("name", Some(quoted(first))),
+            "svnpathauthz" => {
+                let word = first.to_ascii_lowercase().replace('_', "-");
+                match word.as_str() {
+                    "on" | "off" | "short-circuit" => self.set("path-authz", Some(quoted(&word))),
+                    _ => self.close(directive, "that word is not known"),
+                }
+            }
+            "svnhooksenv" => self.set("hooks-env", Some(quoted(first))),
+            "svnspecialuri" if first.trim_matches('/') == "!svn" => {}
+            "svnspecialuri" => self.note(directive, "the name is '!svn'"),
+            "svnmasteruri" => {
+                self.reads_only = Master::new(first, None, None).is_err();
+                if self.reads_only {
+                    self.set("master", None);
+                    self.note(directive, "that is no URL of a master: the place is read only");
+                } else {
+                    self.set("master", Some(quoted(first)));
+                }
+            }
+            "svnmasterversion" => self.set("master-version", Some(quoted(first))),
+            "svnallowbulkupdates" => {
+                self.set_of_server("bulk-updates", Some(quoted(&first.to_ascii_lowercase())));
+            }
+            "svnadvertisev2protocol" => {
+                let off = (!is_on(directive)).then(|| "false".to_owned());
+                self.set_of_server("http-v2", off);
+            }
+            name if NOT_NEEDED.contains(&name) => {}
+            _ => self.close(directive, "it is not known here"),
         }
     }
 
@@ -161,212 +269,266 @@ impl Place {
         self.of_server.extend(value.map(|value| (name, value)));
     }
 
-    fn note(&mut self, directive: &Directive, why: &str) {
-        self.notes.push(said(directive, why));
-    }
-
-    fn take(&mut self, directive: &Directive) {
+    /// Directives of mod_authz_svn.
+    fn take_rules(&mut self, directive: &Directive, root: &Path) {
+        let Some(mut rules) = self.rules.take() else { return };
         let first = directive.args.first().map_or("", String::as_str);
-        let text = quoted(first);
         match directive.name.as_str() {
-            "svnpath" => self.set("repository", &text),
-            "svnparentpath" => self.set("folder", &text),
-            "svnlistparentpath" => self.flag("list", directive),
-            "svnreposname" => self.set("name", &text),
-            "svnautoversioning" => self.flag("autoversioning", directive),
-            "svnpathauthz" => {
-                let word = first.to_ascii_lowercase().replace('_', "-");
-                self.set("path-authz", &quoted(&word));
-            }
-            "svnhooksenv" => self.set("hooks-env", &text),
-            "svnindexxslt" => self.note(directive, "pages are HTML; 'plain-pages' is for programs"),
-            "svnspecialuri" if first.trim_matches('/') == "!svn" => {}
-            "svnspecialuri" => self.note(directive, "the name is '!svn'"),
-            "svnmasteruri" => match Master::new(first, None, None) {
-                Ok(_) => self.set("master", &text),
-                Err(_) => {
-                    self.reads_only = true;
-                    self.note(directive, "that is no URL of a master: the place is read only");
-                }
-            },
-            "svnmasterversion" => self.set("master-version", &text),
-            "svnallowbulkupdates" => {
-                self.set_of_server("bulk-updates", Some(quoted(&first.to_ascii_lowercase())));
-            }
-            "svnadvertisev2protocol" => {
-                let off = (!is_on(directive)).then(|| "false".to_owned());
-                self.set_of_server("http-v2", off);
-            }
-            name if name.starts_with("authzsvn") || name == "authzforceusernamecase" => {
-                self.rules(directive, first);
-            }
-            "dontdothatconfigfile" | "dontdothatdisallowreplay" => {
-                self.note(directive, "reports are not refused by their cost");
-            }
-            _ => self.login(directive, first),
-        }
-    }
-
-    fn rules(&mut self, directive: &Directive, first: &str) {
-        match directive.name.as_str() {
-            "authzsvnaccessfile" => {
-                self.has_rules = true;
-                self.set("authz", &file(&self.root, first));
-            }
+            "authzsvnaccessfile" => rules.file = Some(("authz", file(root, first))),
             "authzsvnreposrelativeaccessfile" => {
-                self.has_rules = true;
-                let in_tree = first.starts_with("^/");
-                self.set(if in_tree { "authz" } else { "authz-in-conf" }, &quoted(first));
+                let name = if first.starts_with("^/") { "authz" } else { "authz-in-conf" };
+                rules.file = Some((name, quoted(first)));
             }
-            "authzsvngroupsfile" => self.set("groups", &file(&self.root, first)),
-            "authzsvnanonymous" => self.no_anonymous = !is_on(directive),
-            "authzsvnnoauthwhenanonymousallowed" => self.lenient = is_on(directive),
+            "authzsvngroupsfile" => rules.groups = Some(file(root, first)),
+            "authzsvnanonymous" => rules.no_anonymous = !is_on(directive),
+            "authzsvnnoauthwhenanonymousallowed" => rules.lenient = is_on(directive),
             "authzforceusernamecase" => {
-                self.set("username-case", &quoted(&first.to_ascii_lowercase()));
+                let word = first.to_ascii_lowercase();
+                match word.as_str() {
+                    "upper" | "lower" => rules.username_case = Some(quoted(&word)),
+                    _ => self.close(directive, "that word is not known"),
+                }
             }
             "authzsvnauthoritative" if is_on(directive) => {}
             "authzsvnauthoritative" => {
                 self.note(directive, "what the rules refuse, nothing else allows");
             }
-            _ => self.note(directive, "it is not known"),
+            _ => self.close(directive, "it is not known here"),
         }
+        self.rules = Some(rules);
     }
 
-    fn login(&mut self, directive: &Directive, first: &str) {
+    fn take_login(&mut self, directive: &Directive, root: &Path) {
+        let first = directive.args.first().map_or("", String::as_str);
+        let words = || directive.args.iter().map(|word| word.to_ascii_lowercase()).collect();
         match directive.name.as_str() {
-            "dav" => {}
-            name if NOT_NEEDED.contains(&name) => {}
-            "authname" => self.set("realm", &quoted(first)),
-            "authuserfile" => {
-                self.has_users = true;
-                self.set("users", &file(&self.root, first));
+            "authname" => self.login.realm = Some(first.to_owned()),
+            "authuserfile" => self.login.users = Some(file(root, first)),
+            "authtype" => {
+                self.login.kind = Some(first.to_ascii_lowercase());
+                if !matches!(&*first.to_ascii_lowercase(), "basic" | "digest" | "none") {
+                    self.note(directive, "only Basic and Digest are there");
+                }
             }
-            "authtype" if first.eq_ignore_ascii_case("basic") => {}
-            "authtype" if first.eq_ignore_ascii_case("digest") => self.digest = true,
-            "authtype" => self.note(directive, "only Basic and Digest are there"),
-            "authbasicprovider" | "authdigestprovider" if first.eq_ignore_ascii_case("file") => {}
             "authbasicprovider" | "authdigestprovider" => {
-                self.note(directive, "only password files are there")
-            }
-            "sslrequiressl" => self.note(directive, "leave out 'http-port', if it is set"),
-            "order" => {
-                self.hosts.closed = first.to_ascii_lowercase().starts_with("allow,")
-                    || first.eq_ignore_ascii_case("mutual-failure");
-            }
-            "allow" | "deny" => self.hosts(directive),
-            "satisfy" => self.any = first.eq_ignore_ascii_case("any"),
-            "require" => self.require(directive, first),
-            _ if self.certificates.take(directive) => {}
-            _ => self.note(directive, "it is not known here"),
-        }
-    }
-
-    fn require(&mut self, directive: &Directive, first: &str) {
-        match first.to_ascii_lowercase().as_str() {
-            "valid-user" if of_writers(directive) => self.writers_only = true,
-            "valid-user" => self.needs_user = true,
-            "user" | "group" | "ldap-user" | "ldap-group" => {
-                self.needs_user = true;
-                self.note(
-                    directive,
-                    "every user of the password file may log in; rules can refuse",
-                );
-            }
-            "ssl-verify-client" => self.certificates.need(),
-            "all" => {
-                let word = directive.args.get(1).map(|word| word.to_ascii_lowercase());
-                match word.as_deref() == Some("denied") {
-                    true if of_writers(directive) => self.reads_only = true,
-                    is_denied => self.denied = is_denied,
+                self.login.provider = Some(words());
+                if self.login.provider.as_ref().is_some_and(|words| words != &["file"]) {
+                    self.note(directive, "only password files are there");
                 }
             }
-            _ => {
-                self.denied = true;
-                self.note(directive, "nobody is let in until this is solved otherwise");
+            // What no password file knows, nothing else does.
+            "authbasicauthoritative"
+            | "authgroupfile"
+            | "authdigestdomain"
+            | "authdigestnoncelifetime" => {}
+            "authdigestalgorithm" if first.eq_ignore_ascii_case("md5") => {}
+            "authdigestqop" if first.eq_ignore_ascii_case("auth") => {}
+            "sslrequiressl" => {
+                self.needs_tls =
+                    Some(Note::of(directive, "https alone is not known to be spoken here"));
+            }
+            "requestheader" if directive.args.last().is_none_or(|word| word != "early") => {}
+            // Of ways to log in that are not there.
+            name if name.starts_with("authldap")
+                || name.starts_with("authdb")
+                || name.starts_with("authform") =>
+            {
+                self.note(directive, "it is not known here");
+            }
+            _ => self.close(directive, "it is not known here"),
+        }
+    }
+
+    /// Closes the place where what it asks for cannot be had there; `at` is its address.
+    pub(super) fn check(&mut self, at: &str, around: &Around<'_>) {
+        let tail = "says it for another address than that where the repositories are";
+        let mut odd = Vec::new();
+        if self.of_svn.as_deref().is_some_and(|of| of != at) {
+            odd.push(format!("mod_dav_svn's section {tail}"));
+        }
+        if self.rules.as_ref().is_some_and(|rules| rules.at != at) {
+            odd.push(format!("mod_authz_svn's section {tail}"));
+        }
+        self.closed.extend(odd.iter().map(|why| Note::new(&self.place, "Location", why)));
+        if let Some(note) = self.needs_tls.take().filter(|_| !around.tls) {
+            self.closed.push(note);
+        }
+    }
+
+    /// Whether two addresses are served alike, but for their repositories.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let of = |m: &Self| {
+            let access = (m.access.clone(), m.login.clone(), m.rules.clone(), m.provider.clone());
+            let served = (m.served.clone(), m.of_svn.clone(), m.settings.clone());
+            (access, served, m.certificates.clone(), m.reads_only, m.needs_tls.is_some())
+        };
+        of(self) == of(other) && self.closed.len() == other.closed.len()
+    }
+
+    /// Whether only who may come in differs from the place around it, and not what is served.
+    pub(super) fn differs_by_access(&self, other: &Self) -> bool {
+        (&self.served, &self.of_svn, &self.settings, &self.provider)
+            == (&other.served, &other.of_svn, &other.settings, &other.provider)
+            && self.rules == other.rules
+    }
+
+    /// What counts beside requirements and addresses.
+    fn terms(&self, around: &Around<'_>) -> Terms {
+        let has_type = self.login.kind.as_deref().is_some_and(|kind| kind != "none");
+        let rules = self.rules.as_ref();
+        let asks = rules.is_some_and(|rules| rules.file.is_some() && !rules.no_anonymous);
+        Terms { tls: around.tls, has_type, looks_at_passwords: asks && has_type }
+    }
+
+    /// Whether some user may do more than with `other`.
+    pub(super) fn is_wider_than(&self, other: &Self, around: &Around<'_>) -> bool {
+        let level = |all: &Self, is_user: bool| all.access.level(is_user, all.terms(around));
+        [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
+    }
+
+    /// The place at `url` as ours has it, where it may be used as it says.
+    pub(super) fn written(&mut self, url: &str, served: &Served, around: &Around<'_>) -> Written {
+        let mut written = Written { lines: first_lines(url, served), of_server: Vec::new() };
+        let rules = self.rules.clone().filter(|rules| rules.file.is_some());
+        let users = self.login.users().map(|(name, file)| (name, file.clone()));
+        let terms = self.terms(around);
+        let anonymous = self.access.level(false, terms);
+        let known = if users.is_some() { self.access.level(true, terms) } else { Level::None };
+        let wants_users = self.access.asks_for_users(terms);
+        if wants_users && users.is_none() {
+            let why = match self.login.users {
+                None => "users are asked for, but no AuthUserFile is named",
+                Some(_) => "users are asked for, and what says who they are is not there",
+            };
+            self.closed.extend(
+                (anonymous == Level::None).then(|| Note::new(&self.required_at, "Require", why)),
+            );
+        }
+        let asks =
+            users.is_some() && (known > anonymous || (rules.is_some() && anonymous > Level::None));
+        let certificates = std::mem::take(&mut self.certificates)
+            .close((around.trust, around.taken), asks && known > anonymous);
+        if !certificates.is_closed {
+            self.notes.extend(certificates.notes);
+        } else {
+            self.closed.extend(certificates.notes);
+        }
+        let is_closed = anonymous == Level::None && known == Level::None;
+        if is_closed && self.closed.is_empty() && !self.access.is_denied(terms) {
+            let why = "httpd lets some users in by what is not looked at here (names, addresses, expressions)";
+            self.closed.push(Note::new(&self.required_at, "Require", why));
+        }
+        if is_closed || !self.closed.is_empty() {
+            return closed(url, served);
+        }
+        self.put_settings(served, rules.is_some(), &mut written.lines);
+        let lines = &mut written.lines;
+        if asks {
+            lines.extend(
+                self.login.realm.as_ref().map(|realm| format!("realm = {}", quoted(realm))),
+            );
+            lines.extend(users.map(|(name, file)| format!("{name} = {file}")));
+        }
+        if let Some(rules) = &rules {
+            put_rules(rules, lines);
+        }
+        self.put_access(asks, (anonymous, known), rules.as_ref(), lines);
+        written.of_server.clone_from(&self.of_server);
+        written.of_server.extend(certificates.of_server);
+        lines.extend(certificates.own.into_iter().map(|(name, value)| format!("{name} = {value}")));
+        written
+    }
+
+    fn put_settings(&self, served: &Served, has_rules: bool, lines: &mut Vec<String>) {
+        let has_master = self.settings.iter().any(|(name, _)| *name == "master");
+        for (name, value) in &self.settings {
+            let fits = match *name {
+                "list" => served.is_folder,
+                "master-version" => has_master,
+                "path-authz" => has_rules,
+                _ => true,
+            };
+            if fits {
+                lines.push(format!("{name} = {value}"));
             }
         }
     }
 
-    /// `Allow from`, `Deny from`.
-    fn hosts(&mut self, directive: &Directive) {
-        let is_all = directive.args.get(1).is_some_and(|word| word.eq_ignore_ascii_case("all"));
-        match directive.name.as_str() {
-            "allow" if is_all => self.hosts.all_allowed = true,
-            "deny" if of_writers(directive) => self.reads_only = true,
-            name => {
-                self.hosts.some_denied |= name == "deny";
-                self.note(directive, "addresses are not looked at");
+    /// Who logs in, and what users may do at most.
+    fn put_access(
+        &self,
+        asks: bool,
+        (anonymous, known): (Level, Level),
+        rules: Option<&Rules>,
+        lines: &mut Vec<String>,
+    ) {
+        let most = if self.reads_only { Level::Read } else { Level::Write };
+        let (anonymous, known) = (anonymous.min(most), known.min(most));
+        let word = |level: Level| match level {
+            Level::None => "\"none\"",
+            Level::Read => "\"read\"",
+            Level::Write => "\"write\"",
+        };
+        let has_rules = rules.is_some();
+        let no_anonymous = asks && rules.is_some_and(|rules| rules.no_anonymous);
+        let lenient = rules.is_some_and(|rules| rules.lenient);
+        if asks {
+            let login = match anonymous {
+                Level::None => "required",
+                _ if no_anonymous => "required",
+                _ if lenient => "lenient",
+                _ => "optional",
+            };
+            lines.push(format!("login = \"{login}\""));
+            if known < Level::Write {
+                lines.push(format!("authenticated = {}", word(known)));
+            }
+            if login == "required" {
+                return;
             }
         }
-    }
-
-    /// Where no name is asked for, none counts.
-    fn forget_users(&mut self) {
-        self.lines.retain(|l| !l.starts_with("users = ") && !l.starts_with("digest-users = "));
-    }
-
-    /// Who may come in, of all that was said.
-    fn access(&mut self, trust: (&Trust, Option<&Trust>)) {
-        if self.digest {
-            for line in self.lines.iter_mut().filter(|line| line.starts_with("users = ")) {
-                line.insert_str(0, "digest-");
-            }
-        }
-        if (self.needs_user || self.writers_only) && !self.has_users {
-            self.notes.push("users are asked for, but no AuthUserFile is named".to_owned());
-            self.denied = true;
-        }
-        self.denied |= self.hosts.some_denied || (self.hosts.closed && !self.hosts.all_allowed);
-        let has_passwords = (self.needs_user || self.writers_only) && self.has_users;
-        let certificates = std::mem::take(&mut self.certificates).settle(trust, has_passwords);
-        self.notes.extend(certificates.notes);
-        if certificates.is_shut || (self.denied && !self.needs_user) {
-            self.set("anonymous", "\"none\"");
-            self.forget_users();
-            return;
-        }
-        self.of_server.extend(certificates.of_server);
-        self.logins();
-        for (name, value) in certificates.own {
-            self.set(name, &value);
-        }
-        if !self.lines.iter().any(|line| line.starts_with("master = ")) {
-            self.lines.retain(|line| !line.starts_with("master-version"));
-        }
-        if self.reads_only {
-            self.no_writers();
+        // Without a setting all users may do what the rules say, and without rules they may read.
+        if anonymous < Level::Write || !has_rules {
+            lines.push(format!("anonymous = {}", word(anonymous)));
         }
     }
+}
 
-    /// What may be done at most is to read.
-    fn no_writers(&mut self) {
-        let has = |begin: &str| self.lines.iter().any(|line| line.starts_with(begin));
-        let asks = has("login = \"required\"");
-        let users = has("users = ") || has("digest-users = ") || has("certificate-user = ");
-        if users {
-            self.set("authenticated", "\"read\"");
-        }
-        if !asks {
-            self.set("anonymous", "\"read\"");
-        }
-    }
+/// Whether a directive is mod_authz_svn's.
+fn is_of_rules(name: &str) -> bool {
+    name.starts_with("authzsvn") || name == "authzforceusernamecase"
+}
 
-    /// Who logs in, where the place is open.
-    fn logins(&mut self) {
-        let optional = if self.lenient { "\"lenient\"" } else { "\"optional\"" };
-        match (self.needs_user, self.writers_only) {
-            (true, _) if self.any && !self.no_anonymous => self.set("login", optional),
-            (true, _) => self.set("login", "\"required\""),
-            (false, true) => {
-                self.set("login", optional);
-                self.set("anonymous", "\"read\"");
-            }
-            (false, false) => {
-                self.forget_users();
-                if !self.has_rules {
-                    self.set("anonymous", "\"write\"");
-                }
-            }
-        }
+fn put_rules(rules: &Rules, lines: &mut Vec<String>) {
+    let Some((name, file)) = &rules.file else { return };
+    lines.push(format!("{name} = {file}"));
+    lines.extend(rules.groups.as_ref().map(|groups| format!("groups = {groups}")));
+    lines.extend(rules.username_case.as_ref().map(|case| format!("username-case = {case}")));
+}
+
+fn first_lines(url: &str, served: &Served) -> Vec<String> {
+    let kind = if served.is_folder { "folder" } else { "repository" };
+    let address = if url.is_empty() { "/" } else { url };
+    let path = quoted(&served.path.to_string_lossy());
+    let mut lines = vec![
+        format!("url = {}", quoted(&sapwood_core::uri::encode(address))),
+        format!("{kind} = {path}"),
+    ];
+    // As httpd, which looks no further.
+    lines.extend(served.is_folder.then(|| "flat = true".to_owned()));
+    lines
+}
+
+/// A place where no user may come in.
+pub(super) fn closed(url: &str, served: &Served) -> Written {
+    let mut lines = first_lines(url, served);
+    lines.push("anonymous = \"none\"".to_owned());
+    Written { lines, of_server: Vec::new() }
+}
+
+impl Served {
+    /// One repository of a folder.
+    pub(super) fn inner(&self, name: &str) -> Self {
+        Self { is_folder: false, path: self.path.join(name), at: self.at.clone() }
     }
 }

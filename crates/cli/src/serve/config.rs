@@ -2,7 +2,7 @@
 //! directives of httpd that its settings stand for.
 //!
 //! What is not known is an error, with its line: a setting that is misspelt must not leave a
-//! repository open.
+//! repository open. What is wrong with known settings `check` and `disk` say.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use sapwood_server::dav::{ClientAuthorities, Master};
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
 use serde::Deserialize;
 
-/// Most seconds that changes of DAV programs wait for the rest of a save.
-const MOST_WAIT: u64 = 60;
+use super::check::{MOST_DELAY, MOST_WAIT};
+use super::lines::{Lines, malformed};
 
 /// The file.
 #[derive(Debug, Default, Deserialize)]
@@ -28,29 +28,35 @@ pub(super) struct File {
     pub(super) https_port: Option<u16>,
     pub(super) tls_certificate: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
-    tls_client_ca: Option<PathBuf>,
-    tls_client_crl: Option<PathBuf>,
-    require_certificate: bool,
+    pub(super) tls_client_ca: Option<PathBuf>,
+    pub(super) tls_client_crl: Option<PathBuf>,
+    pub(super) require_certificate: bool,
     pub(super) log_file: Option<PathBuf>,
-    access_log: Option<PathBuf>,
-    access_log_form: LogForm,
+    pub(super) access_log: Option<PathBuf>,
+    pub(super) access_log_form: Option<LogForm>,
     pub(super) svnserve_conf: Option<PathBuf>,
-    read_only: bool,
-    cache_megabytes: Option<usize>,
-    compression: Option<u8>,
-    bulk_updates: Option<Bulk>,
+    pub(super) read_only: bool,
+    pub(super) cache_megabytes: Option<usize>,
+    pub(super) compression: Option<u8>,
+    pub(super) bulk_updates: Option<Bulk>,
     http_v2: Option<bool>,
-    gzip: bool,
-    autoversioning: bool,
-    autoversioning_wait: Option<u64>,
-    trusted_proxies: Vec<String>,
-    location: Vec<Place>,
-    redirect: Vec<Moved>,
+    pub(super) gzip: bool,
+    pub(super) autoversioning: bool,
+    pub(super) autoversioning_wait: Option<u64>,
+    pub(super) trusted_proxies: Vec<String>,
+    pub(super) location: Vec<Place>,
+    pub(super) redirect: Vec<Moved>,
+    /// Where the settings stand.
+    #[serde(skip)]
+    pub(super) lines: Lines,
+    /// Its own name.
+    #[serde(skip)]
+    pub(super) name: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum LogForm {
+pub(super) enum LogForm {
     Common,
     #[default]
     Combined,
@@ -58,7 +64,7 @@ enum LogForm {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum Bulk {
+pub(super) enum Bulk {
     On,
     Off,
     Prefer,
@@ -66,51 +72,53 @@ enum Bulk {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Moved {
-    from: String,
-    to: String,
+pub(super) struct Moved {
+    pub(super) from: String,
+    pub(super) to: String,
     #[serde(default)]
     permanent: bool,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Place {
-    url: String,
-    folder: Option<PathBuf>,
-    repository: Option<PathBuf>,
-    list: Option<bool>,
-    name: Option<String>,
+pub(super) struct Place {
+    pub(super) url: String,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) repository: Option<PathBuf>,
+    pub(super) list: Option<bool>,
     #[serde(default)]
-    plain_pages: bool,
+    pub(super) flat: bool,
+    pub(super) name: Option<String>,
     #[serde(default)]
-    autoversioning: bool,
-    login: Option<LoginWord>,
-    users: Option<PathBuf>,
-    digest_users: Option<PathBuf>,
-    svnserve_users: Option<PathBuf>,
-    user_header: Option<String>,
+    pub(super) plain_pages: bool,
     #[serde(default)]
-    require_certificate: bool,
-    certificate_user: Option<String>,
-    realm: Option<String>,
-    anonymous: Option<Rights>,
-    authenticated: Option<Rights>,
-    authz: Option<String>,
-    authz_in_conf: Option<String>,
-    groups: Option<String>,
-    username_case: Option<CaseWord>,
-    path_authz: Option<PathAuthz>,
-    hooks_env: Option<PathBuf>,
-    password_delay: Option<u64>,
-    master: Option<String>,
-    master_version: Option<String>,
-    master_ca: Option<PathBuf>,
+    pub(super) autoversioning: bool,
+    pub(super) login: Option<LoginWord>,
+    pub(super) users: Option<PathBuf>,
+    pub(super) digest_users: Option<PathBuf>,
+    pub(super) svnserve_users: Option<PathBuf>,
+    pub(super) user_header: Option<String>,
+    #[serde(default)]
+    pub(super) require_certificate: bool,
+    pub(super) certificate_user: Option<String>,
+    pub(super) realm: Option<String>,
+    pub(super) anonymous: Option<Rights>,
+    pub(super) authenticated: Option<Rights>,
+    pub(super) authz: Option<String>,
+    pub(super) authz_in_conf: Option<String>,
+    pub(super) groups: Option<String>,
+    pub(super) username_case: Option<CaseWord>,
+    pub(super) path_authz: Option<PathAuthz>,
+    pub(super) hooks_env: Option<PathBuf>,
+    pub(super) password_delay: Option<u64>,
+    pub(super) master: Option<String>,
+    pub(super) master_version: Option<String>,
+    pub(super) master_ca: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum LoginWord {
+pub(super) enum LoginWord {
     Never,
     Optional,
     Lenient,
@@ -119,7 +127,7 @@ enum LoginWord {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum Rights {
+pub(super) enum Rights {
     None,
     Read,
     Write,
@@ -127,14 +135,14 @@ enum Rights {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum CaseWord {
+pub(super) enum CaseWord {
     Upper,
     Lower,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum PathAuthz {
+pub(super) enum PathAuthz {
     On,
     Off,
     ShortCircuit,
@@ -152,11 +160,12 @@ impl File {
     pub(super) fn read(path: &Path) -> SvnResult<Self> {
         let bytes = crate::input::contents(&path.to_string_lossy())?;
         let text = String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8"))?;
-        let mut file: Self = toml::from_str(&text).map_err(|e| wrong(path, e))?;
+        let mut file: Self = toml::from_str(&text).map_err(|e| malformed(path, &text, &e))?;
+        file.lines = Lines::of_text(&text);
+        path.clone_into(&mut file.name);
         let base = std::path::absolute(path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", path.display())))?;
         file.settle(base.parent().unwrap_or(Path::new("/")));
-        file.check().map_err(|why| wrong(path, why))?;
         Ok(file)
     }
 
@@ -189,45 +198,6 @@ impl File {
         }
     }
 
-    /// What can be said to be wrong without looking at anything else.
-    fn check(&self) -> Result<(), String> {
-        if let Some(bad) = self.trusted_proxies.iter().find(|text| Network::parse(text).is_none()) {
-            return Err(format!(
-                "trusted-proxies: '{bad}' is no address and no range of addresses"
-            ));
-        }
-        if self.compression.is_some_and(|level| level > 9) {
-            return Err("compression goes from 0 to 9".to_owned());
-        }
-        for moved in &self.redirect {
-            if !moved.from.starts_with('/') {
-                return Err(format!("redirect: '{}' does not begin with a slash", moved.from));
-            }
-        }
-        self.check_certificates()?;
-        self.location.iter().try_for_each(|place| {
-            place.check().map_err(|why| format!("location '{}': {why}", place.url))
-        })
-    }
-
-    /// Certificates of clients are looked at where the file says whose they are to be.
-    fn check_certificates(&self) -> Result<(), String> {
-        if self.tls_client_ca.is_some() {
-            return Ok(());
-        }
-        let mut wants = [
-            ("tls-client-crl", self.tls_client_crl.is_some()),
-            ("require-certificate", self.require_certificate),
-            ("require-certificate", self.location.iter().any(|place| place.require_certificate)),
-            ("certificate-user", self.location.iter().any(|p| p.certificate_user.is_some())),
-        ]
-        .into_iter();
-        match wants.find(|(_, is_set)| *is_set) {
-            Some((name, _)) => Err(format!("'{name}' needs 'tls-client-ca'")),
-            None => Ok(()),
-        }
-    }
-
     /// Whose certificates clients are asked for.
     pub(super) fn clients(&self) -> Option<ClientAuthorities> {
         Some(ClientAuthorities {
@@ -257,7 +227,7 @@ impl File {
         settings.trusted_proxies =
             self.trusted_proxies.iter().filter_map(|text| Network::parse(text)).collect();
         settings.access_log.clone_from(&self.access_log);
-        settings.combined_log = self.access_log_form == LogForm::Combined;
+        settings.combined_log = self.access_log_form != Some(LogForm::Common);
         if let Some(bulk) = self.bulk_updates {
             settings.bulk_updates = match bulk {
                 Bulk::On => BulkUpdates::On,
@@ -283,51 +253,10 @@ impl File {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);
         }
     }
-
-    /// What the file names that is not there or cannot be used: for `--check`.
-    pub(super) fn problems(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut need = |what: &str, path: Option<&PathBuf>, is_dir: bool| {
-            let Some(path) = path else { return };
-            let shown = path.display();
-            match std::fs::metadata(path) {
-                Err(e) => found.push(format!("{what}: '{shown}': {e}")),
-                Ok(meta) if meta.is_dir() != is_dir => {
-                    let kind = if is_dir { "folder" } else { "file" };
-                    found.push(format!("{what}: '{shown}' is no {kind}"));
-                }
-                Ok(_) => {}
-            }
-        };
-        need("path", self.path.as_ref(), true);
-        need("tls-certificate", self.tls_certificate.as_ref(), false);
-        need("tls-key", self.tls_key.as_ref(), false);
-        need("tls-client-ca", self.tls_client_ca.as_ref(), false);
-        need("tls-client-crl", self.tls_client_crl.as_ref(), false);
-        need("svnserve-conf", self.svnserve_conf.as_ref(), false);
-        for place in &self.location {
-            let is_file = |rules: &String| !rules.starts_with("^/") && rules.starts_with('/');
-            need(&place.url, place.folder.as_ref().or(place.repository.as_ref()), true);
-            need(&place.url, place.users.as_ref(), false);
-            need(&place.url, place.digest_users.as_ref(), false);
-            need(&place.url, place.svnserve_users.as_ref(), false);
-            need(&place.url, place.master_ca.as_ref(), false);
-            for rules in [&place.authz, &place.groups].into_iter().flatten().filter(|r| is_file(r))
-            {
-                need(&place.url, Some(&PathBuf::from(rules)), false);
-            }
-        }
-        found
-    }
-
-    /// The password files of httpd that the file names, each with its place.
-    pub(super) fn htpasswd_files(&self) -> impl Iterator<Item = (&str, &Path)> {
-        self.location.iter().filter_map(|place| Some((&*place.url, place.users.as_deref()?)))
-    }
 }
 
 /// The first two numbers of a release.
-fn version(text: &str) -> Option<(u32, u32)> {
+pub(super) fn version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split('.').map(|number| number.parse::<u32>().ok());
     let found = (numbers.next()??, numbers.next()??);
     numbers.all(|number| number.is_some()).then_some(found)
@@ -335,7 +264,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 
 impl Place {
     /// Whether anything is said of who may do what. If not, the repositories' own files say it.
-    fn has_access(&self) -> bool {
+    pub(super) fn has_access(&self) -> bool {
         self.login.is_some()
             || self.users.is_some()
             || self.digest_users.is_some()
@@ -349,7 +278,7 @@ impl Place {
     }
 
     /// Whether there is a way to prove one's name.
-    const fn can_login(&self) -> bool {
+    pub(super) const fn can_login(&self) -> bool {
         self.users.is_some()
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
@@ -366,65 +295,8 @@ impl Place {
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
 
-    const fn has_authz(&self) -> bool {
+    pub(super) const fn has_authz(&self) -> bool {
         self.authz.is_some() || self.authz_in_conf.is_some()
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if self.folder.is_some() == self.repository.is_some() {
-            return Err("either 'folder' or 'repository' is needed".to_owned());
-        }
-        if self.authz.is_some() && self.authz_in_conf.is_some() {
-            return Err("either 'authz' or 'authz-in-conf', not both".to_owned());
-        }
-        if !self.has_access() {
-            let alone = [
-                ("realm", self.realm.is_some()),
-                ("groups", self.groups.is_some()),
-                ("username-case", self.username_case.is_some()),
-                ("path-authz", self.path_authz.is_some()),
-                ("hooks-env", self.hooks_env.is_some()),
-            ];
-            if let Some((name, _)) = alone.iter().find(|(_, is_set)| *is_set) {
-                return Err(format!(
-                    "'{name}' without 'login', 'users', 'anonymous' or 'authz': the repositories' \
-                     own files say who may do what here"
-                ));
-            }
-        }
-        let of_master = self.master_version.is_some() || self.master_ca.is_some();
-        if of_master && self.master.is_none() {
-            return Err("'master-version' and 'master-ca' need 'master'".to_owned());
-        }
-        if let Some(text) = self.master_version.as_deref().filter(|v| version(v).is_none()) {
-            return Err(format!("master-version: '{text}' is no release, as 1.14 is"));
-        }
-        if let Some(url) = &self.master {
-            Master::new(url, None, None).map_err(|e| format!("master: {}", e.message()))?;
-        }
-        let words = CertificateName::WORDS.map(|(word, _)| word);
-        if let Some(word) = self.certificate_user.as_deref().filter(|word| !words.contains(word)) {
-            let words = words.join(", ");
-            return Err(format!("'certificate-user' is one of {words}, not '{word}'"));
-        }
-        let can_login = self.can_login();
-        if self.digest_users.is_some() && self.realm.is_none() {
-            return Err(
-                "'digest-users' needs 'realm': the file says whose users they are".to_owned()
-            );
-        }
-        match self.login {
-            Some(LoginWord::Never) if can_login => {
-                Err("users are named, but 'login' is 'never'".to_owned())
-            }
-            Some(LoginWord::Never) | None => Ok(()),
-            Some(_) if can_login => Ok(()),
-            Some(_) => {
-                Err("'login' needs 'users', 'digest-users', 'svnserve-users', 'user-header' or \
-                     'certificate-user'"
-                    .to_owned())
-            }
-        }
     }
 
     fn location(&self) -> SvnResult<Location> {
@@ -438,6 +310,10 @@ impl Place {
             .map(|url| Master::new(url, version, self.master_ca.as_deref()).map(Arc::new));
         Ok(Location {
             access: self.has_access().then(|| Arc::new(self.access())),
+            levels: match (&self.repository, self.flat) {
+                (Some(_), _) => Some(0),
+                (None, flat) => flat.then_some(1),
+            },
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
             plain_pages: self.plain_pages,
@@ -447,18 +323,26 @@ impl Place {
         })
     }
 
-    fn access(&self) -> AccessConfig {
-        let can_login = self.can_login();
-        let login = match self.login {
+    /// Whether all users have to log in.
+    pub(super) fn is_login_required(&self) -> bool {
+        self.login() == Login::Required
+    }
+
+    fn login(&self) -> Login {
+        match self.login {
             Some(LoginWord::Never) => Login::Never,
             Some(LoginWord::Optional) => Login::Optional,
             Some(LoginWord::Lenient) => Login::Lenient,
             Some(LoginWord::Required) => Login::Required,
             // Without a certificate there is no way to log in: others have no name.
             None if self.only_certificates() => Login::Optional,
-            None if can_login => Login::Required,
+            None if self.can_login() => Login::Required,
             None => Login::Never,
-        };
+        }
+    }
+
+    fn access(&self) -> AccessConfig {
+        let login = self.login();
         let blanket = |rights: Rights| match rights {
             Rights::None => Blanket::None,
             Rights::Read => Blanket::Read,
@@ -490,7 +374,7 @@ impl Place {
             hooks_env: self.hooks_env.clone(),
             sasl: None,
             hook_time_limit: None,
-            password_delay: Duration::from_secs(self.password_delay.unwrap_or(1).min(60)),
+            password_delay: Duration::from_secs(self.password_delay.unwrap_or(1).min(MOST_DELAY)),
             base: PathBuf::from("/"),
         }
     }
@@ -502,37 +386,7 @@ mod tests {
 
     fn read(text: &str) -> Result<File, String> {
         let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-        file.check()?;
         Ok(file)
-    }
-
-    #[test]
-    fn what_makes_no_sense() {
-        for (text, why) in [
-            ("prot = 1", "unknown field `prot`"),
-            ("[[location]]\nurl = '/a'", "either 'folder' or 'repository'"),
-            ("[[location]]\nurl = '/a'\nfolder = '/x'\nanonymus = 'read'", "unknown field"),
-            ("[[location]]\nurl = '/a'\nfolder = '/x'\nlogin = 'required'", "'login' needs"),
-            ("[[location]]\nurl = '/a'\nfolder = '/x'\nrealm = 'R'", "'realm' without"),
-            ("trusted-proxies = ['proxy']", "no address"),
-            ("[[redirect]]\nfrom = 'a'\nto = '/b'", "slash"),
-            ("compression = 10", "0 to 9"),
-            ("[[location]]\nurl = '/a'\nfolder = '/x'\nmaster = 'svn://h/x'", "no URL of a master"),
-            ("[[location]]\nurl = '/a'\nfolder = '/x'\nmaster-version = '1.8'", "need 'master'"),
-            (
-                "[[location]]\nurl = '/a'\nfolder = '/x'\nmaster = 'http://h'\nmaster-version = '8'",
-                "no release",
-            ),
-            ("require-certificate = true", "'require-certificate' needs 'tls-client-ca'"),
-            (
-                "tls-client-ca = '/c'\n[[location]]\nurl = '/a'\nfolder = '/x'\n\
-                 certificate-user = 'DN'",
-                "one of CN, O, OU",
-            ),
-        ] {
-            let told = read(text).unwrap_err();
-            assert!(told.contains(why), "{text}: {told}");
-        }
     }
 
     #[test]

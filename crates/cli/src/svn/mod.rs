@@ -289,6 +289,11 @@ fn sub_main(args: Vec<OsString>) -> SvnResult<End> {
     let result = (command.run)(&mut invocation);
     drop(progress);
     let flushed = invocation.out.flush();
+    // Most operations that record times of files have waited; of what others record, or one that failed, the
+    // program's end is the last chance.
+    if invocation.ctx.wc.wait_for_tick {
+        invocation.ctx.wc.recorded.wait();
+    }
     match result {
         Ok(()) => flushed.map(|()| End::Success),
         Err(error) => Err(decorate(error, &invocation)),

@@ -28,6 +28,9 @@ impl Drop for Served {
 /// The users ada and bob, with the passwords `a` and `b`.
 pub(crate) const USERS: &str =
     "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\nbob:{SHA}6dcfXufJLW3J6S/9rRe4vUlBj5g=\n";
+/// What `htdigest` writes for the passwords `a` and `b`, in the realm `Ours`.
+const DIGESTS: &str =
+    "ada:Ours:ab6b978b263b8f63cfdb43ea3c47051d\nbob:Ours:44ab9e3fdfebbcbd49d80d4ec756c183\n";
 pub(crate) const ADA: &str = "Authorization: Basic YWRhOmE=\r\n";
 pub(crate) const BOB: &str = "Authorization: Basic Ym9iOmI=\r\n";
 pub(crate) const WRONG: &str = "Authorization: Basic YWRhOng=\r\n";
@@ -52,6 +55,7 @@ impl Served {
         let repo = Repository::scripted(&Shape::few()[0]);
         let base = repo.parent();
         fs::write(base.join("users"), USERS).unwrap();
+        fs::write(base.join("digests"), DIGESTS).unwrap();
         fs::write(base.join("rules"), "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n").unwrap();
         fs::write(base.join("deep"), "[/]\n* =\n[/trunk]\n* = rw\n").unwrap();
         let port = free_port();

@@ -1,5 +1,5 @@
-//! Work from seeds that goes on as long as it is told to: hostile clients, damaged repositories,
-//! random histories. `cargo xtask soak` runs it for minutes and hours, beside the tests of company, kills
+//! Work from seeds that goes on as long as it is told to: hostile clients, damaged repositories, coarse times,
+//! random histories, configurations of httpd. `cargo xtask soak` runs it for minutes and hours, beside the tests of company, kills
 //! and full disks; among the tests it only shows that it still works.
 //!
 //! `SAPWOOD_SEED` is the first seed, `SAPWOOD_SECONDS` how long each part goes on. What fails names its
@@ -7,9 +7,15 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+mod coarse;
 mod damages;
 mod histories;
 mod hostile;
+#[path = "../common/httpd.rs"]
+mod httpd;
+mod httpd_conf;
+#[path = "../common/places.rs"]
+mod places;
 
 use std::path::Path;
 use std::process::Command;

@@ -334,8 +334,7 @@ impl Apply<'_, '_> {
             same = !check.differs && self.all_compared(at, &relpath)?;
         }
         if same && !self.merge.options.dry_run {
-            let target = [relpath.clone()];
-            match wc.delete_unchecked(&target, false, &CancelToken::new(), &|_| {}) {
+            match wc.delete_versioned(&relpath, &[], &CancelToken::new(), &|_| {}) {
                 Ok(()) => {}
                 Err(error) => {
                     let error = sapwood_core::SvnError::from(error);

@@ -34,10 +34,19 @@ impl Run<'_> {
         if !patch.hunks.is_empty() {
             self.place_text(&mut target, patch)?;
             self.apply_text(&mut target)?;
+            if target.deleted && !target.had_rejects && !target.patched.is_empty() {
+                target.reject_deletion();
+            }
         } else if let Some(binary) = &patch.binary {
             self.apply_binary(&mut target, binary)?;
         } else if target.move_to.is_some() {
             copy_rest(&mut target)?;
+        }
+        // A deletion that does not say of what text is none of a text that only this working copy has.
+        let says_no_text = patch.hunks.is_empty() && patch.binary.is_none();
+        if target.deleted && says_no_text && self.has_own_text(&target)? {
+            target.skipped = true;
+            return Ok(target);
         }
         if target.had_rejects || target.locally_deleted {
             target.deleted = false;
@@ -48,6 +57,15 @@ impl Run<'_> {
         self.place_props(&mut target, patch)?;
         self.apply_props(&mut target)?;
         Ok(target)
+    }
+
+    /// Whether there is a file that is not empty and differs from what was checked out.
+    fn has_own_text(&self, target: &Target) -> SvnResult<bool> {
+        if target.on_disk != Some(NodeKind::File) || target.is_empty || target.locally_deleted {
+            return Ok(false);
+        }
+        let (wc, relpath) = self.place_of(target.abspath()?)?;
+        Ok(wc.view(&relpath)?.map_or(Ok(true), |view| wc.file_modified(&view))?)
     }
 
     /// Finds the places of the hunks of a text.
@@ -217,6 +235,17 @@ impl Target {
             None => self.had_rejects = true,
         }
         self.rejects.push((prop.map(str::to_owned), *hunk));
+    }
+
+    /// Keeps the file whole, and all hunks, where lines would go that the patch does not know. (1.14 deletes it.)
+    fn reject_deletion(&mut self) {
+        let mut placed = std::mem::take(&mut self.placed);
+        for one in placed.iter_mut().filter(|one| !one.already_applied) {
+            one.rejected = true;
+            self.reject(None, &one.hunk);
+        }
+        self.placed = placed;
+        self.has_text = false;
     }
 
     /// Where nothing will be after the patch there is nothing to have properties.

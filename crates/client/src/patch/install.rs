@@ -84,7 +84,7 @@ impl Run<'_> {
     fn delete(&self, abspath: &str) -> SvnResult<()> {
         let (wc, relpath) = self.place_of(abspath)?;
         let _lock = self.lock_above(abspath)?;
-        Ok(wc.delete_unchecked(&[relpath], false, self.ctx.cancel(), &|_| {})?)
+        Ok(wc.delete_versioned(&relpath, &[], self.ctx.cancel(), &|_| {})?)
     }
 
     /// A lock where a path is, in a working copy inside this one.

@@ -13,18 +13,31 @@ use sapwood_wc::local::NewText;
 pub(super) const IN_MEMORY: usize = 1 << 20;
 
 /// A text that is being made.
-#[derive(Default)]
 pub(super) enum Output {
-    /// It is not wanted.
-    #[default]
-    None,
+    /// It is not wanted; whether there would be any.
+    None { any: bool },
     /// It is in memory, and goes to this path once it is too long.
     Memory { bytes: Vec<u8>, path: PathBuf },
     /// It is in a file.
     File { path: PathBuf, file: BufWriter<File> },
 }
 
+impl Default for Output {
+    fn default() -> Self {
+        Self::None { any: false }
+    }
+}
+
 impl Output {
+    /// Whether nothing was written.
+    pub(super) const fn is_empty(&self) -> bool {
+        match self {
+            Self::None { any } => !*any,
+            Self::Memory { bytes, .. } => bytes.is_empty(),
+            Self::File { .. } => false,
+        }
+    }
+
     /// A new text, for which there may come to be a file.
     pub(super) const fn new(path: PathBuf) -> Self {
         Self::Memory { bytes: Vec::new(), path }
@@ -33,7 +46,7 @@ impl Output {
     /// All that was written.
     pub(super) fn finished(&mut self) -> SvnResult<NewText<'_>> {
         match self {
-            Self::None => Err(SvnError::internal("a patched text that was not wanted")),
+            Self::None { .. } => Err(SvnError::internal("a patched text that was not wanted")),
             Self::Memory { bytes, .. } => Ok(NewText::Bytes(bytes)),
             Self::File { path, file } => {
                 file.flush().map_err(super::content::unwritten)?;
@@ -63,13 +76,17 @@ impl Write for Output {
         }
         match self {
             Self::File { file, .. } => file.write(new),
-            Self::None | Self::Memory { .. } => Ok(new.len()),
+            Self::None { any } => {
+                *any |= !new.is_empty();
+                Ok(new.len())
+            }
+            Self::Memory { .. } => Ok(new.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::None | Self::Memory { .. } => Ok(()),
+            Self::None { .. } | Self::Memory { .. } => Ok(()),
             Self::File { file, .. } => file.flush(),
         }
     }

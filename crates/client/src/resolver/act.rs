@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use sapwood_core::notify::{Action as Told, Notify, State};
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::local::{Choice, Part, RevertOptions};
@@ -274,11 +274,15 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// Deletes a node.
-    pub(super) fn delete(&self, relpath: &RelPath, told: bool) -> SvnResult<()> {
-        let target = [relpath.to_owned()];
+    /// Deletes a node. What is not versioned stays on disk, and so does what is at or below the paths in `stays`.
+    pub(super) fn delete(
+        &self,
+        relpath: &RelPath,
+        stays: &[RelPathBuf],
+        told: bool,
+    ) -> SvnResult<()> {
         let cancel = sapwood_core::CancelToken::default();
-        self.wc.delete_unchecked(&target, false, &cancel, &|value| {
+        self.wc.delete_versioned(relpath, stays, &cancel, &|value| {
             if told {
                 self.ctx.tell(value);
             }

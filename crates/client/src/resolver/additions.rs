@@ -113,7 +113,7 @@ impl TreeConflict<'_> {
         let props = self.repository.file(self.ctx, at, revision, &mut text)?;
         let origin = self.incoming_origin()?;
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
-        self.delete(&self.relpath, true)?;
+        self.delete(&self.relpath, &[], true)?;
         let cancel = sapwood_core::CancelToken::default();
         self.wc.add_repos_file(&self.relpath, text, &props, Some(&origin), &cancel)?;
         self.tell_kind(Told::Add, &self.relpath, NodeKind::File);
@@ -197,7 +197,14 @@ impl TreeConflict<'_> {
         let (at, revision) = self.required_new()?;
         let url = self.repository.url(at)?;
         let lock = self.wc.lock_to_resolve(self.relpath.parent())?;
-        self.delete(&self.relpath, true)?;
+        if self.wc.has_unversioned(&self.relpath)? {
+            return Err(failure(format!(
+                "Cannot replace '{}' because there are unversioned items in it (please move them away and try \
+                 again)",
+                self.shown(&self.relpath)
+            )));
+        }
+        self.delete(&self.relpath, &[], true)?;
         crate::copy_in::copy_dir(self.ctx, &url, Revnum(revision), &self.wc, &self.relpath)?;
         self.tell_kind(Told::Add, &self.relpath, NodeKind::Dir);
         self.wc.remove_tree_conflict(&self.relpath)?;

@@ -90,7 +90,8 @@ impl TreeConflict<'_> {
         let lock = self.wc.lock_to_resolve(parent)?;
         self.check_deleted(how)?;
         if self.wc.view(&self.relpath)?.is_some() {
-            self.delete(&self.relpath, true)?;
+            let added = self.wc.additions_below(&self.relpath)?;
+            self.delete(&self.relpath, &added, true)?;
         }
         self.settled()?;
         Ok(lock.release()?)
@@ -155,7 +156,7 @@ impl TreeConflict<'_> {
         };
         self.tell_merged(target, NodeKind::File, content, props);
         if self.is_update_or_switch() {
-            self.delete(&self.relpath, false)?;
+            self.delete(&self.relpath, &[], false)?;
         }
         self.settled()?;
         Ok(lock.release()?)
@@ -184,14 +185,15 @@ impl TreeConflict<'_> {
         if self.is_merge() {
             self.replay_move(&self.relpath, target)?;
         } else {
+            let mut stays = Vec::new();
             if self.wc.has_local_changes(&self.relpath)? {
                 let cancel = self.ctx.cancel();
-                self.wc.update_incoming_move(&self.relpath, target, cancel, &|told| {
+                stays = self.wc.update_incoming_move(&self.relpath, target, cancel, &|told| {
                     self.ctx.tell(told);
                 })?;
             }
-            // The move is part of what is here already.
-            self.delete(&self.relpath, false)?;
+            // The move is part of what is here already. What was not versioned stays here.
+            self.delete(&self.relpath, &stays, false)?;
         }
         self.settled()?;
         Ok(lock.release()?)

@@ -222,8 +222,7 @@ fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
     if wc.view(relpath)?.is_none() {
         return check_free(wc, relpath);
     }
-    let targets = [relpath.to_owned()];
-    Ok(wc.delete_unchecked(&targets, false, ctx.cancel(), &|_| {})?)
+    Ok(wc.delete_versioned(relpath, &[], ctx.cancel(), &|_| {})?)
 }
 
 /// A path of a working copy, absolute, as it is told.

@@ -61,6 +61,8 @@ pub struct Location {
     pub prefix: String,
     /// The repository, or the folder of repositories.
     pub root: PathBuf,
+    /// How many names below the root its repositories are; at any depth, without one.
+    pub levels: Option<usize>,
     /// How it may be used; when nothing is said, as the repositories' own files say.
     pub access: Option<Arc<AccessConfig>>,
     /// Whether the folder's page lists its repositories.
@@ -84,6 +86,7 @@ impl Location {
         Self {
             prefix: prefix.trim_matches('/').to_owned(),
             root,
+            levels: None,
             access: None,
             list: true,
             name: None,

@@ -20,7 +20,7 @@ use super::lookup::{InFolder, InNothing};
 use super::session::{DavResult, Fail, Session};
 use super::who::{self, Users};
 use crate::common::access::{Required, UserAccess};
-use crate::common::config::{AccessConfig, Login};
+use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup::describe;
 use crate::common::settings::Location;
 use crate::common::shared::Shared;
@@ -70,7 +70,8 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
 /// Who looks at a place that is no repository.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where all users have to say one.
+/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
+/// may do such a thing.
 pub(super) fn visitor(
     shared: &Shared,
     head: &Head,
@@ -82,8 +83,12 @@ pub(super) fn visitor(
     };
     let users = Users::of(shared, access, plain)?;
     let user = who::user(shared, head, access, &users)?;
-    if user.is_none() && access.login == Login::Required {
-        let may_ask = who::can_authenticate(access, &users);
+    let reads = matches!(head.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT");
+    let required = if reads { Blanket::Read } else { Blanket::Write };
+    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
+    if granted < required || (user.is_none() && access.login == Login::Required) {
+        let is_nameless = user.is_none() && who::can_authenticate(access, &users);
+        let may_ask = is_nameless && access.auth_access >= required;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
     Ok(user)
@@ -111,6 +116,9 @@ pub(super) fn folder(
         let visitor = |_: &_| Ok(exchange.user.clone());
         return Err(admission::of_nothing_for(shared, head, &nothing, &visitor));
     }
+    if location.is_some_and(|location| !location.list) {
+        return Err(Fail::Forbidden);
+    }
     match head.method.as_str() {
         "GET" | "HEAD" => {}
         "OPTIONS" => {
@@ -123,9 +131,6 @@ pub(super) fn folder(
         exchange.status(301);
         exchange.header("location", &head.absolute(&format!("{}/", head.path)));
         return Ok(());
-    }
-    if location.is_some_and(|location| !location.list) {
-        return Err(Fail::Forbidden);
     }
     let names = names();
     if location.is_some_and(|location| location.plain_pages) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sapwood_core::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 
@@ -146,13 +147,16 @@ pub(super) fn find<'s>(
         return Ok(None);
     };
     let below = rest.to_owned();
-    let is_top = |folder: &Path| {
+    let levels = location.and_then(|location| location.levels);
+    let is_top = |folder: &Path, depth: usize| {
         let only = settings.only.as_ref().filter(|_| location.is_none());
-        only.is_none_or(|only| only == folder) && Repository::is_root(folder)
+        levels.is_none_or(|levels| levels == depth)
+            && only.is_none_or(|only| only == folder)
+            && Repository::is_root(folder)
     };
-    let mut folder = start.to_owned();
+    let (mut folder, mut depth) = (start.to_owned(), 0usize);
     for _ in 0..MAX_LEVELS {
-        if is_top(&folder) {
+        if is_top(&folder, depth) {
             let access = location.and_then(|location| location.access.as_deref());
             let mut found = describe(shared, start, &folder, access, warn)?;
             // One that has a place of its own has that place's name, as with mod_authz_svn.
@@ -166,7 +170,7 @@ pub(super) fn find<'s>(
             return Ok(Some(Place::Repository(Box::new(place))));
         }
         let Some((first, after)) = first_part(rest) else {
-            if folder.is_dir() {
+            if folder.is_dir() && (depth == 0 || levels.is_none_or(|levels| depth < levels)) {
                 return Ok(Some(Place::Folder(InFolder { folder, start, location, below })));
             }
             break;
@@ -178,6 +182,7 @@ pub(super) fn find<'s>(
                 break;
             }
             folder.push(&name);
+            depth = depth.plus(1);
             push(&mut decoded, &name);
         }
     }

@@ -56,6 +56,14 @@ impl TlsFiles {
         ]
     }
 
+    /// Looks whether they can be used.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check(&self) -> SvnResult<()> {
+        self.read().map(drop)
+    }
+
     fn read(&self) -> SvnResult<Arc<ServerConfig>> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&self.certificate)
             .map_err(|e| unusable(&self.certificate, e))?

@@ -3,10 +3,20 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
+use crate::trees::Trees;
+
+/// Begins to watch a working copy.
+fn watch(trees: &mut Trees, root: &Path, most: usize) -> Result<()> {
+    trees.add(root, identity(root), most)
+}
+
+fn identity(root: &Path) -> Identity {
+    Identity::from(&fs::metadata(root).unwrap())
+}
 
 struct Place {
     folder: tempfile::TempDir,
-    tree: Tree,
+    trees: Trees,
 }
 
 impl Place {
@@ -16,8 +26,9 @@ impl Place {
             fs::create_dir_all(folder.path().join(dir)).unwrap();
         }
         fs::write(folder.path().join("wc/a/b/file"), "text").unwrap();
-        let tree = Tree::watch(&folder.path().join("wc"), usize::MAX).unwrap();
-        Self { folder, tree }
+        let mut trees = Trees::new().unwrap();
+        watch(&mut trees, &folder.path().join("wc"), usize::MAX).unwrap();
+        Self { folder, trees }
     }
 
     fn root(&self) -> PathBuf {
@@ -25,12 +36,22 @@ impl Place {
     }
 
     fn token(&mut self) -> Token {
-        self.tree.since(Token::default()).unwrap().1
+        self.ask(Token::default()).unwrap().1
+    }
+
+    /// What the only working copy says; `None` when it is watched no longer.
+    fn ask(&mut self, token: Token) -> Option<(Option<Vec<Changed>>, Token)> {
+        let identity = self.trees.iter().next()?.identity();
+        self.trees.since(identity, token).unwrap()
+    }
+
+    fn directories(&self) -> usize {
+        self.trees.iter().map(Tree::directories).sum()
     }
 
     /// The directories that changed since, with a star where all below counts.
     fn since(&mut self, token: Token) -> Option<Vec<String>> {
-        let (changed, _) = self.tree.since(token).unwrap();
+        let (changed, _) = self.ask(token).unwrap();
         let shown = |one: Changed| format!("{}{}", one.dir, if one.below { "*" } else { "" });
         let mut all: Vec<String> = changed?.into_iter().map(shown).collect();
         all.sort();
@@ -42,7 +63,7 @@ impl Place {
 fn each_kind_of_change_is_told_once_it_is_done() {
     let mut place = Place::new();
     let root = place.root();
-    assert_eq!(place.tree.directories(), 5, "administrative folders are not watched");
+    assert_eq!(place.directories(), 5, "administrative folders are not watched");
     let begin = place.token();
     assert_eq!(place.since(begin).unwrap(), Vec::<String>::new());
     fs::write(root.join("a/b/file"), "TEXT").unwrap();
@@ -85,7 +106,7 @@ fn directories_that_come_and_go() {
     assert_eq!(place.since(later).unwrap(), ["d/a/b"], "it is watched at its new place");
     fs::remove_dir_all(root.join("d/a")).unwrap();
     assert!(place.since(later).unwrap().contains(&"d/a*".to_owned()));
-    assert_eq!(place.tree.directories(), 5, "what is left is watched, and nothing else");
+    assert_eq!(place.directories(), 5, "what is left is watched, and nothing else");
 }
 
 #[test]
@@ -94,13 +115,13 @@ fn what_is_not_known_is_said() {
     let now = place.token();
     assert!(place.since(Token { watch: now.watch ^ 1, at: 0 }).is_none(), "another watch");
     assert!(place.since(Token { at: now.at + 1, ..now }).is_none(), "of the future");
-    place.tree.begin_again().unwrap();
+    place.trees.begin_again();
     assert!(place.since(now).is_none(), "begun again");
-    assert_eq!(place.tree.directories(), 5);
+    assert_eq!(place.directories(), 5);
     let elsewhere = place.folder.path().join("elsewhere");
     fs::rename(place.root(), &elsewhere).unwrap();
-    assert!(place.tree.since(now).is_err(), "the root was moved");
-    assert!(Tree::watch(&elsewhere.join("d"), usize::MAX).is_err(), "not a root");
+    assert!(place.ask(now).is_none(), "the root was moved");
+    assert!(watch(&mut place.trees, &elsewhere.join("d"), usize::MAX).is_err(), "not a root");
 }
 
 /// The kernel's queue has an end; here it is filled.
@@ -134,7 +155,7 @@ fn what_is_mounted_below_makes_all_unknown() {
     let root = fs::canonicalize(place.root()).unwrap();
     let line = format!("30 1 0:9 / {}/a rw - tmpfs tmpfs rw\n", root.display());
     fs::write(&list, "29 1 0:8 / / rw - ext4 x rw\n").unwrap();
-    place.tree.mountinfo = list.clone();
+    place.trees.only().mountinfo = list.clone();
     let begin = place.token();
     assert_eq!(place.since(begin).unwrap(), [""; 0], "mounts elsewhere do not matter");
     fs::write(&list, &line).unwrap();
@@ -147,7 +168,7 @@ fn what_is_mounted_below_makes_all_unknown() {
     let after = place.token();
     assert_eq!(place.since(after).unwrap(), [""; 0]);
     fs::remove_file(&list).unwrap();
-    assert!(place.tree.since(after).is_err(), "nothing is known without the list");
+    assert!(place.ask(after).is_none(), "nothing is known without the list");
 }
 
 /// A mount of its own, taken away at the end.
@@ -194,12 +215,82 @@ fn mounts_that_came_and_went_are_noticed_as_root() {
 
 #[test]
 fn more_directories_than_may_be_are_refused() {
-    let place = Place::new();
-    assert!(Tree::watch(&place.root(), 5).is_ok());
-    let refused = Tree::watch(&place.root(), 4).unwrap_err().to_string();
+    let mut place = Place::new();
+    let root = place.root();
+    assert!(watch(&mut place.trees, &root, 5).is_ok());
+    let refused = watch(&mut place.trees, &root, 4).unwrap_err().to_string();
     assert!(refused.contains("too many directories"), "{refused}");
-    let mut tree = Tree::watch(&place.root(), 5).unwrap();
-    let (_, token) = tree.since(Token::default()).unwrap();
-    fs::create_dir(place.root().join("d/more")).unwrap();
-    assert!(tree.since(token).is_err(), "one that came later");
+    assert_eq!(place.trees.iter().count(), 0, "nor is it watched as before");
+    watch(&mut place.trees, &root, 5).unwrap();
+    let token = place.token();
+    fs::create_dir(root.join("d/more")).unwrap();
+    assert!(place.ask(token).is_none(), "one that came later");
+}
+
+#[test]
+fn many_working_copies_share_one_instance_and_those_that_are_gone_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trees = Trees::new().unwrap();
+    let root = |number: usize| folder.path().join(format!("wc{number}"));
+    for number in 0..300 {
+        fs::create_dir_all(root(number).join(".svn")).unwrap();
+        fs::create_dir_all(root(number).join("a/b")).unwrap();
+        watch(&mut trees, &root(number), usize::MAX).unwrap();
+        if number % 3 != 0 {
+            fs::remove_dir_all(root(number)).unwrap();
+        }
+        if number % 50 == 0 {
+            trees.catch_up().unwrap();
+        }
+    }
+    trees.catch_up().unwrap();
+    assert_eq!(trees.iter().count(), 100, "those that are there");
+    let one = identity(&root(3));
+    let (_, token) = trees.since(one, Token::default()).unwrap().unwrap();
+    fs::write(root(3).join("a/b/x"), "").unwrap();
+    fs::write(root(6).join("a/b/x"), "").unwrap();
+    let (changed, _) = trees.since(one, token).unwrap().unwrap();
+    assert_eq!(changed.unwrap(), [Changed { dir: "a/b".to_owned(), below: false }]);
+    let watched = fs::read_to_string(format!("/proc/self/fdinfo/{}", trees.events().as_raw_fd()));
+    let watched = watched.unwrap().lines().filter(|line| line.starts_with("inotify ")).count();
+    assert_eq!(watched, 300, "three directories each");
+}
+
+#[test]
+fn a_working_copy_within_another_and_its_own_watch_do_not_disturb_each_other() {
+    let mut place = Place::new();
+    let (outer, inner) = (place.root(), place.root().join("a/inner"));
+    fs::create_dir_all(inner.join(".svn")).unwrap();
+    fs::create_dir_all(inner.join("deep")).unwrap();
+    watch(&mut place.trees, &inner, usize::MAX).unwrap();
+    let mut token =
+        |root: &Path| place.trees.since(identity(root), Token::default()).unwrap().unwrap().1;
+    let (before, before_inner) = (token(&outer), token(&inner));
+    fs::write(inner.join("x"), "").unwrap();
+    let changed = |place: &mut Place, root: &Path, token: Token| {
+        let (changed, _) = place.trees.since(identity(root), token).unwrap().unwrap();
+        changed.unwrap().into_iter().map(|one| one.dir).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(&mut place, &outer, before), ["a/inner"]);
+    assert_eq!(changed(&mut place, &inner, before_inner), [""]);
+    assert!(place.trees.remove(identity(&inner)));
+    place.trees.catch_up().unwrap();
+    let again = place.trees.since(identity(&outer), before).unwrap().unwrap().1;
+    fs::write(inner.join("y"), "").unwrap();
+    assert_eq!(changed(&mut place, &outer, again), ["a/inner"], "its own watch is still there");
+}
+
+#[test]
+fn a_large_one_that_is_forgotten_does_not_fill_the_queue_of_others() {
+    let mut place = Place::new();
+    let large = place.folder.path().join("large");
+    fs::create_dir_all(large.join(".svn")).unwrap();
+    for number in 0..20_000 {
+        fs::create_dir(large.join(format!("d{number}"))).unwrap();
+    }
+    watch(&mut place.trees, &large, usize::MAX).unwrap();
+    let now = place.token();
+    assert!(place.trees.remove(identity(&large)));
+    place.trees.catch_up().unwrap();
+    assert_eq!(place.since(now), Some(Vec::new()), "nothing happened there");
 }

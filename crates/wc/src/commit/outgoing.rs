@@ -11,11 +11,11 @@ use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
 use super::Item;
-use crate::clock;
 use crate::db::NodeRow;
 use crate::error::{Error, Result};
 use crate::pristine::{NewPristine, PristineWriter};
 use crate::props::rules::sets_flags;
+use crate::root::WorkingCopy;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::FileStat;
 
@@ -88,7 +88,7 @@ impl Outgoing {
         } else {
             let file = File::open(&path).map_err(failed)?;
             if !translation.is_needed() && !sets_flags(&props) {
-                as_read = settled_stat(&file).map_err(failed)?;
+                as_read = past_stat(wc, &file).map_err(failed)?;
             }
             if translation.is_needed() {
                 let translator = translation.translator(Direction::ToNormal, false)?;
@@ -160,10 +160,10 @@ impl Outgoing {
 
 /// Size and time of an open file that may be written and not executed, if files that are changed from now on get
 /// a later time.
-fn settled_stat(file: &File) -> io::Result<Option<FileStat>> {
+fn past_stat(wc: &WorkingCopy, file: &File) -> io::Result<Option<FileStat>> {
     let found = file.metadata()?;
     let mode = found.permissions().mode();
     let stat = FileStat::of(&found);
     let as_made = mode & 0o111 == 0 && mode & 0o200 != 0;
-    Ok((stat.file && as_made && clock::is_past(stat.mtime)).then_some(stat))
+    Ok((stat.file && as_made && wc.db().clock().is_past(stat.mtime)).then_some(stat))
 }

@@ -20,6 +20,7 @@ mod work;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -28,7 +29,7 @@ use sapwood_core::ErrorCode;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPath;
 
-use crate::clock::RecordedTimes;
+use crate::clock::{FileClock, RecordedTimes};
 use crate::error::{Error, Result};
 use crate::memory::listed::Listed;
 pub(crate) use crate::memory::listed::Touches;
@@ -78,8 +79,8 @@ pub struct Db {
     listed: Listed,
     /// Its format, and what it says about pristine texts.
     settings: Cell<Settings>,
-    /// Which times of files it recorded.
-    recorded: RecordedTimes,
+    /// What stamps the files whose times it records.
+    clock: Arc<FileClock>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,13 +229,18 @@ impl Db {
             tracking: Cell::new(tracking),
             listed: Listed::default(),
             settings: Cell::new(Settings::default()),
-            recorded: RecordedTimes::default(),
+            clock: RecordedTimes::default().clock(&path.with_file_name(crate::layout::TMP)),
         })
     }
 
-    /// The newest time that is recorded is kept in `recorded` from now on.
-    pub(crate) fn note_times_in(&mut self, recorded: RecordedTimes) {
-        self.recorded = recorded;
+    /// Times that are recorded are noted at this clock from now on.
+    pub(crate) fn note_times_at(&mut self, clock: Arc<FileClock>) {
+        self.clock = clock;
+    }
+
+    /// The clock that stamps the files of the working copy.
+    pub(crate) fn clock(&self) -> &FileClock {
+        &self.clock
     }
 
     /// The file.

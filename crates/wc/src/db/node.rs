@@ -290,6 +290,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn put_node(&self, row: &NodeRow) -> Result<()> {
+        row.last_mod_time.inspect(|time| self.clock().note(*time));
         self.execute_on(
             Touches::Row(&row.relpath, row.op_depth),
             "INSERT OR REPLACE INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, repos_id, \
@@ -360,7 +361,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
-        self.recorded.note(mtime);
+        self.clock().note(mtime);
         self.execute_on(
             Touches::Path(relpath),
             "UPDATE nodes SET translated_size = ?3, last_mod_time = ?4 WHERE wc_id = ?1 AND \

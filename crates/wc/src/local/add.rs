@@ -206,9 +206,7 @@ impl WorkingCopy {
                 continue;
             }
             let Some(name) = name.to_str() else {
-                let message =
-                    format!("Error converting entry in directory '{}' to UTF-8", dir.display());
-                return Err(Error::new(ErrorCode::EINVAL, message));
+                return Err(Error::not_utf8(&dir, name.as_encoded_bytes()));
             };
             if ignores.as_ref().is_some_and(|i| i.matches(name.as_bytes())) {
                 continue;

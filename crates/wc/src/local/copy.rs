@@ -227,7 +227,7 @@ impl WorkingCopy {
             let mut as_it_is = false;
             let conflict = source.conflict_data().map(Conflict::parse).transpose()?;
             if let Some(mine) = conflict.and_then(|c| c.text).and_then(|t| t.mine)
-                && fs::symlink_metadata(how.source.abspath(&mine)).is_ok_and(|m| m.is_file())
+                && crate::files::is_leftover(&how.source.abspath(&mine))
             {
                 from = mine;
                 as_it_is = true;

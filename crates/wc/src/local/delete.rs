@@ -167,7 +167,7 @@ impl WorkingCopy {
         self.run_queue(cancel)
     }
 
-    fn check_deletion_state(&self, node: &View) -> Result<()> {
+    pub(super) fn check_deletion_state(&self, node: &View) -> Result<()> {
         let shown = self.abspath(node.relpath());
         let shown = shown.display();
         if matches!(node.status(), Status::Excluded | Status::NotPresent) {
@@ -208,9 +208,7 @@ impl WorkingCopy {
         let Some(record) = node.conflict_data() else { return Ok(Vec::new()) };
         Ok(crate::status::markers(record)?
             .into_iter()
-            .filter(|file| {
-                std::fs::symlink_metadata(self.abspath(file)).is_ok_and(|found| found.is_file())
-            })
+            .filter(|file| crate::files::is_leftover(&self.abspath(file)))
             .collect())
     }
 

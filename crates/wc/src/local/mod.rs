@@ -9,6 +9,7 @@ mod copy;
 mod copy_pristines;
 mod copy_shadow;
 mod delete;
+mod delete_versioned;
 mod find;
 mod install;
 mod move_conflict;

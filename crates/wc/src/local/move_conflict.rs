@@ -151,7 +151,10 @@ impl WorkingCopy {
     }
 
     /// Whether there is anything at or below a versioned path that is not versioned.
-    pub(super) fn has_unversioned(&self, relpath: &RelPath) -> Result<bool> {
+    ///
+    /// # Errors
+    /// SQLite's; that a directory cannot be read.
+    pub fn has_unversioned(&self, relpath: &RelPath) -> Result<bool> {
         let dir = self.abspath(relpath);
         if !fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir()) {
             return Ok(false);

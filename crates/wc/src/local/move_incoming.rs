@@ -26,7 +26,8 @@ use crate::root::{WorkingCopy, disk_kind};
 
 impl WorkingCopy {
     /// Brings the local changes of a directory that is in conflict with an incoming deletion to where it
-    /// was moved, and tells of them. Needs locks over both.
+    /// was moved, and tells of them. Needs locks over both. Returns the nodes whose changes are not there: a tree
+    /// conflict was left in their place.
     ///
     /// # Errors
     /// E155027 when there are local changes at the destination, or it has several revisions.
@@ -36,11 +37,11 @@ impl WorkingCopy {
         target: &RelPath,
         cancel: &CancelToken,
         tell: &Tell<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<RelPathBuf>> {
         let record = self.db().actual(victim)?.and_then(|actual| actual.conflict_data);
-        let Some(record) = record else { return Ok(()) };
+        let Some(record) = record else { return Ok(Vec::new()) };
         let operation = Conflict::parse(&record)?.operation.unwrap_or(Operation::Update);
-        let (said, new) = self.db().write(|_| {
+        let (said, new, left) = self.db().write(|_| {
             self.require_lock(victim)?;
             self.require_lock(target)?;
             if self.has_local_changes(target)? {
@@ -67,12 +68,14 @@ impl WorkingCopy {
                     ..Step::default()
                 }],
                 said: BTreeMap::new(),
+                left: Vec::new(),
             };
             update.changed_node()?;
-            Ok((update.said, update.new.revision))
+            Ok((update.said, update.new.revision, update.left))
         })?;
         self.tell_said(said, victim, new, tell);
-        self.run_queue(cancel)
+        self.run_queue(cancel)?;
+        Ok(left)
     }
 }
 
@@ -97,6 +100,9 @@ impl MoveUpdate<'_> {
             self.delete_there(&target, old.kind, own.kind)?;
         }
         if self.skips() {
+            if own.kind.is_some() {
+                self.leave_here();
+            }
             return Ok(());
         }
         match own.kind {
@@ -127,10 +133,16 @@ impl MoveUpdate<'_> {
             self.steps.pop();
             done?;
             if self.skips() {
+                self.leave_here();
                 break;
             }
         }
         Ok(())
+    }
+
+    /// What is here of the node at the end of the steps, and below, is not brought to the destination.
+    fn leave_here(&mut self) {
+        self.left.extend(self.steps.last().map(|step| step.source.clone()));
     }
 
     /// A node was deleted, or replaced by one of another kind.
@@ -206,12 +218,14 @@ impl MoveUpdate<'_> {
     ) -> Result<()> {
         self.mark_parent_edited()?;
         if self.skips() {
+            self.leave_here();
             return Ok(());
         }
         let found = kind_on_disk(self.wc, relpath)?.filter(|found| Some(*found) != old_kind);
         let mut conflict = Conflict::default();
         let mut work = Vec::new();
         if found.is_some() {
+            self.leave_here();
             let action = if old_kind.is_none() { Action::Add } else { Action::Replace };
             let about = About {
                 old_kind,
@@ -331,6 +345,7 @@ impl MoveUpdate<'_> {
         let at = self.last();
         self.mark_edited(at)?;
         if self.skips() {
+            self.leave_here();
             return Ok(());
         }
         let wc = self.wc;
@@ -352,6 +367,9 @@ impl MoveUpdate<'_> {
             work = self.install_from(source, relpath)?;
         } else {
             conflict = self.check_there(relpath, NodeKind::File)?;
+            if conflict.tree.is_some() {
+                self.leave_here();
+            }
         }
         if conflict.tree.is_none() {
             let actual = wc.require_view(relpath)?.props()?;

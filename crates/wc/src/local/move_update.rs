@@ -71,6 +71,8 @@ pub(super) struct MoveUpdate<'a> {
     /// The nodes above and the one that is looked at, the last.
     pub(super) steps: Vec<Step>,
     pub(super) said: BTreeMap<RelPathBuf, Saying>,
+    /// Nodes of the source whose changes could not be brought to the destination.
+    pub(super) left: Vec<RelPathBuf>,
 }
 
 impl WorkingCopy {
@@ -107,6 +109,7 @@ impl WorkingCopy {
                 cancel,
                 steps: Vec::new(),
                 said: BTreeMap::new(),
+                left: Vec::new(),
             };
             if source_depth == 0 {
                 self.check_single(&moved.source)?;

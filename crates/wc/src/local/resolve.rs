@@ -2,6 +2,7 @@
 //! conflict go, and so does its record.
 
 use std::fs;
+use std::io::Read as _;
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -14,6 +15,7 @@ use crate::conflict::{Conflict, PropConflict, TextConflict};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
+use crate::translate::special;
 use crate::view::View;
 
 /// What to settle on.
@@ -167,7 +169,7 @@ impl WorkingCopy {
     }
 
     fn is_file(&self, relpath: &RelPath) -> bool {
-        fs::symlink_metadata(self.abspath(relpath)).is_ok_and(|found| found.is_file())
+        crate::files::is_leftover(&self.abspath(relpath))
     }
 
     fn resolve_text(
@@ -241,7 +243,7 @@ impl WorkingCopy {
         style: ConflictStyle,
         relpath: &RelPath,
     ) -> Result<RelPathBuf> {
-        let read = |file: &Option<RelPathBuf>| {
+        let read = |file: &Option<RelPathBuf>| -> Result<Vec<u8>> {
             let file = file.as_deref().ok_or_else(|| {
                 let shown = self.abspath(relpath);
                 Error::new(
@@ -254,7 +256,10 @@ impl WorkingCopy {
                 )
             })?;
             let path = self.abspath(file);
-            fs::read(&path).map_err(|e| Error::io(e, "Can't open file", &path))
+            let failed = |e| Error::io(e, "Can't open file", &path);
+            let mut bytes = Vec::new();
+            special::read_normal(&path).map_err(failed)?.read_to_end(&mut bytes).map_err(failed)?;
+            Ok(bytes)
         };
         let (mine, old, theirs) = (read(&text.mine)?, read(&text.old)?, read(&text.theirs)?);
         let diff = diff3(&Options::default(), &old, &mine, &theirs);

@@ -601,10 +601,13 @@ impl Restore<'_> {
         }
         let row = view.top();
         if !(stat.is_recorded_in(row) && stat.mtime != 0) {
+            let may_record = self.wc.may_record(&stat);
             if self.wc.differs_exactly(view)? {
                 return Ok(true);
             }
-            self.wc.db().record_fileinfo(view.relpath(), stat.size, stat.mtime)?;
+            if may_record {
+                self.wc.db().record_fileinfo(view.relpath(), stat.size, stat.mtime)?;
+            }
         }
         if stat.link {
             return Ok(false);

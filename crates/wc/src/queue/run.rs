@@ -19,7 +19,7 @@ use crate::pristine::remove_file;
 use crate::props::rules::NEEDS_LOCK;
 use crate::root::WorkingCopy;
 use crate::text_base::TextBase;
-use crate::translate::{Direction, TranslatedReader, Translation};
+use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::{FileStat, Status, stat_file};
 
 /// How many items are done before they are removed from the queue together.
@@ -200,6 +200,13 @@ impl WorkingCopy {
         let path = self.abspath(relpath);
         let mut text = if let Some(source) = source {
             let from = self.abspath(source);
+            // A text of a link is a link itself, which may lead to anything, or nowhere.
+            if fs::symlink_metadata(&from).is_ok_and(|found| found.is_symlink()) {
+                let mut normal = special::read_normal(&from)
+                    .map_err(|e| Error::io(e, "Can't read symbolic link", &from))?;
+                let form = self.form_of(relpath, use_commit_times)?;
+                return files::replace(&path, &self.temporary(), &mut normal, &form);
+            }
             let file = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
             TextBase::Kept(file)
         } else if let Some(sha1) = row.checksum.filter(|_| row.presence == Presence::Normal) {
@@ -290,14 +297,16 @@ impl WorkingCopy {
         if !translation.special && translation.is_needed() {
             rewritten = self.translate_again(&path, &props, &translation)?;
         }
-        if stat_file(&path)?.is_none() {
-            return Ok(None);
-        }
+        let Some(stat) = stat_file(&path)? else { return Ok(None) };
         self.sync_flags(relpath)?;
-        if !rewritten && self.file_modified(&view)? {
+        // A file of ours that was written now is new to all others; theirs may change again while it is read.
+        let same = || -> Result<bool> {
+            Ok(self.may_record_after_wait(&stat) && !self.file_modified(&view)?)
+        };
+        if !(rewritten || same()?) {
             return Ok(None);
         }
-        Ok(stat_file(&path)?.filter(|s| s.file || s.link).map(|stat| (relpath.to_owned(), stat)))
+        Ok((stat.file || stat.link).then(|| (relpath.to_owned(), stat)))
     }
 
     /// Writes a working file anew as its translation would have it; whether that made a difference.

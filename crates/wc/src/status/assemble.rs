@@ -147,7 +147,7 @@ impl WorkingCopy {
     }
 
     fn is_file_there(&self, relpath: &RelPath) -> bool {
-        std::fs::symlink_metadata(self.abspath(relpath)).is_ok_and(|found| found.is_file())
+        crate::files::is_leftover(&self.abspath(relpath))
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Look {
     pub(crate) mtime: i64,
     /// Who may do what.
     pub(crate) mode: u32,
+    /// Whether it is a file that has other names too.
+    pub(crate) is_linked: bool,
 }
 
 /// What tells that names came into a directory, or went, or that it is another one. Times are
@@ -45,6 +47,12 @@ const fn disk_kind(kind: FileType) -> DiskKind {
 /// An open directory.
 #[derive(Debug)]
 pub(crate) struct OpenDir(OwnedFd);
+
+impl Look {
+    /// A directory, of which nothing more need be known.
+    pub(super) const DIR: Self =
+        Self { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0, is_linked: false };
+}
 
 impl OpenDir {
     /// Opens a directory; `None` when there is none.
@@ -169,7 +177,8 @@ fn look_from<P: rustix::path::Arg>(
             let size = u64::try_from(found.st_size).map_err(|_| Errno::OVERFLOW)?;
             let seconds = found.st_mtime.saturating_mul(1_000_000);
             let mtime = seconds.saturating_add(part_of_second(found.st_mtime_nsec) / 1000);
-            Ok(Some(Look { kind, size, mtime, mode: found.st_mode }))
+            let is_linked = kind == DiskKind::File && found.st_nlink > 1;
+            Ok(Some(Look { kind, size, mtime, mode: found.st_mode, is_linked }))
         }
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error),

@@ -140,8 +140,8 @@ impl WorkingCopy {
             None => remembered::Known::default(),
         };
         let remembers = remembers && relpath.is_empty();
-        let clock = crate::clock::coarse_nanoseconds();
-        let began = remembered::Began { clock, token: known.token };
+        let keeps = remembers && options.unversioned;
+        let began = self.began(&known, keeps);
         if let Some(dirs) = &known.changed
             && self.status_of_some(relpath, dirs, &known, began, options, visit)?
         {
@@ -178,7 +178,7 @@ impl WorkingCopy {
             return Ok(());
         }
         let found = Mutex::new(remembered::Found::new());
-        let keeps = remembers && options.unversioned && remembered::is_quiet(node);
+        let keeps = keeps && remembered::is_quiet(node);
         let walk = Walk {
             found: keeps.then_some(&found),
             ahead: ahead.as_ref(),
@@ -195,6 +195,16 @@ impl WorkingCopy {
             Tell { wc: self, table: &table, items: &items, modified: &modified, options, visit };
         context.dir = relpath.to_owned();
         tell.directory(&context)
+    }
+
+    /// When a walk begins. Only of one whose findings are kept the clock need be known, which costs a file.
+    fn began(&self, known: &remembered::Known, keeps: bool) -> remembered::Began {
+        let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
+            self.db().clock().now()
+        } else {
+            None
+        };
+        remembered::Began { clock, token: known.token }
     }
 
     /// The status of a directory, when it is known that there is nothing to say but of what is in some
@@ -249,7 +259,7 @@ impl WorkingCopy {
         }
         // What was left out of the directories above only leads to those that were looked at.
         for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
-            let look = Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 });
+            let look = Some(Look::DIR);
             let lead = |path: &RelPath| {
                 let node = table.number(path)?;
                 Some(Item::Versioned { node, look, check_text: false })
@@ -356,9 +366,7 @@ fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
     let failed = |error: rustix::io::Errno| Error::io(error.into(), "Can't check path", path);
     let found = look(path).map_err(failed)?;
     Ok(match found {
-        Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => {
-            Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 })
-        }
+        Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => Some(Look::DIR),
         found => found,
     })
 }

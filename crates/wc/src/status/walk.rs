@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{CancelToken, Depth, ErrorCode};
+use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
 use super::ahead::{Ahead, Entry, Listing};
@@ -265,6 +265,7 @@ impl<'w> Walk<'w> {
         let own_adm =
             !task.relpath.is_empty() && entries.iter().any(|entry| &*entry.name == b".svn");
         let mut is_calm = self.unversioned && !own_adm;
+        let mut has_links = false;
         let mut disk = entries.into_iter().peekable();
         for at in self.table.children(&task.relpath) {
             let Some(node) = self.table.node(*at) else { continue };
@@ -279,6 +280,7 @@ impl<'w> Walk<'w> {
                 Error::Io { what, error: e.into() }
             })?;
             is_calm &= has_right_bits(node, looked);
+            has_links |= looked.is_some_and(|look| look.is_linked);
             self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
         }
         for Entry { name, kind, .. } in disk {
@@ -286,7 +288,8 @@ impl<'w> Walk<'w> {
         }
         if let Some(list) = self.found {
             let stamp = stamp.filter(|_| self.is_in_order(&task.relpath, &found));
-            lock(list).push(FoundDir { dir: task.relpath.clone(), stamp, is_calm });
+            let dir = task.relpath.clone();
+            lock(list).push(FoundDir { dir, stamp, is_calm, has_links });
         }
         Ok((found, below))
     }
@@ -320,7 +323,7 @@ impl<'w> Walk<'w> {
             Some(Entry { look: Some(look), .. }) => return Ok(Some(*look)),
             // Of directories the kind is enough.
             Some(Entry { kind: Some(kind), .. }) if *kind == DiskKind::Dir || self.kinds_only => {
-                return Ok(Some(Look { kind: *kind, size: 0, mtime: 0, mode: 0 }));
+                return Ok(Some(Look { kind: *kind, ..Look::DIR }));
             }
             _ => {}
         }
@@ -386,9 +389,7 @@ impl<'w> Walk<'w> {
             return Ok(());
         }
         let Ok(text) = std::str::from_utf8(name) else {
-            let shown = name.escape_ascii();
-            let message = format!("Can't convert string from native encoding to 'UTF-8': {shown}");
-            return Err(Error::new(ErrorCode(22), message));
+            return Err(Error::not_utf8(&self.root.join(task.relpath.as_str()), name));
         };
         let kind = match kind {
             Some(kind) => kind,

@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
+use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
@@ -70,6 +71,8 @@ pub type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
 pub struct Caller<'a> {
     /// How databases are opened.
     pub access: Access,
+    /// Where the times that are recorded are noted.
+    pub recorded: RecordedTimes,
     /// Asks it to stop.
     pub cancel: &'a CancelToken,
     /// Finds the repository where no entry says it (before 1.3).
@@ -147,7 +150,8 @@ fn workshop(root: &Path) -> PathBuf {
 
 /// Does what is in the queue of a new database: moves the texts, removes what is old.
 fn finish(root: &Path, caller: &Caller<'_>) -> Result<()> {
-    let options = Options { access: caller.access, ..Options::default() };
+    let (access, recorded) = (caller.access, caller.recorded.clone());
+    let options = Options { access, recorded, ..Options::default() };
     let wc = WorkingCopy::open_root(root, options)?;
     // What is in the queue is why it is locked: that is no hindrance.
     let lock = wc.steal_lock(RelPath::ROOT, -1)?;

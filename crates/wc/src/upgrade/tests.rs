@@ -13,6 +13,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 use super::entry::{Entries, Schedule};
 use super::{Caller, Told, parse_entries, read, upgrade, walk, workshop};
 use crate::Error;
+use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, Kind, Presence};
 use crate::layout;
 use crate::root::{Options, WorkingCopy};
@@ -162,6 +163,7 @@ fn told<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, Told)>) 
     let told = RefCell::new(Vec::new());
     let result = run(&mut Caller {
         access: Access::default(),
+        recorded: RecordedTimes::default(),
         cancel: &CancelToken::default(),
         ask: &mut |url| panic!("nobody has to ask for {url}"),
         tell: &mut |path, what| told.borrow_mut().push((path.to_owned(), what)),

@@ -86,7 +86,8 @@ fn make(
     caller: &mut Caller<'_>,
     ahead: &mut Ahead,
 ) -> Result<()> {
-    let db = Db::create(&layout::db(workshop), caller.access)?;
+    let mut db = Db::create(&layout::db(workshop), caller.access)?;
+    db.note_times_at(caller.recorded.clock(&layout::tmp(root)));
     db.connection().execute_batch(CACHE)?;
     db.write(|db| {
         let Some((url, uuid)) = known.first() else {

@@ -8,12 +8,12 @@ use sapwood_watch::protocol::Token;
 use super::super::listing::Stamp;
 use super::super::table::Table;
 use super::even::{self, Even};
-use super::{Context, Wanted};
+use super::{Context, FoundDir, Wanted};
 use crate::memory::{Changes, Reader, Since, State, notes, sum, touched, write_part};
 use sapwood_core::paths::RelPath;
 
 /// What the file begins with; another number for another form.
-const MAGIC: &[u8; 8] = b"sapstat5";
+const MAGIC: &[u8; 8] = b"sapstat6";
 /// What the first byte of a note says that tells what a status found.
 const FOUND: u8 = 2;
 /// What is said of a directory: it is in order.
@@ -22,6 +22,8 @@ const IN_ORDER: u8 = 1;
 const GONE: u8 = 2;
 /// It is in order, and a revert would do nothing in it.
 const CALM: u8 = 3;
+/// What is added for a directory some of whose files have names elsewhere too.
+const HAS_LINKS: u8 = 0x10;
 /// What is said of a file: it is a link or the like.
 pub(super) const SPECIAL: u8 = 1;
 /// It is to be read-only.
@@ -37,6 +39,8 @@ pub(super) struct Remembered<'b> {
     pub(super) stamp: Option<Stamp>,
     /// Whether a revert would have done nothing in it.
     pub(super) is_calm: bool,
+    /// Whether some of its files have names elsewhere too, through which they change unseen by a monitor.
+    pub(super) has_links: bool,
     pub(super) files: &'b [u8],
 }
 
@@ -129,7 +133,8 @@ impl<'b> Memory<'b> {
             match what {
                 // Files were only named because they might have been directories.
                 Noted::Touched if is_dir || before.is_some() => {
-                    all.push(Remembered { dir, stamp: None, is_calm: false, files: &[] });
+                    let (stamp, is_calm, has_links) = (None, false, false);
+                    all.push(Remembered { dir, stamp, is_calm, has_links, files: &[] });
                     self.touched.push(dir);
                 }
                 Noted::Found(found) => all.push(found),
@@ -208,11 +213,12 @@ impl<'b> Way<'b> {
 fn entry<'b>(reader: &mut Reader<'b>) -> Option<(Remembered<'b>, bool)> {
     let dir = reader.relpath()?;
     let known = reader.u8()?;
+    let (known, has_links) = (known & !HAS_LINKS, known & HAS_LINKS != 0);
     let stamp = Stamp { inode: reader.u64()?, changed: reader.i64()?, written: reader.i64()? };
     let files = reader.part()?;
     let is_calm = known == CALM;
     let stamp = (is_calm || known == IN_ORDER).then_some(stamp);
-    Some((Remembered { dir, stamp, is_calm, files }, known == GONE))
+    Some((Remembered { dir, stamp, is_calm, has_links, files }, known == GONE))
 }
 
 fn read_context(reader: &mut Reader<'_>) -> Option<Context> {
@@ -243,12 +249,13 @@ pub(super) fn note_head(state: State, context: Context) -> Vec<u8> {
     out
 }
 
-const fn what_is_known(stamp: Option<Stamp>, is_calm: bool) -> u8 {
-    match stamp {
+const fn what_is_known(stamp: Option<Stamp>, is_calm: bool, has_links: bool) -> u8 {
+    let known = match stamp {
         Some(_) if is_calm => CALM,
         Some(_) => IN_ORDER,
         None => 0,
-    }
+    };
+    if has_links { known | HAS_LINKS } else { known }
 }
 
 fn write_entry(out: &mut Vec<u8>, dir: &RelPath, known: u8, stamp: Option<Stamp>, files: &[u8]) {
@@ -263,7 +270,8 @@ fn write_entry(out: &mut Vec<u8>, dir: &RelPath, known: u8, stamp: Option<Stamp>
 
 /// A directory as it was remembered.
 pub(super) fn write_again(out: &mut Vec<u8>, one: &Remembered<'_>) {
-    write_entry(out, one.dir, what_is_known(one.stamp, one.is_calm), one.stamp, one.files);
+    let known = what_is_known(one.stamp, one.is_calm, one.has_links);
+    write_entry(out, one.dir, known, one.stamp, one.files);
 }
 
 /// A directory that is none any longer.
@@ -271,14 +279,15 @@ pub(super) fn write_gone(out: &mut Vec<u8>, dir: &RelPath) {
     write_entry(out, dir, GONE, None, &[]);
 }
 
-/// A directory as it was found: with a stamp when it is in order, and calm when a revert would do nothing in it.
+/// A directory as it was found: with a stamp when it is in order and may be believed, and calm when a revert would
+/// do nothing in it.
 pub(super) fn write_found(
     out: &mut Vec<u8>,
     table: &Table,
-    dir: &RelPath,
+    found: &FoundDir,
     stamp: Option<Stamp>,
-    is_calm: bool,
 ) {
+    let FoundDir { dir, is_calm, has_links, .. } = found;
     let mut files = Vec::new();
     let nodes = table.children(dir).iter().filter_map(|at| table.node(*at));
     for node in nodes.filter(|_| stamp.is_some()) {
@@ -292,5 +301,5 @@ pub(super) fn write_found(
             [(base.special, SPECIAL), (base.needs_lock, NEEDS_LOCK), (base.executable, EXECUTABLE)];
         files.push(flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag));
     }
-    write_entry(out, dir, what_is_known(stamp, is_calm), stamp, &files);
+    write_entry(out, dir, what_is_known(stamp, *is_calm, *has_links), stamp, &files);
 }

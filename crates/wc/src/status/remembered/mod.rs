@@ -13,7 +13,7 @@
 //! holds the token of the moment before the walk.
 //!
 //! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
-//! but ignored names lies beside it, and it had not changed within the clock's last steps. Its time tells
+//! but ignored names lies beside it, and it had not changed within the last steps of the file system's clock. Its time tells
 //! whether names came or went since.
 
 mod even;
@@ -30,6 +30,7 @@ use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table, has_right_bits};
 use super::value::DiskKind;
 use super::{Options, fan_out};
+use crate::clock::is_old;
 use crate::db::NodeRow;
 use crate::layout;
 use crate::memory::{self, Changes, Reader, Since, State};
@@ -38,9 +39,8 @@ pub(crate) use even::Even;
 use file::{Memory, Remembered};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// Directories that changed within so many nanoseconds before the walk are not remembered: the next
-/// change might get the same time.
-const TOO_YOUNG: i64 = 20_000_000;
+/// Numbers of file systems whose directories have no times that can be relied on: FAT and exFAT.
+const UNDATED: [u32; 2] = [0x4d44, 0x2011_bab0];
 
 /// Bytes of what is remembered of two or three files.
 const FEW_FILES: usize = 80;
@@ -106,6 +106,8 @@ pub(super) struct FoundDir {
     /// Whether a revert would do nothing in it either: its files have the right bits, and it is no other working
     /// copy.
     pub(super) is_calm: bool,
+    /// Whether some of its versioned files have names elsewhere too.
+    pub(super) has_links: bool,
 }
 
 /// Directories that a walk found.
@@ -114,17 +116,18 @@ pub(super) type Found = Vec<FoundDir>;
 /// When a walk began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Began {
-    /// By the clock that stamps files, in nanoseconds.
-    pub(super) clock: i64,
+    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing is
+    /// to be remembered.
+    pub(super) clock: Option<i64>,
     /// By the monitor.
     pub(super) token: Token,
 }
 
 impl Began {
     /// Whether a change from now on would show in a stamp.
-    const fn is_before(self, stamp: &Stamp) -> bool {
-        let latest = if stamp.changed > stamp.written { stamp.changed } else { stamp.written };
-        latest < self.clock.saturating_sub(TOO_YOUNG)
+    fn is_before(self, stamp: &Stamp) -> bool {
+        let latest = stamp.changed.max(stamp.written);
+        self.clock.is_some_and(|clock| is_old(latest, clock))
     }
 }
 
@@ -136,18 +139,25 @@ pub(super) fn keep(
     found: &mut Found,
     began: Began,
 ) {
-    if !is_simple(table) {
+    if !is_simple(table) || !dates_directories(wc) {
         return;
     }
     let Some(state) = State::of(wc.db().path()) else { return };
     let context = Context::of(options, &table.root_repos);
     let mut out = file::head(state, context, began.token, Even::of(table).as_ref());
     found.sort_unstable_by(|a, b| a.dir.cmp(&b.dir));
-    for FoundDir { dir, stamp, is_calm } in found {
-        let stamp = stamp.filter(|stamp| began.is_before(stamp));
-        file::write_found(&mut out, table, dir, stamp, *is_calm);
+    for one in found {
+        let stamp = one.stamp.filter(|stamp| began.is_before(stamp));
+        file::write_found(&mut out, table, one, stamp);
     }
     write_file(wc, out);
+}
+
+/// Whether the times of directories tell that names came or went. FAT keeps none of its root, and other systems
+/// that write to one leave those of directories as they are.
+fn dates_directories(wc: &WorkingCopy) -> bool {
+    let kind = rustix::fs::statfs(wc.root()).ok().map(|found| found.f_type & 0xffff_ffff);
+    kind.and_then(|kind| u32::try_from(kind).ok()).is_some_and(|kind| !UNDATED.contains(&kind))
 }
 
 /// Whether nothing but directories and what is in them decides what a status says.
@@ -199,12 +209,12 @@ pub(super) fn settle(
             continue;
         }
         // What is too young is looked at again, and settled then.
-        if let Some(FoundDir { stamp, is_calm, .. }) = found.iter().find(|one| one.dir == *dir)
-            && stamp.is_none_or(|stamp| began.is_before(&stamp))
+        if let Some(one) = found.iter().find(|one| one.dir == *dir)
+            && one.stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
             // The root is told of where its directory is looked at.
             let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
-            file::write_found(&mut note, table, dir, stamp.filter(|_| quiet), *is_calm);
+            file::write_found(&mut note, table, one, one.stamp.filter(|_| quiet));
         }
     }
     if note.len() == empty {
@@ -301,7 +311,7 @@ pub(super) fn known(
     let renews =
         told.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
     match told {
-        Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
+        Some(told) => found.extend(changed_by_monitor(&all, &told)),
         None => found = changed_on_disk(wc, &all, renews),
     }
     if found.len() > limit {
@@ -430,6 +440,16 @@ fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<RelPathBuf> {
     found
 }
 
+/// The directories that may not be as they were by what a monitor knows, which does not see changes of a file
+/// through a name elsewhere.
+fn changed_by_monitor<'a>(
+    all: &'a [Remembered<'_>],
+    told: &'a [Told],
+) -> impl Iterator<Item = RelPathBuf> + 'a {
+    let linked = all.iter().filter(|one| one.has_links).map(|one| one.dir.to_owned());
+    told.iter().flat_map(|one| remembered_of(all, one)).chain(linked)
+}
+
 /// The directories at and below one in which a revert may have something to do: in all others BASE is there
 /// alone, as it was checked out, with the right bits. `None` when that is not known.
 pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<RelPathBuf>> {
@@ -448,7 +468,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
         return None;
     }
     match ask_monitor(wc, memory.token).0 {
-        Some(told) => dirs.extend(told.iter().flat_map(|one| remembered_of(all, one))),
+        Some(told) => dirs.extend(changed_by_monitor(all, &told)),
         None => dirs.extend(changed_on_disk(wc, all, true)),
     }
     // Whether a directory is another working copy is a question of the one above it.
@@ -459,8 +479,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     (dirs.len() <= limit).then_some(dirs)
 }
 
-/// The directories that are not as they were, by a look at each and at its files, whose bits count if that is
-/// wanted.
+/// The directories that are not as they were, by a look at each and at its files, whose bits count, and new names
+/// elsewhere, if that is wanted.
 fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>], bits: bool) -> BTreeSet<RelPathBuf> {
     let Ok(Some(root)) = OpenDir::open(wc.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
@@ -501,10 +521,11 @@ fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>, bits: bool) -> bool {
         path.push(0);
         let wanted = if special { DiskKind::Special } else { DiskKind::File };
         match CStr::from_bytes_with_nul(&path).ok().map(|name| dir.look(name)) {
-            Some(Ok(Some(Look { kind, size: now, mtime: time, mode })))
+            Some(Ok(Some(Look { kind, size: now, mtime: time, mode, is_linked })))
                 if kind == wanted
                     && now == size
                     && time == mtime
+                    && (!is_linked || one.has_links || !bits)
                     && (special || !bits || has_right_bits(mode, lock, run)) => {}
             _ => return false,
         }

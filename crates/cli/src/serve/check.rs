@@ -1,0 +1,500 @@
+//! What is wrong with the configuration by itself, whatever is on the disk.
+//!
+//! Invariant: a setting that has no effect, or another one than it says, is a [`Problem`].
+
+use sapwood_core::uri;
+use sapwood_server::common::config::CertificateName;
+use sapwood_server::dav::Master;
+use sapwood_server::settings::{Network, Redirect};
+
+use super::config::{File, LoginWord, Moved, Place, version};
+use super::lines::Problem;
+
+/// Most seconds that changes of DAV programs wait for the rest of a save.
+pub(super) const MOST_WAIT: u64 = 60;
+/// Most seconds that the seventh wrong password waits.
+pub(super) const MOST_DELAY: u64 = 60;
+/// Most memory for caches: 1 TiB.
+const MOST_MEGABYTES: usize = 1 << 20;
+/// Most names of a path that are looked at for a place.
+const MOST_LEVELS: usize = 32;
+
+type Problems = Vec<Problem>;
+
+/// All of it.
+pub(super) fn problems(file: &File) -> Problems {
+    let mut found = Vec::new();
+    of_numbers(file, &mut found);
+    of_ports(file, &mut found);
+    of_what_is_served(file, &mut found);
+    of_certificates(file, &mut found);
+    for (at, text) in file.trusted_proxies.iter().enumerate() {
+        if Network::parse(text).is_none() {
+            let why =
+                format!("'trusted-proxies': '{text}' is no address and no range of addresses");
+            found.push(Problem::error(format!("trusted-proxies.{at}"), why));
+        }
+    }
+    of_redirects(file, &mut found);
+    of_urls(file, &mut found);
+    for (at, place) in file.location.iter().enumerate() {
+        let mut own = Vec::new();
+        of_place(place, file, &mut own);
+        found.extend(own.into_iter().map(|problem| Problem {
+            setting: format!("location.{at}.{}", problem.setting),
+            why: format!("location '{}': {}", place.url, problem.why),
+            ..problem
+        }));
+    }
+    found
+}
+
+fn of_numbers(file: &File, found: &mut Problems) {
+    if file.compression.is_some_and(|level| level > 9) {
+        found.push(Problem::error("compression", "'compression' goes from 0 to 9"));
+    }
+    if file.autoversioning_wait.is_some_and(|seconds| seconds > MOST_WAIT) {
+        let why = format!("'autoversioning-wait' is at most {MOST_WAIT} seconds");
+        found.push(Problem::error("autoversioning-wait", why));
+    }
+    if file.cache_megabytes.is_some_and(|size| size > MOST_MEGABYTES) {
+        let why = format!("'cache-megabytes' is at most {MOST_MEGABYTES}");
+        found.push(Problem::error("cache-megabytes", why));
+    }
+}
+
+fn of_ports(file: &File, found: &mut Problems) {
+    let svn = file.svn_port.filter(|_| file.path.is_some());
+    let ports = [("svn-port", svn), ("http-port", file.http_port), ("https-port", file.https_port)];
+    for (at, (name, port)) in ports.iter().enumerate() {
+        let mut before = ports.iter().take(at);
+        // 0 is any port that is free.
+        let other = before.find(|(_, other)| other == port && port.is_some_and(|port| port != 0));
+        if let Some((other, _)) = other {
+            found.push(Problem::error(*name, format!("'{name}' is the same as '{other}'")));
+        }
+    }
+    if file.listen.as_ref().is_some_and(|host| host.trim().is_empty()) {
+        found.push(Problem::error("listen", "'listen' is empty"));
+    }
+}
+
+/// Settings that have no effect without `path` or another one.
+fn of_what_is_served(file: &File, found: &mut Problems) {
+    let without_path = [
+        ("svn-port", file.svn_port.is_some()),
+        ("autoversioning", file.autoversioning),
+        (
+            "svnserve-conf",
+            file.svnserve_conf.is_some() && file.location.iter().all(Place::has_access),
+        ),
+    ];
+    for (name, is_set) in without_path {
+        if is_set && file.path.is_none() {
+            found.push(Problem::warning(name, format!("'{name}' has no effect without 'path'")));
+        }
+    }
+    if file.access_log.is_none() && file.access_log_form.is_some() {
+        let why = "'access-log-form' has no effect without 'access-log'";
+        found.push(Problem::warning("access-log-form", why));
+    }
+}
+
+/// Certificates of clients are looked at where the file says whose they are to be.
+fn of_certificates(file: &File, found: &mut Problems) {
+    if file.tls_client_ca.is_none() {
+        let wants = [
+            ("tls-client-crl", file.tls_client_crl.is_some()),
+            ("require-certificate", file.require_certificate),
+        ];
+        for (name, _) in wants.iter().filter(|(_, is_set)| *is_set) {
+            found.push(Problem::error(*name, format!("'{name}' needs 'tls-client-ca'")));
+        }
+    }
+}
+
+/// Whether a redirect is for all that another one is for.
+fn covers(outer: &str, inner: &str) -> bool {
+    let outer = Redirect { from: outer.to_owned(), to: String::new(), permanent: false };
+    outer.rest(inner.trim_end_matches('*')).is_some()
+        && (!inner.ends_with('*') || outer.from.ends_with('*') || outer.from == inner)
+}
+
+fn of_redirects(file: &File, found: &mut Problems) {
+    for (at, moved) in file.redirect.iter().enumerate() {
+        let Moved { from, to, .. } = moved;
+        let from_setting = format!("redirect.{at}.from");
+        if !from.starts_with('/') {
+            let why = format!("redirect: '{from}' does not begin with a slash");
+            found.push(Problem::error(from_setting.clone(), why));
+        } else if from.contains(['?', '#', ' ']) || from.trim_end_matches('*').contains('*') {
+            let why = format!("redirect: '{from}' is no beginning of a path (a space is %20)");
+            found.push(Problem::error(from_setting.clone(), why));
+        }
+        let setting = format!("redirect.{at}.to");
+        if !(to.starts_with('/') || uri::is_url(to)) || to.contains(char::is_whitespace) {
+            let why =
+                format!("redirect: '{to}' is neither a path that begins with a slash nor a URL");
+            found.push(Problem::error(setting, why));
+        } else if covers(from, to) {
+            let why = format!("redirect: '{to}' leads to '{from}' again");
+            found.push(Problem::warning(setting, why));
+        }
+        if let Some(before) =
+            file.redirect.iter().take(at).find(|before| covers(&before.from, from))
+        {
+            let why =
+                format!("redirect: '{from}' is never used: '{}' stands before it", before.from);
+            found.push(Problem::warning(from_setting, why));
+        }
+    }
+}
+
+/// Why no request is ever for an address, if none is.
+fn unreachable(url: &str) -> Option<String> {
+    let Some(decoded) = uri::decode_utf8(url) else {
+        return Some(format!("'{url}' is no path of a URL"));
+    };
+    let inner = decoded.trim_matches('/');
+    let odd = |name: &str| matches!(name, "" | "." | "..") || name.contains('\0');
+    let is_odd = !inner.is_empty() && inner.split('/').any(odd);
+    match () {
+        () if url.contains(['?', '#']) => {
+            Some(format!("'{url}' has a '?' or '#' (in a path %3F and %23)"))
+        }
+        () if is_odd || inner.split('/').count() >= MOST_LEVELS => {
+            Some(format!("no request is for '{url}'"))
+        }
+        () => None,
+    }
+}
+
+/// Where places are, as the server compares it.
+fn prefix(url: &str) -> String {
+    let url = url.trim_matches('/');
+    uri::decode_utf8(url).unwrap_or_else(|| url.to_owned())
+}
+
+fn of_urls(file: &File, found: &mut Problems) {
+    for (at, place) in file.location.iter().enumerate() {
+        let setting = format!("location.{at}.url");
+        let url = &place.url;
+        if let Some(why) = unreachable(url) {
+            found.push(Problem::error(setting, format!("location: {why}")));
+            continue;
+        }
+        let mut before = file.location.iter().take(at);
+        if before.any(|before| prefix(&before.url) == prefix(url)) {
+            let why = format!("location '{url}': there is one at this 'url' already");
+            found.push(Problem::error(setting.clone(), why));
+        }
+        let path = format!("/{}", uri::encode(&prefix(url)));
+        if let Some(moved) = file.redirect.iter().find(|moved| covers(&moved.from, &path)) {
+            let why =
+                format!("location '{url}' is never used: the redirect of '{}' is", moved.from);
+            found.push(Problem::warning(setting, why));
+        }
+    }
+}
+
+/// What is wrong with one place. Settings are named without it.
+fn of_place(place: &Place, file: &File, found: &mut Problems) {
+    if place.folder.is_some() == place.repository.is_some() {
+        let setting = if place.folder.is_some() { "repository" } else { "url" };
+        found.push(Problem::error(setting, "either 'folder' or 'repository' is needed"));
+    }
+    if place.repository.is_some() && place.list.is_some() {
+        found.push(Problem::warning("list", "'list' is for a folder of repositories"));
+    }
+    if place.repository.is_some() && place.flat {
+        found.push(Problem::warning("flat", "'flat' is for a folder of repositories"));
+    }
+    of_rules(place, found);
+    of_master(place, found);
+    of_login(place, file, found);
+    if place.password_delay.is_some_and(|seconds| seconds > MOST_DELAY) {
+        let why = format!("'password-delay' is at most {MOST_DELAY} seconds");
+        found.push(Problem::error("password-delay", why));
+    }
+    if place
+        .realm
+        .as_deref()
+        .is_some_and(|realm| realm.contains(|c: char| c.is_control() || "\"\\".contains(c)))
+    {
+        found
+            .push(Problem::error("realm", "'realm' has quotes, backslashes or control characters"));
+    }
+}
+
+fn of_rules(place: &Place, found: &mut Problems) {
+    if place.authz.is_some() && place.authz_in_conf.is_some() {
+        found.push(Problem::error("authz-in-conf", "either 'authz' or 'authz-in-conf', not both"));
+    }
+    if !place.has_access() {
+        let alone = [
+            ("realm", place.realm.is_some()),
+            ("groups", place.groups.is_some()),
+            ("username-case", place.username_case.is_some()),
+            ("path-authz", place.path_authz.is_some()),
+            ("hooks-env", place.hooks_env.is_some()),
+            ("password-delay", place.password_delay.is_some()),
+        ];
+        for (name, _) in alone.into_iter().filter(|(_, is_set)| *is_set) {
+            found.push(Problem::error(
+                name,
+                format!(
+                    "'{name}' without 'login', 'users', 'anonymous' or 'authz': the repositories' own \
+                     files say who may do what here"
+                ),
+            ));
+        }
+        return;
+    }
+    let of_rules = [
+        ("groups", place.groups.is_some()),
+        ("username-case", place.username_case.is_some()),
+        ("path-authz", place.path_authz.is_some()),
+    ];
+    for (name, _) in of_rules.into_iter().filter(|(_, is_set)| *is_set && !place.has_authz()) {
+        let why = format!("'{name}' has no effect without 'authz' or 'authz-in-conf'");
+        found.push(Problem::error(name, why));
+    }
+}
+
+fn of_master(place: &Place, found: &mut Problems) {
+    let of_master = [
+        ("master-version", place.master_version.is_some()),
+        ("master-ca", place.master_ca.is_some()),
+    ];
+    if let Some((name, _)) = of_master.iter().find(|(_, is_set)| *is_set && place.master.is_none())
+    {
+        let why = "'master-version' and 'master-ca' need 'master'";
+        found.push(Problem::error(*name, why));
+    }
+    if let Some(text) = place.master_version.as_deref().filter(|text| version(text).is_none()) {
+        let why = format!("'master-version': '{text}' is no release, as 1.14 is");
+        found.push(Problem::error("master-version", why));
+    }
+    if let Some(Err(error)) = place.master.as_ref().map(|url| Master::new(url, None, None)) {
+        found.push(Problem::error("master", format!("'master': {}", error.message())));
+    }
+}
+
+fn of_login(place: &Place, file: &File, found: &mut Problems) {
+    let words = CertificateName::WORDS.map(|(word, _)| word);
+    if let Some(word) = place.certificate_user.as_deref().filter(|word| !words.contains(word)) {
+        let why = format!("'certificate-user' is one of {}, not '{word}'", words.join(", "));
+        found.push(Problem::error("certificate-user", why));
+    }
+    let wants = [
+        ("require-certificate", place.require_certificate),
+        ("certificate-user", place.certificate_user.is_some()),
+    ];
+    for (name, _) in wants.into_iter().filter(|(_, is_set)| *is_set && file.tls_client_ca.is_none())
+    {
+        found.push(Problem::error(name, format!("'{name}' needs 'tls-client-ca'")));
+    }
+    if place.digest_users.is_some() && place.realm.is_none() {
+        let why = "'digest-users' needs 'realm': the file says whose users they are";
+        found.push(Problem::error("digest-users", why));
+    }
+    if let Some(header) = &place.user_header {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if header.is_empty() || !header.chars().all(is_name) {
+            let why = format!("'user-header': '{header}' is no name of a header");
+            found.push(Problem::error("user-header", why));
+        }
+        if file.trusted_proxies.is_empty() {
+            let why = "'user-header' needs 'trusted-proxies': no other peer is believed";
+            found.push(Problem::warning("user-header", why));
+        }
+    }
+    let can_login = place.can_login();
+    match place.login {
+        Some(LoginWord::Never) if can_login => {
+            found.push(Problem::error("login", "users are named, but 'login' is 'never'"));
+        }
+        Some(LoginWord::Never) | None => {}
+        Some(_) if can_login => {}
+        Some(_) => {
+            let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'user-header' or \
+                       'certificate-user'";
+            found.push(Problem::error("login", why));
+        }
+    }
+    if place.authenticated.is_some() && !can_login {
+        let why = "'authenticated' has no effect: there is no way to log in";
+        found.push(Problem::warning("authenticated", why));
+    }
+    if place.anonymous.is_some() && place.is_login_required() {
+        let why = "'anonymous' has no effect: all users have to log in ('login' may say otherwise)";
+        found.push(Problem::warning("anonymous", why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::Lines;
+    use super::*;
+
+    /// What is wrong with a text, each with its line.
+    fn problems_of(text: &str) -> Vec<String> {
+        let lines = Lines::of_text(text);
+        let file: File = toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let shown = |problem: &Problem| {
+            let line = lines.of(&problem.setting).unwrap_or(0);
+            format!("{line}: {}", problem.why)
+        };
+        problems(&file).iter().map(shown).collect()
+    }
+
+    /// Each setting of docs/serve.md with values that are wrong by themselves, in the last line.
+    const WRONG: &[(&str, &str)] = &[
+        ("compression = 10", "0 to 9"),
+        ("autoversioning-wait = 61", "at most 60"),
+        ("cache-megabytes = 99999999999", "at most"),
+        ("listen = ' '", "empty"),
+        ("http-port = 80\nhttps-port = 80", "the same as 'http-port'"),
+        ("path = '/x'\nsvn-port = 80\nhttp-port = 80", "the same as 'svn-port'"),
+        ("svn-port = 80", "without 'path'"),
+        ("autoversioning = true", "without 'path'"),
+        ("svnserve-conf = '/x'", "without 'path'"),
+        ("access-log-form = 'common'", "without 'access-log'"),
+        ("trusted-proxies = ['10.0.0.0/8', 'proxy']", "'proxy' is no address"),
+        ("tls-client-crl = '/c'", "needs 'tls-client-ca'"),
+        ("require-certificate = true", "needs 'tls-client-ca'"),
+    ];
+
+    /// The same of a redirect and of a place.
+    const WRONG_REDIRECTS: &[(&str, &str)] = &[
+        ("to = '/b'\nfrom = 'a'", "slash"),
+        ("to = '/b'\nfrom = '/a b'", "%20"),
+        ("to = '/b'\nfrom = '/a?x'", "no beginning"),
+        ("to = '/b'\nfrom = '/a*b'", "no beginning"),
+        ("from = '/a'\nto = 'y'", "neither"),
+        ("from = '/a'\nto = '/a'", "again"),
+        ("from = '/a'\nto = '/a/b'", "again"),
+        ("from = '/a*'\nto = '/ab'", "again"),
+        ("from = '/'\nto = '/b'", "again"),
+        ("from = '/a'\nto = '/b'\n[[redirect]]\nto = '/c'\nfrom = '/a'", "never used"),
+        ("from = '/a'\nto = '/b'\n[[redirect]]\nto = '/c'\nfrom = '/a/x'", "never used"),
+    ];
+
+    const WRONG_PLACES: &[(&str, &str)] = &[
+        ("folder = '/x'\nurl = '/a/../b'", "no request"),
+        ("folder = '/x'\nurl = '/a/./b'", "no request"),
+        ("folder = '/x'\nurl = '/a//b'", "no request"),
+        ("folder = '/x'\nurl = '/a?x'", "'?' or '#'"),
+        ("folder = '/x'\nurl = '/a#x'", "'?' or '#'"),
+        ("folder = '/x'\nurl = '/%2e%2e/a'", "no request"),
+        ("folder = '/x'\nurl = '/a%FF'", "no path of a URL"),
+        ("url = '/a'", "either 'folder' or 'repository'"),
+        ("url = '/a'\nfolder = '/x'\nrepository = '/y'", "either 'folder' or 'repository'"),
+        ("url = '/a'\nfolder = '/x'\n[[location]]\nfolder = '/y'\nurl = 'a/'", "already"),
+        ("url = '/a'\nrepository = '/x'\nlist = true", "for a folder"),
+        ("url = '/a'\nrepository = '/x'\nflat = true", "for a folder"),
+        ("url = '/a'\nfolder = '/x'\nrealm = 'R'", "'realm' without"),
+        ("url = '/a'\nfolder = '/x'\nhooks-env = 'h'", "'hooks-env' without"),
+        ("url = '/a'\nfolder = '/x'\npassword-delay = 2", "'password-delay' without"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\npassword-delay = 61", "at most 60"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\nrealm = \"a\\\"b\"", "quotes"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\nrealm = \"a\\nb\"", "control"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\ngroups = '/g'", "without 'authz'"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\nusername-case = 'upper'", "without 'authz'"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\npath-authz = 'off'", "without 'authz'"),
+        ("url = '/a'\nfolder = '/x'\nauthz = '/z'\nauthz-in-conf = 'z'", "not both"),
+        ("url = '/a'\nfolder = '/x'\nlogin = 'required'", "'login' needs"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\nlogin = 'never'", "'never'"),
+        ("url = '/a'\nfolder = '/x'\nauthenticated = 'read'", "no way to log in"),
+        ("url = '/a'\nfolder = '/x'\nusers = '/u'\nanonymous = 'read'", "have to log in"),
+        ("url = '/a'\nfolder = '/x'\ndigest-users = '/u'", "needs 'realm'"),
+        ("url = '/a'\nfolder = '/x'\nuser-header = 'X-User'", "needs 'trusted-proxies'"),
+        ("url = '/a'\nfolder = '/x'\nuser-header = 'X User'", "no name of a header"),
+        ("url = '/a'\nfolder = '/x'\nrequire-certificate = true", "needs 'tls-client-ca'"),
+        ("url = '/a'\nfolder = '/x'\ncertificate-user = 'CN'", "needs 'tls-client-ca'"),
+        ("url = '/a'\nfolder = '/x'\ncertificate-user = 'DN'", "one of CN, O, OU"),
+        ("url = '/a'\nfolder = '/x'\nmaster = 'svn://h/x'", "no URL of a master"),
+        ("url = '/a'\nfolder = '/x'\nmaster-version = '1.8'", "need 'master'"),
+        ("url = '/a'\nfolder = '/x'\nmaster-ca = '/c'", "need 'master'"),
+        ("url = '/a'\nfolder = '/x'\nmaster = 'http://h'\nmaster-version = '8'", "no release"),
+    ];
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let texts = WRONG.iter().map(|(text, why)| ((*text).to_owned(), *why));
+        let redirects = WRONG_REDIRECTS.iter().map(|(t, why)| (format!("[[redirect]]\n{t}"), *why));
+        let places = WRONG_PLACES.iter().map(|(t, why)| (format!("[[location]]\n{t}"), *why));
+        for (text, why) in texts.chain(redirects).chain(places) {
+            let told = problems_of(&text);
+            let line = format!("{}: ", text.lines().count());
+            let is_said = |told: &String| told.contains(why);
+            assert!(told.iter().any(is_said), "{text}\n{told:?}");
+            let needs_line = !why.contains("either 'folder'") && !why.contains("no address");
+            let has_line = told.iter().any(|told| is_said(told) && told.starts_with(&line));
+            assert!(has_line || !needs_line, "{text}\n{told:?}");
+            assert!(told.iter().all(|told| !told.starts_with("0:")), "{text}\n{told:?}");
+        }
+        let told = problems_of(
+            "[[redirect]]\nfrom = '/a'\nto = '/b'\n[[location]]\nfolder = '/x'\nurl = '/a/b'\n",
+        );
+        assert_eq!(told, ["6: location '/a/b' is never used: the redirect of '/a' is"]);
+    }
+
+    #[test]
+    fn what_is_sound() {
+        for text in [
+            "path = '/x'\nsvn-port = 1\nhttp-port = 0\nhttps-port = 0\nautoversioning = true\nautoversioning-wait = 60",
+            "[[location]]\nurl = '/'\nfolder = '/x'",
+            "[[location]]\nurl = '/a%20b/'\nfolder = '/x'\nusers = '/u'\nlogin = 'optional'\nanonymous = 'read'",
+            "[[redirect]]\nfrom = '/repos/'\nto = '/svn/'\n[[redirect]]\nfrom = '/a*'\nto = 'http://h/a'",
+            "[[redirect]]\nfrom = '/a/b'\nto = '/c'\n[[redirect]]\nfrom = '/a'\nto = '/d'",
+            "[[location]]\nurl = '/a'\nfolder = '/x'\n[[location]]\nurl = '/a/b'\nrepository = '/x'",
+        ] {
+            assert_eq!(problems_of(text), [""; 0], "{text}");
+        }
+    }
+
+    /// Every setting of the page has a line in these tables, or a file, word or flag as its value.
+    #[test]
+    fn no_setting_is_left_out() {
+        const OTHERS: &[&str] = &[
+            "path",
+            "tls-certificate",
+            "tls-key",
+            "tls-client-ca",
+            "read-only",
+            "log-file",
+            "access-log",
+            "gzip",
+            "bulk-updates",
+            "http-v2",
+            "folder",
+            "repository",
+            "name",
+            "plain-pages",
+            "users",
+            "digest-users",
+            "svnserve-users",
+            "authz",
+            "authz-in-conf",
+            "hooks-env",
+            "autoversioning",
+            "url",
+            "from",
+            "to",
+        ];
+        let page = include_str!("../../../../docs/serve.md");
+        let (page, _) = page.split_once("## File managers").unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+        let names = rows.flat_map(|cell| {
+            cell.split('`').filter(|word| !word.is_empty() && !word.starts_with([',', ' ']))
+        });
+        let all = WRONG.iter().chain(WRONG_PLACES).chain(WRONG_REDIRECTS);
+        for name in names {
+            let is_in = |(text, _): &(&str, &str)| {
+                text.lines().any(|line| line.starts_with(&format!("{name} = ")))
+            };
+            assert!(OTHERS.contains(&name) || all.clone().any(is_in), "{name}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What is wrong with what the configuration names: files, folders, certificates, rules, addresses.
+//!
+//! Folders and repositories may come later (a disk that is mounted): a warning. Without password and rule files no user
+//! can be let in safely, and without certificates and logs the server does not do what it is to do: errors.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_repos::Repository;
+use sapwood_repos::authz::{Authz, ConfigSource};
+use sapwood_server::common::htpasswd::Htpasswd;
+use sapwood_server::dav::{Master, TlsFiles};
+use sapwood_server::{Listener, Settings, Shared};
+
+use super::config::{File, Place};
+use super::lines::Problem;
+
+type Problems = Vec<Problem>;
+
+/// All of it. `tls` is what https is spoken with.
+pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
+    let mut found = Vec::new();
+    let own = [
+        ("tls-certificate", file.tls_certificate.as_ref()),
+        ("tls-key", file.tls_key.as_ref()),
+        ("tls-client-ca", file.tls_client_ca.as_ref()),
+        ("tls-client-crl", file.tls_client_crl.as_ref()),
+        ("svnserve-conf", file.svnserve_conf.as_ref()),
+    ];
+    own.into_iter().for_each(|(name, path)| need_file(name, path, &mut found));
+    if let Some(path) = &file.path {
+        need_folder("path", path, &mut found);
+    }
+    if found.is_empty()
+        && let Some(Err(error)) = tls.map(|tls| tls.check())
+    {
+        found.push(Problem::error("tls-certificate", error.message()));
+    }
+    for (name, path) in [("log-file", &file.log_file), ("access-log", &file.access_log)] {
+        if let Some(Err(why)) = path.as_deref().map(can_append) {
+            found.push(Problem::error(name, why));
+        }
+    }
+    if let Some(host) = &file.listen
+        && let Err(error) = Listener::bind(Some(host), 0, host.contains(':'))
+    {
+        found.push(Problem::error("listen", format!("'{host}': {}", error.message())));
+    }
+    let shared = Shared::new(Settings::new(PathBuf::from("/")), None);
+    if let Some(Err(error)) =
+        file.svnserve_conf.as_ref().map(|path| shared.files.server(path, true))
+    {
+        found.push(Problem::error("svnserve-conf", error.message()));
+    }
+    for (at, place) in file.location.iter().enumerate() {
+        let mut own = Vec::new();
+        of_place(place, &shared, &mut own);
+        found.extend(own.into_iter().map(|problem| Problem {
+            setting: format!("location.{at}.{}", problem.setting),
+            why: format!("location '{}': {}", place.url, problem.why),
+            ..problem
+        }));
+    }
+    found
+}
+
+fn read(path: &Path) -> SvnResult<Vec<u8>> {
+    crate::input::contents(&path.to_string_lossy())
+}
+
+fn need_file(name: &str, path: Option<&PathBuf>, found: &mut Problems) {
+    let Some(path) = path else { return };
+    if let Err(error) = read(path) {
+        found.push(Problem::error(name, error.message()));
+    }
+}
+
+/// A folder that may come later.
+fn need_folder(name: &str, path: &Path, found: &mut Problems) {
+    let why = match fs::read_dir(path) {
+        Ok(_) => return,
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => "is no folder".to_owned(),
+        Err(e) => {
+            return found.push(Problem::warning(
+                name,
+                SvnError::io(&e, format_args!("'{}'", path.display())).message(),
+            ));
+        }
+    };
+    found.push(Problem::warning(name, format!("'{}' {why}", path.display())));
+}
+
+/// Whether lines can be written to a file, without making it.
+fn can_append(path: &Path) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match fs::OpenOptions::new().append(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && folder.is_dir() => Ok(()),
+        Err(e) => {
+            let error = SvnError::io(&e, format_args!("Can't open file '{}'", path.display()));
+            Err(error.message().to_owned())
+        }
+    }
+}
+
+fn of_place(place: &Place, shared: &Shared, found: &mut Problems) {
+    let files = [
+        ("users", place.users.as_ref()),
+        ("digest-users", place.digest_users.as_ref()),
+        ("svnserve-users", place.svnserve_users.as_ref()),
+        ("master-ca", place.master_ca.as_ref()),
+    ];
+    let before = found.len();
+    files.into_iter().for_each(|(name, path)| need_file(name, path, found));
+    if found.len() == before {
+        of_users(place, shared, found);
+        if let (Some(url), Some(ca)) = (&place.master, &place.master_ca)
+            && let Err(error) = Master::new(url, None, Some(ca))
+        {
+            found.push(Problem::error("master-ca", error.message()));
+        }
+    }
+    if let Some(folder) = &place.folder {
+        need_folder("folder", folder, found);
+    }
+    if let Some(repository) = &place.repository {
+        need_folder("repository", repository, found);
+        if repository.is_dir() && !Repository::is_root(repository) {
+            let why = format!("'{}' is no repository", repository.display());
+            found.push(Problem::warning("repository", why));
+        }
+    }
+    of_rules(place, shared, found);
+}
+
+/// Users that can never log in.
+fn of_users(place: &Place, shared: &Shared, found: &mut Problems) {
+    let text =
+        |path: &PathBuf| String::from_utf8_lossy(&read(path).unwrap_or_default()).into_owned();
+    if let Some(path) = &place.users {
+        let text = text(path);
+        for user in Htpasswd::parse(&text).unknown() {
+            let shown = path.display();
+            let why =
+                format!("'{shown}': the password of '{user}' has a hash that is not supported");
+            found.push(Problem::warning("users", why));
+        }
+        if !text.lines().any(|line| line.contains(':')) {
+            found.push(Problem::warning("users", format!("'{}' names no users", path.display())));
+        }
+    }
+    if let (Some(path), Some(realm)) = (&place.digest_users, &place.realm) {
+        let of_realm = |line: &str| line.split(':').nth(1) == Some(realm.as_str());
+        if !text(path).lines().any(of_realm) {
+            let why = format!("'{}' names no users of '{realm}'", path.display());
+            found.push(Problem::warning("digest-users", why));
+        }
+    }
+    match place.svnserve_users.as_ref().map(|path| shared.files.passwords(path)) {
+        Some(Err(error)) => found.push(Problem::error("svnserve-users", sentences(&error))),
+        Some(Ok(Some(users))) if !users.has_section("users") => {
+            found.push(Problem::warning("svnserve-users", "there is no section [users] in it"));
+        }
+        _ => {}
+    }
+}
+
+/// All sentences of an error.
+fn sentences(error: &SvnError) -> String {
+    crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
+}
+
+/// Rules that no user can be let in by.
+fn of_rules(place: &Place, shared: &Shared, found: &mut Problems) {
+    let source =
+        ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };
+    let is_file = |rules: &&String| !rules.starts_with("^/");
+    let groups = place.groups.as_ref().filter(is_file);
+    if let Some(rules) = place.authz.as_ref().filter(is_file) {
+        let groups = groups.map(String::as_str);
+        if let Err(error) = Authz::read(&source, rules, groups, "authz", &mut |_| {}) {
+            found.push(Problem::error("authz", sentences(&error)));
+        }
+        return;
+    }
+    if let Some(groups) = groups
+        && let Err(error) = source.load(groups)
+    {
+        found.push(Problem::error("groups", sentences(&error)));
+    }
+    let inner = |repository: &Path| match (&place.authz_in_conf, &place.authz) {
+        (Some(name), _) => Some(repository.join("conf").join(name).to_string_lossy().into_owned()),
+        (None, Some(path)) => {
+            let url = sapwood_core::uri::encode(&repository.to_string_lossy()).into_owned();
+            Some(format!("file://{url}/{}", path.strip_prefix("^/")?))
+        }
+        (None, None) => None,
+    };
+    let name = if place.authz_in_conf.is_some() { "authz-in-conf" } else { "authz" };
+    for repository in repositories(place) {
+        let Some(rules) = inner(&repository) else { return };
+        if let Err(error) = Authz::read(&source, &rules, None, "authz", &mut |_| {}) {
+            found.push(Problem::warning(name, sentences(&error)));
+        }
+    }
+}
+
+/// The repositories of a place that are there.
+fn repositories(place: &Place) -> Vec<PathBuf> {
+    const MOST: usize = 1000;
+    let of_folder =
+        place.folder.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let inner = of_folder.filter_map(|entry| Some(entry.ok()?.path()));
+    let all = inner.chain(place.repository.clone());
+    all.filter(|path| Repository::is_root(path)).take(MOST).collect()
+}

@@ -1,0 +1,202 @@
+//! Time stamps of files, and the clock of the file system that gives them.
+//!
+//! A file that is changed within the tick in which its time was recorded would look unchanged. So a recorded time
+//! is good only when the file system's clock has moved on from it: operations that recorded times wait for that at
+//! their end ([`RecordedTimes::wait`]), and what was read of a file that is as young as the clock's last tick is not
+//! recorded ([`FileClock::is_past`]). A tick may be a nanosecond or two seconds (FAT), and the clock that of another
+//! machine: the times of files are compared with that of a file that is written for it ([`source`]), never with the
+//! system's clock, unless no file can be written.
+//!
+//! Invariant: [`granularity`] never gives less than the true granularity of the file system that gave a time; where
+//! more is possible, more is believed.
+
+mod source;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use sapwood_core::Exact as _;
+
+use source::{ProbeFile, Source, system_nanoseconds};
+
+const SECOND: i64 = 1_000_000_000;
+/// Steps of clocks that file systems have, in nanoseconds, the longest first: FAT; ext2, ext3 and HFS+; exFAT and
+/// the ticks of kernels; then those of servers and disk formats.
+const STEPS: [i64; 9] =
+    [2 * SECOND, SECOND, 100_000_000, EXFAT, 1_000_000, 100_000, 10_000, 1_000, 100];
+/// The step of exFAT, in nanoseconds.
+const EXFAT: i64 = 10_000_000;
+/// However fine the stamps are, kernels take them from a clock that ticks every so many nanoseconds, or more often.
+const TICK: i64 = 10_000_000;
+/// How often the clock is looked at first, and how often after [`SOON`], in milliseconds.
+const STEP: u64 = 1;
+const LATER_STEP: u64 = 10;
+const SOON: u64 = 20;
+/// How long is waited at most, in milliseconds: a clock that stands still is the administrator's matter.
+const LONGEST: u64 = 3000;
+/// Times that lie further ahead of the clock, in nanoseconds, are not of files that were written now: the clock does
+/// not come to them while anything waits.
+const AHEAD: i64 = 2 * SECOND;
+/// How old the last look at the clock may be, in nanoseconds, when a file seems to come from the future.
+const RECENT: i64 = SECOND;
+
+/// A time so many nanoseconds later; what would lie beyond the 23rd century does not.
+const fn moved(time: i64, by: i64) -> i64 {
+    time.saturating_add(by)
+}
+
+/// A time in microseconds since 1970, as it is recorded, in nanoseconds.
+const fn in_nanoseconds(recorded: i64) -> i64 {
+    recorded.saturating_mul(1000)
+}
+
+/// The longest step, in nanoseconds, that a clock may have that gave this time (nanoseconds since 1970).
+fn granularity(time: i64) -> i64 {
+    STEPS.into_iter().find(|step| time.checked_rem(*step) == Some(0)).unwrap_or(1)
+}
+
+/// Whether a file that is changed when the clock shows `now` or later gets another time than `recorded`. Both are
+/// nanoseconds since 1970; of what was recorded only microseconds are known.
+fn is_over(recorded: i64, now: i64) -> bool {
+    let now = moved(now, -now.rem_euclid(1000));
+    let step = granularity(recorded);
+    // A clock as coarse as the time has ticked when it shows more. A time that is coarser than the clock may come
+    // from another file system, which is mounted below: then a whole step must have gone by. (Of 100 ms there is
+    // none of which this clock is not.)
+    if granularity(now) >= step.min(SECOND) {
+        now > recorded
+    } else {
+        now >= moved(recorded, if step < SECOND { step.min(EXFAT) } else { step })
+    }
+}
+
+/// Whether a time lies so far ahead of the clock that it is not of a file that was written now.
+const fn is_far(recorded: i64, now: i64) -> bool {
+    recorded > moved(now, AHEAD)
+}
+
+/// Whether a change after `now` gives a directory another stamp than `stamp`, which is the later of its two times:
+/// twice the granularity must have gone by, and two ticks of the kernel's clock. Nanoseconds since 1970.
+pub(crate) fn is_old(stamp: i64, now: i64) -> bool {
+    let step = granularity(stamp).max(TICK);
+    moved(moved(stamp, step), step) < now
+}
+
+/// The times that were recorded in the working copies of one run of a program. Clones are one.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedTimes {
+    clocks: Arc<Mutex<Vec<Known>>>,
+}
+
+/// The folder of a clock, and the clock.
+type Known = (PathBuf, Arc<FileClock>);
+
+impl RecordedTimes {
+    /// The clock of the file system of a working copy, by its folder for temporary files.
+    pub(crate) fn clock(&self, folder: &Path) -> Arc<FileClock> {
+        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, clock)) = clocks.iter().find(|(known, _)| known == folder) {
+            return Arc::clone(clock);
+        }
+        let clock = Arc::new(FileClock::of(ProbeFile { folder: folder.to_owned() }));
+        clocks.push((folder.to_owned(), Arc::clone(&clock)));
+        clock
+    }
+
+    /// Returns when files that are changed from now on get other times than those that were recorded. Where that is
+    /// so already, one look at the clock is all; where nothing was recorded, not even that.
+    pub fn wait(&self) {
+        let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (_, clock) in clocks {
+            clock.wait();
+        }
+    }
+}
+
+/// The clock that stamps the files of a working copy, and the newest of its times that was recorded.
+#[derive(Debug)]
+pub(crate) struct FileClock {
+    source: Box<dyn Source>,
+    /// In nanoseconds since 1970; 0 when nothing is to be waited for.
+    newest: AtomicI64,
+    /// What the last look said.
+    last: Mutex<Option<Reading>>,
+}
+
+/// A look at the clock.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// What it showed, in nanoseconds since 1970.
+    time: i64,
+    /// When that was, by [`Source::elapsed`].
+    at: i64,
+}
+
+impl FileClock {
+    fn of(source: impl Source + 'static) -> Self {
+        Self { source: Box::new(source), newest: AtomicI64::new(0), last: Mutex::new(None) }
+    }
+
+    /// The time that a file would get now, in nanoseconds since 1970; `None` when no file can be written.
+    pub(crate) fn now(&self) -> Option<i64> {
+        let at = self.source.elapsed();
+        let time = self.source.now()?;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Reading { time, at });
+        Some(time)
+    }
+
+    fn now_or_system(&self) -> i64 {
+        self.now().unwrap_or_else(system_nanoseconds)
+    }
+
+    /// The last look at the clock, if it is not older than so many nanoseconds.
+    fn seen_within(&self, age: i64) -> Option<i64> {
+        let last = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let old = moved(self.source.elapsed(), -last.at);
+        (old <= age).then_some(last.time)
+    }
+
+    /// Whether files that are changed from now on get another time than `mtime` (microseconds since 1970): the clock
+    /// has moved on from it, or does not come there for long.
+    pub(crate) fn is_past(&self, mtime: i64) -> bool {
+        let recorded = in_nanoseconds(mtime);
+        // An old look proves as much as a new one, where it does; within the same tick a new one says nothing else.
+        if self.seen_within(i64::MAX).is_some_and(|now| is_over(recorded, now)) {
+            return true;
+        }
+        let now = self.seen_within(0).unwrap_or_else(|| self.now_or_system());
+        is_over(recorded, now) || is_far(recorded, now)
+    }
+
+    /// A file's time (microseconds since 1970) is recorded.
+    pub(crate) fn note(&self, mtime: i64) {
+        let recorded = in_nanoseconds(mtime);
+        if recorded > self.newest.load(Ordering::Relaxed) && !self.is_ahead(recorded) {
+            self.newest.fetch_max(recorded, Ordering::Relaxed);
+        }
+    }
+
+    fn is_ahead(&self, recorded: i64) -> bool {
+        is_far(recorded, self.seen_within(RECENT).unwrap_or_else(|| self.now_or_system()))
+    }
+
+    /// Returns when no time that was recorded can be given again, or after [`LONGEST`].
+    pub(crate) fn wait(&self) {
+        let newest = self.newest.swap(0, Ordering::Relaxed);
+        let mut waited = 0;
+        while newest > 0 && waited < LONGEST {
+            let now = self.now_or_system();
+            if is_over(newest, now) || is_far(newest, now) {
+                return;
+            }
+            let step = if waited < SOON { STEP } else { LATER_STEP };
+            self.source.pause(Duration::from_millis(step));
+            waited = waited.plus(step);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

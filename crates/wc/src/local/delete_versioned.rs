@@ -1,0 +1,94 @@
+//! Deletions of what the user did not name: a change from elsewhere deletes a directory, or takes it away. On disk
+//! only what is versioned goes; what is not stays where it is, and so do the directories that it lies in, as after an
+//! update that deletes a directory.
+
+use sapwood_core::CancelToken;
+use sapwood_core::notify::Action;
+use sapwood_core::paths::{RelPath, RelPathBuf};
+
+use super::Tell;
+use super::delete::Deletion;
+use crate::db::{Kind, NodeRow, Presence};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::{WorkingCopy, disk_kind};
+
+impl WorkingCopy {
+    /// Deletes a node, and all versioned files below it from disk, changed or not, but for what is at or below the
+    /// paths in `stays`.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::delete`].
+    pub fn delete_versioned(
+        &self,
+        relpath: &RelPath,
+        stays: &[RelPathBuf],
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let node = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        self.check_deletion_state(&node)?;
+        let mut work = Vec::new();
+        for row in self.top_rows(relpath)?.iter().rev() {
+            if !stays.iter().any(|stay| row.relpath.is_at_or_below(stay)) {
+                work.extend(self.removal_of(row)?);
+            }
+        }
+        for relpath in self.conflict_files(&node)? {
+            work.push(WorkItem::FileRemove { relpath });
+        }
+        let mut deleted = Vec::new();
+        self.db().write(|db| {
+            let how = Deletion { moved_to: None, dir_externals: true };
+            self.delete_node(relpath, how, &mut deleted)?;
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+        })?;
+        deleted.sort_unstable();
+        deleted.dedup();
+        for relpath in &deleted {
+            super::tell_path(self, tell, Action::Delete, relpath);
+        }
+        self.run_queue(cancel)
+    }
+
+    /// The nodes at and below a path that were added here, not as parts of copies.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn additions_below(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
+        let rows = self.top_rows(relpath)?;
+        let added = rows.into_iter().filter(|row| row.op_depth > 0 && row.repos_path.is_none());
+        Ok(added.map(|row| row.relpath).collect())
+    }
+
+    /// The highest layers at and below a path, by path, of what is there for the user.
+    fn top_rows(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
+        let mut rows = Vec::new();
+        let mut last = None;
+        self.db().each_in_subtree(relpath, |row| {
+            if last.as_ref() != Some(&row.relpath) {
+                last = Some(row.relpath.clone());
+                if matches!(row.presence, Presence::Normal | Presence::Incomplete) {
+                    rows.push(row);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// What removes a node from disk, if it is there. What is in its place otherwise is not versioned.
+    fn removal_of(&self, row: &NodeRow) -> Result<Option<WorkItem>> {
+        let relpath = row.relpath.clone();
+        let found = disk_kind(&self.abspath(&relpath))?;
+        Ok(match (row.kind, found) {
+            (Kind::Dir, Some(found)) if found.is_dir() => {
+                Some(WorkItem::DirRemove { relpath, recursive: false })
+            }
+            (Kind::File | Kind::Symlink, Some(found)) if !found.is_dir() => {
+                Some(WorkItem::FileRemove { relpath })
+            }
+            _ => None,
+        })
+    }
+}
