@@ -15,6 +15,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::common::shared::Shared;
+use crate::common::standing::Standing;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -166,7 +167,7 @@ impl Listener {
         let slots = Arc::new(Slots::default());
         let mut next_id = 0u64;
         while !stopper.is_stopping() {
-            slots.wait_for_room(limits.connections, stopper);
+            slots.wait_for_room(limits.connections, &shared.standing, stopper);
             let (stream, address) = match accept(&self.socket) {
                 Ok(accepted) => accepted,
                 Err(_) if stopper.is_stopping() => break,
@@ -242,6 +243,19 @@ struct Open {
     by_address: HashMap<IpAddr, usize>,
 }
 
+impl Open {
+    /// Of the connections that stand still, the one that has done so longest of the address that has most of them.
+    fn least_missed(&self, standing: &Standing) -> Option<&Arc<TcpStream>> {
+        let weight = |stream: &Arc<TcpStream>| {
+            let waited = standing.for_long(stream)?;
+            let address = stream.peer_addr().ok()?.ip();
+            Some((self.by_address.get(&address).copied().unwrap_or(0), waited))
+        };
+        let waiting = self.streams.values().filter_map(|stream| Some((weight(stream)?, stream)));
+        waiting.max_by_key(|(weight, _)| *weight).map(|(_, stream)| stream)
+    }
+}
+
 /// One connection's place; gives it back when dropped.
 #[derive(Debug)]
 struct Slot {
@@ -251,9 +265,14 @@ struct Slot {
 }
 
 impl Slots {
-    fn wait_for_room(&self, limit: usize, stopper: &Stopper) {
+    /// Waits until there is room for one more. A connection that stands still makes room.
+    fn wait_for_room(&self, limit: usize, standing: &Standing, stopper: &Stopper) {
         let mut open = self.open.lock();
         while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
+            if let Some(stream) = open.least_missed(standing) {
+                // Its thread wakes up, finds the end of the connection, and gives its place back.
+                let _ = stream.shutdown(Shutdown::Both);
+            }
             self.changed.wait_for(&mut open, STOP_CHECK);
         }
     }
@@ -302,5 +321,40 @@ impl Drop for Slot {
         }
         drop(open);
         self.slots.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends of a connection from a loopback address.
+    fn connected(listener: &TcpListener, from: &str) -> (TcpStream, Arc<TcpStream>) {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let from: SocketAddr = format!("{from}:0").parse().unwrap();
+        socket.bind(&from.into()).unwrap();
+        socket.connect(&listener.local_addr().unwrap().into()).unwrap();
+        (socket.into(), Arc::new(listener.accept().unwrap().0))
+    }
+
+    #[test]
+    fn those_that_stand_still_make_room() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (slots, standing) = (Arc::new(Slots::default()), Standing::default());
+        let froms = ["127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.2"];
+        let ends: Vec<_> = froms.iter().map(|from| connected(&listener, from)).collect();
+        let _slots: Vec<_> = (0..)
+            .zip(&ends)
+            .map(|(id, (_, end))| slots.take(id, end.peer_addr().unwrap().ip(), end, 9).unwrap())
+            .collect();
+        let least = || slots.open.lock().least_missed(&standing).map(|one| Arc::as_ptr(one).addr());
+        let seconds = Duration::from_secs;
+        assert_eq!(least(), None, "all of them are at work");
+        standing.pretend(&ends[0].1, seconds(500));
+        standing.pretend(&ends[1].1, seconds(5));
+        assert_eq!(least(), Some(Arc::as_ptr(&ends[0].1).addr()), "the other waits only just");
+        standing.pretend(&ends[1].1, seconds(20));
+        standing.pretend(&ends[2].1, seconds(30));
+        assert_eq!(least(), Some(Arc::as_ptr(&ends[2].1).addr()), "of the address with most");
     }
 }

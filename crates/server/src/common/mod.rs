@@ -3,7 +3,8 @@
 //! * [`settings`]: everything that a server is told when it is started.
 //! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
-//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler.
+//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which of
+//!   them may make room for others.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how names are proved.
@@ -30,4 +31,5 @@ mod resident;
 pub mod settings;
 pub mod shared;
 pub mod spool;
+pub mod standing;
 pub mod svnserve_conf;

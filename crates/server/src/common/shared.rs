@@ -18,6 +18,7 @@ use crate::common::oplog::OpLog;
 use crate::common::request_memory::RequestMemory;
 use crate::common::resident::resident;
 use crate::common::settings::Settings;
+use crate::common::standing::Standing;
 use crate::dav::AccessLog;
 
 /// Most repositories that are kept open.
@@ -32,6 +33,8 @@ pub struct Shared {
     pub log: Option<OpLog>,
     /// What of the machine no peer hears of.
     pub folders: Arc<Folders>,
+    /// Connections of svn:// that wait for their clients.
+    pub standing: Arc<Standing>,
     /// The log of http requests, if there is one.
     pub access_log: Option<AccessLog>,
     /// Configuration and password files.
@@ -106,6 +109,7 @@ impl Shared {
             requests,
             workers,
             folders: Arc::new(Folders::of(&settings)),
+            standing: Arc::default(),
             places: crate::dav::places::Places::new(&settings.limits),
             settings,
             log,

@@ -17,6 +17,8 @@ use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sin
 use crate::common::folders::Folders;
 use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
+use crate::common::shared::Shared;
+use crate::common::standing::Standing;
 use crate::svn::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
@@ -111,6 +113,7 @@ pub(crate) struct Connection {
     may_have_answered: bool,
     /// What of the machine the client does not hear of; none in a tunnel, whose user is on the machine.
     folders: Option<Arc<Folders>>,
+    standing: Arc<Standing>,
     /// The first thing that went wrong with the connection itself; nothing works after it.
     broken: Option<SvnError>,
 }
@@ -140,13 +143,15 @@ impl Connection {
             sent: 0,
             may_have_answered: false,
             folders: None,
+            standing: Arc::default(),
             broken: None,
         }
     }
 
-    /// Errors that the client hears of do not name these folders.
-    pub(crate) fn hide(&mut self, folders: &Arc<Folders>) {
-        self.folders = self.transport.socket().map(|_| Arc::clone(folders));
+    /// The connection is one of a server's.
+    pub(crate) fn belong_to(&mut self, shared: &Shared) {
+        self.folders = self.transport.socket().map(|_| Arc::clone(&shared.folders));
+        self.standing = Arc::clone(&shared.standing);
     }
 
     /// The client's address, as a number.
@@ -336,8 +341,11 @@ impl Connection {
     }
 
     fn read_some(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
-        let Self { input, transport, .. } = self;
-        match input.read_more(missing, |room| transport.read(room, patience)) {
+        let Self { input, transport, standing, .. } = self;
+        let socket = transport.socket().cloned();
+        let read =
+            |room: &mut [u8]| standing.during(socket.as_ref(), || transport.read(room, patience));
+        match input.read_more(missing, read) {
             Ok(0) => Err(closed()),
             Ok(_) => Ok(()),
             Err(e) => Err(read_error(&e)),
@@ -370,7 +378,10 @@ impl Connection {
             ));
         }
         self.may_have_answered = true;
-        self.transport.write_both(&self.output, more).map_err(|e| write_error(&e))
+        let Self { transport, output, standing, .. } = self;
+        let socket = transport.socket().cloned();
+        let sent = standing.during(socket.as_ref(), || transport.write_both(output, more));
+        sent.map_err(|e| write_error(&e))
     }
 
     /// Notes how far the output is, for [`Connection::take_back`].

@@ -119,7 +119,7 @@ pub fn serve_stream(shared: &Shared, stream: Arc<TcpStream>) -> SvnResult<()> {
 /// Why the connection ended, when it was not the client's wish.
 pub fn serve_connection(shared: &Shared, transport: Transport) -> SvnResult<()> {
     let mut conn = Connection::new(transport, shared.settings.limits, &shared.requests);
-    conn.hide(&shared.folders);
+    conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
     let result = Session::begin(shared, conn).and_then(|mut session| session.run());
     if let (Err(error), Some(log)) = (&result, &shared.log) {
