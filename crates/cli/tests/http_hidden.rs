@@ -12,7 +12,7 @@ url = "/svn"
 folder = "."
 users = "users"
 login = "optional"
-authz = "names"
+authz = "rules"
 autoversioning = true
 [[location]]
 url = "/named"
@@ -21,7 +21,7 @@ users = "users"
 login = "required"
 realm = "R"
 list = false
-authz = "names"
+authz = "rules"
 "#;
 
 /// An answer without what differs from one moment to the next, and from one name to another of the same length.
@@ -37,7 +37,7 @@ fn answer(served: &Served, method: &str, path: &str, headers: &str, body: &str) 
 fn repositories() {
     let served = Served::start(PLACES);
     let base = served.repo.parent();
-    fs::write(base.join("names"), "[/]\nada = rw\n[pub:/]\nbob = r\n").unwrap();
+    fs::write(base.join("rules"), "[/]\nada = rw\n[pub:/]\nbob = r\n").unwrap();
     fs::create_dir(base.join("dirs")).unwrap();
     fs::create_dir_all(base.join("dirs/deeper")).unwrap();
     let propfind = "<propfind xmlns='DAV:'><allprop/></propfind>";
@@ -91,7 +91,7 @@ fn repositories() {
 #[test]
 fn paths() {
     let served = Served::start(PLACES);
-    fs::write(served.repo.parent().join("names"), "[/]\n* = rw\n[/trunk]\n* =\n").unwrap();
+    fs::write(served.repo.parent().join("rules"), "[/]\n* = rw\n[/trunk]\n* =\n").unwrap();
     let list = served.request("PROPFIND", "/svn/repo/", &format!("{ADA}Depth: 1\r\n"), "");
     assert!(list.starts_with("HTTP/1.1 207"), "{list}");
     let blame = |path: &str| {
@@ -122,7 +122,7 @@ fn paths() {
 fn the_machine() {
     let served = Served::start(PLACES);
     let base = served.repo.parent().to_owned();
-    fs::write(base.join("names"), "[/]\n* = rw\n").unwrap();
+    fs::write(base.join("rules"), "[/]\n* = rw\n").unwrap();
     let secret = base.to_str().unwrap().to_owned();
     let current = served.repo.path().join("db/current");
     fs::write(&current, "nonsense\n").unwrap();

@@ -1,9 +1,10 @@
 //! Digest authentication (RFC 7616 with MD5 and `qop=auth`, which the files of `htdigest` are for).
 //!
-//! A nonce is the time at which it was made and what only this process could say of that: nothing is
+//! A nonce is the time at which it was made, a number, and what only this process could say of both: nothing is
 //! kept for clients that never come back. Of those with a right password the counts are kept. A nonce that is too old is answered with a new one, and the
 //! client need not ask its user again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -22,6 +23,8 @@ const LIFETIME: u64 = 300;
 pub struct Nonces {
     secret: Vec<u8>,
     uses: NonceUses,
+    /// How many were made.
+    made: AtomicU64,
 }
 
 impl Default for Nonces {
@@ -31,7 +34,7 @@ impl Default for Nonces {
         if rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) != Ok(32) {
             secret.clear();
         }
-        Self { secret, uses: NonceUses::default() }
+        Self { secret, uses: NonceUses::default(), made: AtomicU64::new(0) }
     }
 }
 
@@ -78,7 +81,8 @@ impl Nonces {
     }
 
     fn make(&self, time: u64) -> String {
-        let time = format!("{time:x}");
+        // Each client has its own, for the counts of one belong to one client.
+        let time = format!("{time:x}.{:x}", self.made.fetch_add(1, Ordering::Relaxed));
         let sum = self.sign(&time);
         // One that no client can use, rather than one that each could.
         sum.map_or_else(String::new, |sum| format!("{time}-{sum}"))
@@ -88,7 +92,8 @@ impl Nonces {
     fn age(&self, nonce: &str) -> Option<u64> {
         let (time, sum) = nonce.split_once('-')?;
         let is_ours = self.sign(time)? == sum;
-        let made = u64::from_str_radix(time, 16).ok().filter(|_| is_ours)?;
+        let (made, _) = time.split_once('.').filter(|_| is_ours)?;
+        let made = u64::from_str_radix(made, 16).ok()?;
         now().checked_sub(made)
     }
 
