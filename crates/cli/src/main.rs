@@ -18,6 +18,7 @@ mod locale;
 mod manual;
 mod mergeinfo_tidy;
 mod output;
+mod pegs;
 mod programs;
 mod progress;
 mod remote;

@@ -62,6 +62,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
         let how = Export { revision: wanted, ..*how };
         return local::export(ctx, &ctx.absolute(&source.text), &to, &how).map(|()| None);
     }
+    let given = if source.text.is_empty() { ".".to_owned() } else { source.text.clone() };
     let (source, revision) = match source.is_url() {
         true => (source.clone(), how.revision),
         false => {
@@ -87,7 +88,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
             Ok(Some(revision))
         }
         None => {
-            let message = format!("URL '{}' doesn't exist", session.url());
+            let message = format!("URL '{given}' doesn't exist");
             Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message))
         }
     }

@@ -14,6 +14,7 @@ use super::out::Out;
 use super::targets::local_style;
 use super::{Command, Invocation, size, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::user_date;
 use crate::xml::{self, Tag};
 
@@ -216,7 +217,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut missing = false;
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         if xml {
             let mut text = String::new();
             let path = local_style(&target.text);

@@ -17,6 +17,7 @@ use crate::command::{
 };
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
+use crate::pegs::{Of, Part};
 use crate::remote::target::any_canonical_url;
 use crate::remote::{self, Credentials, Manner, revprops};
 use crate::{input, locale, repo, report};
@@ -162,7 +163,8 @@ fn take_value(given: &mut Given, option: Name, value: &str) -> SvnResult<()> {
             if !repo::is_url(value) {
                 return Err(wrong(format!("'{value}' is not a URL\n")));
             }
-            given.root_url = Some(any_canonical_url(value)?);
+            let value = Of::all("svnmucc", Part::Root).whole(value)?;
+            given.root_url = Some(any_canonical_url(&value)?);
         }
         name::REVISION => {
             let number = value.trim_start_matches('r').parse::<u64>().ok();
