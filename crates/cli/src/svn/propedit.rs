@@ -59,7 +59,9 @@ fn edited(
         prefix: "svn-prop",
         base_dir: Some(base_dir),
     };
-    let (edited, file) = editor::edit(&edit, &shown(name, value)?)?;
+    let before = shown(name, value)?;
+    let (edited, file) =
+        editor::edit(&edit, &before).map_err(|failed| failed.keep(&before, "property value"))?;
     let _ = std::fs::remove_file(file);
     match edited {
         Some(text) if needs_translation(name) => translated(
