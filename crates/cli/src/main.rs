@@ -49,6 +49,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use similarity::{Likeness, closest};
+
 /// A server fills and empties its caches from many threads for months. With the system's allocator
 /// (glibc's) a third of its memory became holes after a minute of that, and `svnadmin load` took a
 /// fifth longer. How many arenas there are, and when memory goes back, is set in `.cargo/config.toml`.
@@ -89,6 +91,12 @@ fn run() -> ExitCode {
         }
         _ => {
             report::stderr(&format!("sapwood: unknown command '{}'\n", word.display()));
+            let known = programs::words();
+            if let Likeness::Near(names) = closest(&word.to_string_lossy(), &known)
+                && let Some(meant) = names.0.first()
+            {
+                report::stderr(&format!("Did you mean '{meant}'?\n"));
+            }
             report::stderr("Type 'sapwood help' for usage.\n");
             ExitCode::FAILURE
         }

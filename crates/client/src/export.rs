@@ -286,7 +286,7 @@ impl FileForm {
             names::ENTRY_COMMITTED_REV => self.revision = Revnum::parse(value),
             names::ENTRY_COMMITTED_DATE => self.date = Timestamp::parse(value).ok(),
             names::ENTRY_LAST_AUTHOR => {
-                self.author = Some(String::from_utf8_lossy(value).into_owned());
+                self.author = Some(sapwood_core::ascii::readable(value).into_owned());
             }
             name if name.starts_with(names::ENTRY_PREFIX) => {}
             name => drop(self.props.set(name, value)),
