@@ -113,45 +113,35 @@ fn make(folder: &Path, repo: &str, name: &str) {
 fn compare(names: &[&str], repositories: &[(&str, &str)], directives: &str) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
-    let root = folder.join("root");
+    let (root, twin) = (folder.join("root1"), folder.join("root2"));
     std::fs::create_dir(&root).unwrap();
-    let pair = |at: usize| {
-        (format!("{}1-{at}", repositories[at].0), format!("{}2-{at}", repositories[at].0))
-    };
+    let called = |at: usize| format!("{}{at}", repositories[at].0);
     for (at, (_, name)) in repositories.iter().enumerate() {
-        make(&root, &pair(at).0, name);
-        let (one, two) = pair(at);
-        assert!(
-            Command::new("cp")
-                .arg("-a")
-                .arg(root.join(one))
-                .arg(root.join(two))
-                .status()
-                .unwrap()
-                .success()
-        );
+        make(&root, &called(at), name);
     }
+    let copied = Command::new("cp").arg("-a").arg(&root).arg(&twin).status();
+    assert!(copied.unwrap().success());
     assert_eq!(names.len(), repositories.len());
     let port = free_port();
     std::fs::write(folder.join("users"), "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\n").unwrap();
-    let conf = httpd::configuration(folder, port, &[])
-        + &format!(
-            "<Location /svn>\nDAV svn\nSVNParentPath {}\n{directives}\nAuthType Basic\nAuthName R\n\
-             AuthUserFile {}/users\nRequire valid-user\n</Location>\n",
-            root.display(),
-            folder.display()
+    let mut conf = httpd::configuration(folder, port, &[]) + "SVNUseUTF8 on\n";
+    for number in [1, 2] {
+        conf += &format!(
+            "<Location /svn{number}>\nDAV svn\nSVNParentPath {at}/root{number}\n{directives}\n\
+             AuthType Basic\nAuthName R\nAuthUserFile {at}/users\nRequire valid-user\n</Location>\n",
+            at = folder.display(),
         );
+    }
     httpd::hand_over(folder);
     let _httpd = Httpd::start(folder, port, &conf);
     let login = "--username=ada --password=a --no-auth-cache --non-interactive";
     let mut told = String::new();
     for (at, (_, name)) in repositories.iter().enumerate() {
-        let (one, two) = pair(at);
         let homes = [folder.join(format!("home1-{at}")), folder.join(format!("home2-{at}"))];
         homes.iter().for_each(|home| std::fs::create_dir(home).unwrap());
         for command in COMMANDS {
-            let run = |programs: &Programs, repo: &str, home: &Path| {
-                let url = format!("http://127.0.0.1:{port}/svn/{}", escaped(repo));
+            let run = |programs: &Programs, number: u8, home: &Path| {
+                let url = format!("http://127.0.0.1:{port}/svn{number}/{}", escaped(&called(at)));
                 let mut line = String::new();
                 for word in command.split(' ') {
                     let word = match word {
@@ -178,13 +168,13 @@ fn compare(names: &[&str], repositories: &[(&str, &str)], directives: &str) {
                     line = line.replacen("dump -q", &format!("dump -q {login}"), 1);
                 }
                 let said = shell(programs, home, &line);
-                let said = said.replace(repo, "REPO").replace(&escaped(repo), "REPO");
+                let said = said.replace(&format!("/svn{number}/"), "/svn/");
                 let mut lines: Vec<&str> = said.lines().collect();
                 lines.sort_unstable();
                 lines.join("\n").replace(&home.display().to_string(), "HOME")
             };
-            let wanted = run(&Programs::reference(), &one, &homes[0]);
-            let found = run(&Programs::ours(), &two, &homes[1]);
+            let wanted = run(&Programs::reference(), 1, &homes[0]);
+            let found = run(&Programs::ours(), 2, &homes[1]);
             if wanted != found {
                 writeln!(told, "{name}: {command}\n1.14:\n{wanted}\nours:\n{found}").unwrap();
             }

@@ -165,6 +165,8 @@ mod tests {
                 }
             }
         }
+        // A bare `?` is a pattern to fish 3, which complains at each TAB that it fits no file.
+        assert!(!fish("svn", &manual).contains(" ? "));
         // Quotes in explanations do not end the words that they are in.
         let option = Described {
             shown: "--x ARG".to_owned(),
