@@ -18,6 +18,7 @@ mod locale;
 mod manual;
 mod mergeinfo_tidy;
 mod output;
+mod pegs;
 mod programs;
 mod progress;
 mod remote;
@@ -47,6 +48,8 @@ mod xml;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+
+use similarity::{Likeness, closest};
 
 /// A server fills and empties its caches from many threads for months. With the system's allocator
 /// (glibc's) a third of its memory became holes after a minute of that, and `svnadmin load` took a
@@ -88,6 +91,12 @@ fn run() -> ExitCode {
         }
         _ => {
             report::stderr(&format!("sapwood: unknown command '{}'\n", word.display()));
+            let known = programs::words();
+            if let Likeness::Near(names) = closest(&word.to_string_lossy(), &known)
+                && let Some(meant) = names.0.first()
+            {
+                report::stderr(&format!("Did you mean '{meant}'?\n"));
+            }
             report::stderr("Type 'sapwood help' for usage.\n");
             ExitCode::FAILURE
         }

@@ -161,6 +161,11 @@ pub(crate) fn by_link_name(name: &OsStr) -> Option<&'static Program> {
     PROGRAMS.iter().find(|p| p.linked && name == p.name)
 }
 
+/// The words that select a program.
+pub(crate) fn words() -> Vec<&'static str> {
+    PROGRAMS.iter().map(|program| program.name).collect()
+}
+
 /// The program that a first argument selects.
 pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
     PROGRAMS.iter().find(|p| word == p.name)

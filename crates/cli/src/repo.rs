@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
 use crate::command::{Options, name, parse_number, usage_error};
+use crate::pegs::{Of, Part};
 
 /// Bytes of cache when `-M` does not say.
 const DEFAULT_CACHE: usize = 64 << 20;
@@ -28,7 +30,13 @@ pub(crate) fn local_path(arg: &str) -> SvnResult<String> {
     if is_url(arg) {
         return Err(usage_error(format!("'{arg}' is a URL when it should be a local path")));
     }
-    Ok(canonical_path(arg))
+    Ok(canonical_path(&Of::all("svnadmin", Part::Repository).whole(arg)?))
+}
+
+/// A path in a repository, as `svnadmin` takes it.
+pub(crate) fn fs_path(arg: &str) -> SvnResult<FsPathBuf> {
+    let path = Of::all("svnadmin", Part::Target).whole(arg)?;
+    Ok(FsPathBuf::canonicalize(&canonical_path(&path)))
 }
 
 /// A local path without doubled or trailing slashes and without `.` components; empty for the

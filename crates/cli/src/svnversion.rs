@@ -11,6 +11,7 @@ use crate::command::{HELP, OptionSpec, VERSION, to_text, version_text};
 use crate::getopt::{Item, Parser};
 use crate::manual::{Described, Manual};
 use crate::output::Output;
+use crate::pegs::{Of, Part};
 use crate::report;
 
 static OPTIONS: &[OptionSpec] = &[
@@ -111,7 +112,7 @@ fn line(args: Vec<OsString>) -> SvnResult<ExitCode> {
 fn describe(path: &str, trail: Option<&str>, committed: bool) -> SvnResult<Option<String>> {
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
-    let abspath = absolute(here, path);
+    let abspath = absolute(here, &Of::all("svnversion", Part::Folder).whole(path)?);
     let summary = WorkingCopy::find(&abspath, Options::default())
         .and_then(|(wc, relpath)| wc.summary(&relpath, trail, committed, &CancelToken::new()))
         .map_err(SvnError::from);

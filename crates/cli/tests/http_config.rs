@@ -209,6 +209,30 @@ fn what_is_named_is_checked_at_each_start() {
 }
 
 #[test]
+fn what_cannot_be_served_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let path = at.to_str().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = |args: &[&str]| {
+        let done = Programs::ours().run("sapwood", [&["serve"], args].concat());
+        assert_eq!(done.code, 1, "{args:?}");
+        done.stderr_text()
+    };
+    let told = run(&[path]);
+    assert!(told.contains("svnadmin create") && told.contains("--folder"), "{told}");
+    let told = run(&[path, "--folder", "--port", &port]);
+    assert!(told.contains(&format!("127.0.0.1:{port} for svn://: ")), "{told}");
+    let told = run(&[path, "--folder", "--port", "0", "--http-port", &port]);
+    assert!(told.contains(&format!("127.0.0.1:{port} for http://: ")), "{told}");
+    let file = at.join("f.toml");
+    fs::write(&file, "[[location]]\nurl = '/a'\nfolder = '.'\n").unwrap();
+    let told = run(&["--config", file.to_str().unwrap(), "--no-http"]);
+    assert!(told.contains("Nothing is served"), "{told}");
+}
+
+#[test]
 fn digest_proves_who_it_is() {
     let served = Served::start(
         "[[location]]\nurl = '/d'\nfolder = '.'\nrealm = 'Ours'\ndigest-users = 'digests'\nauthz = 'rules'\n\

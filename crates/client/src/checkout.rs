@@ -151,7 +151,7 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
         }
         Err(_) => {
             fs::create_dir_all(abspath)
-                .map_err(|e| SvnError::io(&e, format!("Can't create directory '{shown}'")))?;
+                .map_err(|e| SvnError::io(&e, format!("Can't make directory '{shown}'")))?;
             return initialize(ctx, abspath, area, how);
         }
     }

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::WorkingCopy;
 use sapwood_wc::cleanup::Cleanup as Mend;
+use sapwood_wc::db::{Kind, Presence};
 use sapwood_wc::status::{Options, State};
 
 use crate::context::Context;
@@ -47,7 +50,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
         }
         _ => error,
     })?;
-    if !there {
+    if !abspath.is_dir() || !is_versioned_directory(&wc, &relpath)? {
         return Err(not_one());
     }
     let mend = Mend {
@@ -101,6 +104,13 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
     }
     lock.release()?;
     Ok(())
+}
+
+/// Whether a working copy has a directory there.
+fn is_versioned_directory(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool> {
+    let top = wc.db().top(relpath)?;
+    let gone = [Presence::NotPresent, Presence::ServerExcluded, Presence::Excluded];
+    Ok(top.is_some_and(|row| row.kind == Kind::Dir && !gone.contains(&row.presence)))
 }
 
 /// Removes what is not versioned, and tells of it.

@@ -62,6 +62,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
         let how = Export { revision: wanted, ..*how };
         return local::export(ctx, &ctx.absolute(&source.text), &to, &how).map(|()| None);
     }
+    let given = if source.text.is_empty() { ".".to_owned() } else { source.text.clone() };
     let (source, revision) = match source.is_url() {
         true => (source.clone(), how.revision),
         false => {
@@ -87,7 +88,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
             Ok(Some(revision))
         }
         None => {
-            let message = format!("URL '{}' doesn't exist", session.url());
+            let message = format!("URL '{given}' doesn't exist");
             Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message))
         }
     }
@@ -285,7 +286,7 @@ impl FileForm {
             names::ENTRY_COMMITTED_REV => self.revision = Revnum::parse(value),
             names::ENTRY_COMMITTED_DATE => self.date = Timestamp::parse(value).ok(),
             names::ENTRY_LAST_AUTHOR => {
-                self.author = Some(String::from_utf8_lossy(value).into_owned());
+                self.author = Some(sapwood_core::ascii::readable(value).into_owned());
             }
             name if name.starts_with(names::ENTRY_PREFIX) => {}
             name => drop(self.props.set(name, value)),

@@ -28,7 +28,7 @@ use crate::context::Context;
 use crate::open::locate_following;
 use crate::relocate::relocate;
 use crate::revision::Revision;
-use crate::switch::{Switch, switch_at};
+use crate::switch::{Existence, Switch, switch_at};
 use crate::target::Target;
 use crate::target::name_of;
 use crate::update::{Shared, Update, tell_path, update_one};
@@ -267,7 +267,7 @@ fn bring_dir(
                 allow_obstructions: false,
                 ignore_ancestry: true,
             };
-            switch_at(ctx, &at, &to, &how)?;
+            switch_at(ctx, &at, &to, &how, Existence::Known)?;
             return register(wc, place, item, Kind::Dir, session, &url);
         }
         relegate(ctx, &inner)?;

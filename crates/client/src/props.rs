@@ -468,9 +468,17 @@ struct RemoteFile<'s> {
 }
 
 /// Looks at line ends while a text goes by.
-struct Looking(Newlines);
+#[derive(Debug, Default)]
+pub(crate) struct NewlineWriter(Newlines);
 
-impl std::io::Write for Looking {
+impl NewlineWriter {
+    /// Whether they were all of one kind.
+    pub(crate) fn consistent(self) -> bool {
+        self.0.consistent()
+    }
+}
+
+impl std::io::Write for NewlineWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -488,8 +496,8 @@ impl FileForCheck for RemoteFile<'_> {
     }
 
     fn has_consistent_newlines(&mut self) -> SvnResult<bool> {
-        let mut looking = Looking(Newlines::default());
+        let mut looking = NewlineWriter::default();
         self.session.get_file(RelPath::ROOT, Some(self.base), Some(&mut looking), false)?;
-        Ok(looking.0.consistent())
+        Ok(looking.consistent())
     }
 }

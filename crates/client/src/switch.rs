@@ -43,9 +43,16 @@ pub struct Switch {
 /// E195012 when the URL is not related; E155025 when it is in another repository; E200007 for nodes
 /// that are not in the repository yet.
 pub fn switch(ctx: &Context, path: &str, to: &Target, how: &Switch) -> SvnResult<Option<Revnum>> {
-    let result = switch_at(ctx, &ctx.absolute(path), to, how);
+    let result = switch_at(ctx, &ctx.absolute(path), to, how, Existence::Unknown);
     settle(ctx);
     result
+}
+
+/// Whether the caller knows that something is at the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existence {
+    Known,
+    Unknown,
 }
 
 pub(crate) fn switch_at(
@@ -53,11 +60,12 @@ pub(crate) fn switch_at(
     abspath: &Path,
     to: &Target,
     how: &Switch,
+    existence: Existence,
 ) -> SvnResult<Option<Revnum>> {
     let (wc, relpath) = ctx.working_copy(abspath)?;
     let (lock, anchor) = lock_anchor(&wc, &relpath, true)?;
     let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
-        switch_locked(ctx, &wc, &relpath, &anchor, to, how)
+        switch_locked(ctx, &wc, &relpath, &anchor, (to, existence), how)
     });
     lock.release().map_err(SvnError::from).and(result)
 }
@@ -67,7 +75,7 @@ fn switch_locked(
     wc: &WorkingCopy,
     relpath: &RelPath,
     anchor: &RelPath,
-    to: &Target,
+    (to, existence): (&Target, Existence),
     how: &Switch,
 ) -> SvnResult<Option<Revnum>> {
     let depth = how.depth;
@@ -112,6 +120,10 @@ fn switch_locked(
         Some(wc.url(relpath.parent())?.child(relpath.name()))
     };
     if url != root && unswitched.as_ref() != Some(&url) {
+        // Relatives were found only where something is. A report of nothing would remove the target.
+        if how.ignore_ancestry && existence == Existence::Unknown {
+            check_there(session.as_ref(), &place, revision)?;
+        }
         let list = session.inherited_props(RelPath::ROOT, Some(revision))?;
         inherited.insert(relpath.to_owned(), list);
     }
@@ -166,6 +178,17 @@ fn switch_locked(
     }
     tell_path(ctx, &wc.abspath(anchor), Action::UpdateCompleted, Some(reached));
     Ok(Some(reached))
+}
+
+/// E160013 when nothing is at the session's URL.
+fn check_there(session: &dyn Session, place: &RelPath, revision: Revnum) -> SvnResult<()> {
+    match session.check_path(RelPath::ROOT, Some(revision))? {
+        Some(_) => Ok(()),
+        None => {
+            let message = format!("'/{place}' path not found");
+            Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message))
+        }
+    }
 }
 
 /// Whether a node of BASE and a place in the repository have an ancestor in common.

@@ -1,5 +1,7 @@
 //! Text for those who know only ASCII: what it can express, and `{U+00E9}` or `?\E9` for the rest.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
@@ -14,6 +16,16 @@ pub fn of_bytes(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// Text from somewhere else, which should be UTF-8, for a person: as it is, or, where it is not UTF-8,
+/// what ASCII can express of it, with the codes of the bytes that are wrong. Nothing gets lost silently.
+#[must_use]
+pub fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(of_bytes(bytes)),
+    }
 }
 
 /// What ASCII can express of `text`.
@@ -58,5 +70,7 @@ mod tests {
     fn what_ascii_can_say() {
         assert_eq!(of_text("\u{e9} \u{2014} \u{263a}"), "e - {U+263A}");
         assert_eq!(of_bytes(b"a\xe9b"), "a?\\E9b");
+        assert_eq!(readable("b\u{e9}".as_bytes()), "b\u{e9}");
+        assert_eq!(readable(b"bl\xe5\xc3\xa9"), "bl?\\E5e");
     }
 }

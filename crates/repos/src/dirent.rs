@@ -1,5 +1,7 @@
 //! What is told about one node in listings.
 
+use std::borrow::Cow;
+
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::{Dirent, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
@@ -33,7 +35,7 @@ impl StoredDirent {
             has_props: self.has_props,
             created_rev: self.committed.revision,
             time: self.committed.time()?,
-            last_author: self.committed.author().map(str::to_owned),
+            last_author: self.committed.shown_author().map(Cow::into_owned),
         })
     }
 }
@@ -60,6 +62,12 @@ impl CommittedInfo {
     /// When what is stored is no date.
     pub fn time(&self) -> SvnResult<Option<Timestamp>> {
         Ok(self.date_author.date().map(Timestamp::parse).transpose()?)
+    }
+
+    /// `svn:author` for a person, also when it is not UTF-8.
+    #[must_use]
+    pub fn shown_author(&self) -> Option<Cow<'_, str>> {
+        self.date_author.author().map(sapwood_core::ascii::readable)
     }
 
     /// `svn:author`, when it is text.

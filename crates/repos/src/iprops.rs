@@ -1,9 +1,10 @@
-//! Properties inherited from parents.
+//! Properties inherited from parents. A path that is not there inherits nothing: that is an error, for
+//! clients take the answer for a sign that the path is there (a switch would remove what it switches).
 
 use std::sync::Arc;
 
 use sapwood_core::FsPath;
-use sapwood_core::{CancelToken, PropList, path};
+use sapwood_core::{CancelToken, ErrorCode, PropList, SvnError, path};
 use sapwood_fs::Root;
 
 use crate::authorizer::PathAuthorizer;
@@ -13,7 +14,7 @@ use crate::error::Result;
 /// and properties, for readable parents that have any. With `name`, only that property.
 ///
 /// # Errors
-/// E200015 when cancelled; corruption and system errors.
+/// E160013 when nothing is at `path`; E200015 when cancelled; corruption and system errors.
 pub fn inherited_props(
     root: &Root,
     path: &FsPath,
@@ -21,6 +22,10 @@ pub fn inherited_props(
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
 ) -> Result<Vec<(String, Arc<PropList>)>> {
+    if root.kind(path)?.is_none() {
+        let message = format!("'{path}' path not found");
+        return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into());
+    }
     let mut out = Vec::new();
     let everything = authorizer.everything_readable();
     // One walk for all parents: each may be as far down as a request is long.

@@ -117,6 +117,7 @@ impl Node {
         let at = inner
             .iter()
             .position(|node| matches!(node, Self::Group { number, .. } if *number == first.number));
+        let at_end = inner.len();
         let at = at.unwrap_or_else(|| {
             let (all, none) = (first.name == "requireall", first.name == "requirenone");
             let limits = match &leaf {
@@ -124,7 +125,7 @@ impl Node {
                 Self::Group { .. } => Vec::new(),
             };
             inner.push(Self::Group { all, none, limits, number: first.number, inner: Vec::new() });
-            inner.len().saturating_sub(1)
+            at_end
         });
         if let Some(group) = inner.get_mut(at) {
             group.add(rest, leaf);

@@ -211,7 +211,7 @@ pub(super) fn listening(servers: &[&Server<'_>]) -> (Vec<(&'static str, String)>
         vec![("listen", super::words::quoted(first.host.as_deref().unwrap_or("0.0.0.0")))];
     for (socket, tls) in &sockets {
         let name = if *tls { "https-port" } else { "http-port" };
-        let port = socket.port.unwrap_or_default().to_string();
+        let Some(port) = socket.port.map(|port| port.to_string()) else { continue };
         if socket.host == first.host && !set.iter().any(|(known, _)| *known == name) {
             set.push((name, port));
         } else if !(socket.host == first.host && set.contains(&(name, port.clone()))) {

@@ -69,8 +69,9 @@ pub(super) fn settings(
     if set.has("tls-certificate") && !set.has("tls-key") {
         // One file may have both.
         let both = set.settings.iter().find(|(name, _)| *name == "tls-certificate");
-        let both = both.map(|(_, file)| file.clone()).unwrap_or_default();
-        set.put(None, "tls-key", both);
+        if let Some((_, both)) = both.cloned() {
+            set.put(None, "tls-key", both);
+        }
     }
     if !set.has("https-port") {
         set.settings.retain(|(name, _)| !matches!(*name, "tls-certificate" | "tls-key"));

@@ -150,7 +150,10 @@ impl Pattern {
         let (mut begin, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let whole = rest == "$";
         if rest.starts_with(['*', '?', '{']) {
-            begin = begin.get(..begin.len().saturating_sub(1)).unwrap_or("");
+            // The last character may not be there.
+            let mut chars = begin.chars();
+            chars.next_back();
+            begin = chars.as_str();
         }
         Self { begin: begin.to_ascii_lowercase(), whole }
     }
@@ -214,6 +217,8 @@ mod tests {
             ("^/SVN", "/svn", true),
             ("^/svn-old", "/svn", false),
             ("^/s.n", "/svn", true),
+            ("^*", "/svn", true),
+            ("^?x", "/svn", true),
         ] {
             assert_eq!(Pattern::of_regex(regex).could_match(path), could, "{regex} {path}");
         }

@@ -101,6 +101,12 @@ pub(crate) fn zsh(name: &str, manual: &Manual) -> String {
     )
 }
 
+/// A word that is no pattern of file names to fish, within single quotes.
+fn pattern_free(word: &str) -> String {
+    let plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    if plain { word.to_owned() } else { format!("\"{word}\"") }
+}
+
 /// The script for `fish`.
 pub(crate) fn fish(name: &str, manual: &Manual) -> String {
     let mut text =
@@ -126,7 +132,9 @@ pub(crate) fn fish(name: &str, manual: &Manual) -> String {
         line("", option);
     }
     for part in &manual.parts {
-        let when = format!(" -n '__fish_seen_subcommand_from {}'", part.names.join(" "));
+        // The condition is a command of fish, to which `?` is a pattern unless it is quoted.
+        let names: Vec<String> = part.names.iter().map(|name| pattern_free(name)).collect();
+        let when = format!(" -n '__fish_seen_subcommand_from {}'", names.join(" "));
         part.options.iter().for_each(|option| line(&when, option));
     }
     for part in &manual.parts {
@@ -157,6 +165,8 @@ mod tests {
                 }
             }
         }
+        // A bare `?` is a pattern to fish 3, which complains at each TAB that it fits no file.
+        assert!(!fish("svn", &manual).contains(" ? "));
         // Quotes in explanations do not end the words that they are in.
         let option = Described {
             shown: "--x ARG".to_owned(),

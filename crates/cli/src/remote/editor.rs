@@ -1,4 +1,5 @@
-//! Text typed in the user's own editor: log messages, values of properties.
+//! Text typed in the user's own editor: log messages, values of properties. What the user typed is
+//! never removed before the caller has it: an editor that saves and then fails leaves the file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -37,6 +38,9 @@ fn command(given: Option<&OsStr>, config: &Config) -> SvnResult<OsString> {
     }
     Ok(command)
 }
+
+/// What is in the file, for the words that say where it is.
+pub(crate) const MESSAGE: &str = "commit message";
 
 /// How many names are tried for the file.
 const NAMES: u32 = 99_999;
@@ -77,9 +81,50 @@ fn state(path: &Path) -> io::Result<(SystemTime, u64)> {
     Ok((meta.modified()?, meta.len()))
 }
 
+/// Why a text could not be edited.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: SvnError,
+    /// The file, when the editor was started: it may have what the user typed.
+    pub(crate) left: Option<PathBuf>,
+}
+
+impl From<SvnError> for Failed {
+    fn from(error: SvnError) -> Self {
+        Self { error, left: None }
+    }
+}
+
+impl Failed {
+    /// The error, which says where the file is if there is more in it than `contents`; else the file
+    /// is removed. `what` is in it.
+    pub(crate) fn keep(self, contents: &[u8], what: &str) -> SvnError {
+        let Some(path) = self.left else { return self.error };
+        match std::fs::read(&path) {
+            Ok(typed) if typed != contents => left_in(self.error, what, &path),
+            _ => {
+                let _ = std::fs::remove_file(&path);
+                self.error
+            }
+        }
+    }
+}
+
+/// An error that also says in which file what the user typed is.
+pub(crate) fn left_in(error: SvnError, what: &str, path: &Path) -> SvnError {
+    let code = error.code();
+    let place = SvnError::new(code, format!("   '{}'", path.display()))
+        .wrap(code, format!("Your {what} was left in a temporary file:"));
+    error.with_cause(place)
+}
+
 /// Lets the user edit `contents`. Gives what became of it (`None`: it was left as it was) and the
-/// file, which the caller removes. When this fails, the file is gone already.
-pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8>>, PathBuf)> {
+/// file, which the caller removes.
+///
+/// # Errors
+/// With the file, from the moment that the editor is started: E200012 (`EXTERNAL_PROGRAM`) when the
+/// editor ends with an error or is killed; system errors.
+pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> Result<(Option<Vec<u8>>, PathBuf), Failed> {
     let mut line = command(edit.command, edit.config)?;
     let fail = |e: &io::Error| SvnError::io(e, "Can't edit the text");
     let mut dir = PathBuf::from(edit.base_dir.filter(|dir| !dir.is_empty()).unwrap_or("."));
@@ -92,12 +137,18 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8
     };
     let (name, mut file) = made.map_err(|e| fail(&e))?;
     let path = if dir == Path::new(".") { PathBuf::from(&name) } else { dir.join(&name) };
-    let work = || -> SvnResult<Option<Vec<u8>>> {
-        file.write_all(contents).map_err(|e| fail(&e))?;
+    let prepare = || -> io::Result<(SystemTime, u64)> {
+        file.write_all(contents)?;
         let before = SystemTime::now().checked_sub(AGE).unwrap_or(SystemTime::UNIX_EPOCH);
-        file.set_modified(before).map_err(|e| fail(&e))?;
+        file.set_modified(before)?;
         drop(file);
-        let untouched = state(&path).map_err(|e| fail(&e))?;
+        state(&path)
+    };
+    let untouched = prepare().map_err(|e| {
+        let _ = std::fs::remove_file(&path);
+        fail(&e)
+    })?;
+    let mut work = || -> SvnResult<Option<Vec<u8>>> {
         line.push(format!(" \"{name}\""));
         // The command may have arguments: the shell takes it apart, as for the reference. It runs
         // in the file's folder, so that the name needs no quotes.
@@ -118,10 +169,7 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8
     };
     match work() {
         Ok(edited) => Ok((edited, path)),
-        Err(error) => {
-            let _ = std::fs::remove_file(&path);
-            Err(error)
-        }
+        Err(error) => Err(Failed { error, left: Some(path) }),
     }
 }
 
@@ -162,11 +210,15 @@ pub(crate) fn edit_file(given: Option<&OsStr>, config: &Config, file: &Path) -> 
     Ok(())
 }
 
-/// Lets the user write a message; `None` when they leave the file as it is.
-pub(crate) fn log_message(prefix: &str, config: &Config) -> SvnResult<Option<Vec<u8>>> {
+/// Lets the user write a message; `None` when they leave the file as it is. The file is the caller's,
+/// who removes it once the message is committed.
+pub(crate) fn log_message(prefix: &str, config: &Config) -> SvnResult<(Option<Vec<u8>>, PathBuf)> {
     let place = Edit { command: None, config, prefix, base_dir: None };
-    let (edited, path) = edit(&place, b"")?;
-    let _ = std::fs::remove_file(path);
+    let (edited, path) = edit(&place, b"").map_err(|failed| failed.keep(b"", MESSAGE))?;
     let otherwise = "Error normalizing edited contents to internal format";
-    edited.map(|text| super::revprops::normalized(&text, otherwise)).transpose()
+    let text = edited.map(|text| super::revprops::normalized(&text, otherwise)).transpose();
+    match text {
+        Ok(text) => Ok((text, path)),
+        Err(error) => Err(left_in(error, MESSAGE, &path)),
+    }
 }

@@ -72,8 +72,15 @@ impl Read for Patient<'_> {
     }
 }
 
-/// One line, byte by byte: what follows is for others to read.
-fn read_line(from: &mut dyn Read) -> SvnResult<String> {
+/// Takes the last character away, as far as it is UTF-8.
+fn erase(line: &mut Vec<u8>) {
+    let is_inner = |byte: u8| byte & 0xc0 == 0x80;
+    while line.pop().is_some_and(is_inner) {}
+}
+
+/// One line, byte by byte: what follows is for others to read. A terminal erases with one key, DEL or
+/// ^H; with `erases` the other one, which it hands over, erases as well.
+fn read_line(from: &mut dyn Read, erases: bool) -> SvnResult<String> {
     let mut line = Vec::new();
     loop {
         let mut byte = [0];
@@ -84,6 +91,7 @@ fn read_line(from: &mut dyn Read) -> SvnResult<String> {
         match (got, byte) {
             (0, _) if line.is_empty() => return Err(end_of_file()),
             (0, _) | (_, [b'\n']) => break,
+            (_, [0x08 | 0x7f]) if erases => erase(&mut line),
             _ if line.len() >= MAX_ANSWER => return Err(end_of_file()),
             (_, [byte]) => line.push(byte),
         }
@@ -116,11 +124,11 @@ fn ask(question: &str, hide: bool) -> SvnResult<String> {
     let Ok(mut terminal) = terminal() else {
         let mut errors = std::io::stderr();
         let _ = errors.write_all(&crate::locale::encode(question));
-        return read_line(&mut std::io::stdin().lock());
+        return read_line(&mut std::io::stdin().lock(), false);
     };
     let _ = terminal.write_all(&crate::locale::encode(question));
     let _hidden = if hide { Hidden::begin(&terminal) } else { None };
-    read_line(&mut Patient(&terminal))
+    read_line(&mut Patient(&terminal), true)
 }
 
 /// Asks something whose answer is shown.
@@ -254,8 +262,23 @@ mod tests {
     fn lines() {
         let mut input: &[u8] = b"one\r\ntwo\n\nthree";
         for want in ["one", "two", "", "three"] {
-            assert_eq!(read_line(&mut input).unwrap(), want);
+            assert_eq!(read_line(&mut input, false).unwrap(), want);
         }
-        assert!(read_line(&mut input).is_err());
+        assert!(read_line(&mut input, false).is_err());
+    }
+
+    #[test]
+    fn both_keys_erase_at_a_terminal() {
+        for (typed, want) in [
+            ("secrex\u{8}t\n", "secret"),
+            ("secrex\u{7f}t\n", "secret"),
+            ("a\u{8}\u{8}\u{8}b\n", "b"),
+            ("aü\u{8}b\n", "ab"),
+            ("€\u{7f}\n", ""),
+        ] {
+            assert_eq!(read_line(&mut typed.as_bytes(), true).unwrap(), want);
+        }
+        // What is no terminal is taken as it is.
+        assert_eq!(read_line(&mut &b"a\x08\n"[..], false).unwrap(), "a\u{8}");
     }
 }

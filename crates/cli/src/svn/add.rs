@@ -4,9 +4,10 @@ use sapwood_client::add::{Add, add};
 use sapwood_core::{Depth, ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::usual::{not_all, too_few};
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "add",
@@ -49,14 +50,13 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         no_auto_props: inv.has(Opt::NoAutoProps),
         parents: inv.has(Opt::Parents),
     };
-    for target in &targets {
-        check_local(&target.path)?;
-    }
+    let paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
     let tolerated =
         [ErrorCode::ENTRY_EXISTS, ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::UNSUPPORTED_FEATURE];
     let mut seen = Vec::new();
-    for target in &targets {
-        let result = add(&inv.ctx, target.without_peg()?, how);
+    for path in &paths {
+        let result = add(&inv.ctx, path, how);
         inv.tolerate(result, &tolerated, &mut seen)?;
     }
     not_all(&seen, |code| match code {

@@ -12,6 +12,7 @@ use super::out::Out;
 use super::targets::local_style;
 use super::{Command, Invocation, Revisions, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::xml::{self, Tag};
 use crate::{locale, user_date};
 
@@ -156,7 +157,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut missing = false;
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         let end = match (end_of_target, target.is_url()) {
             (false, _) => range.end,
             (true, true) => target.peg.or(Revision::Head),

@@ -5,6 +5,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "cat",
@@ -36,7 +37,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut seen = Vec::new();
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         let result = cat(
             &invocation.ctx,
             &target.text,

@@ -4,9 +4,10 @@ use sapwood_client::changelist::changelist;
 use sapwood_core::{Depth, ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_all_local;
 use super::usual::{not_all, too_few};
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "changelist",
@@ -29,11 +30,8 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if targets.is_empty() {
         return Err(too_few());
     }
-    let mut paths = Vec::new();
-    for target in &targets {
-        check_local(&target.path)?;
-        paths.push(target.without_peg()?.to_owned());
-    }
+    check_all_local(&targets)?;
+    let paths = inv.names(Part::Target, &targets)?;
     let filter = inv.opt.changelists.iter().cloned().collect();
     let depth = inv.opt.depth_or(Depth::Empty);
     let result = changelist(&inv.ctx, &paths, name.as_deref(), depth, &filter);

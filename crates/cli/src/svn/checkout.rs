@@ -1,12 +1,12 @@
 //! `svn checkout`.
 
 use sapwood_client::checkout::{Checkout, Form, checkout};
-use sapwood_client::target::is_url;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
 
 use super::notify::Manner;
 use super::options::Opt;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "checkout",
@@ -46,7 +46,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     };
     let folder = match last.is_url() {
         true if targets.len() == 1 => {
-            let url = last.path.clone();
+            let url = inv.target(Part::Source, last)?.text;
             uri::split(&url).map_or_else(|| url.clone(), |(_, name)| name)
         }
         true => String::new(),
@@ -54,8 +54,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
             return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
         }
         false => {
-            let last = targets.pop().ok_or_else(|| SvnError::internal("no target is left"))?;
-            last.path
+            let folder = inv.name(Part::Folder, last)?;
+            targets.pop();
+            folder
         }
     };
     if !inv.opt.has(Opt::Quiet) {
@@ -64,11 +65,11 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let several = targets.len() > 1;
     for target in &targets {
         inv.ctx.check_cancel()?;
-        if !is_url(&target.path) {
+        if !target.is_url() {
             let message = format!("'{}' does not appear to be a URL", target.text());
             return Err(SvnError::new(ErrorCode::BAD_URL, message));
         }
-        let source = target.target()?;
+        let source = inv.target(Part::Source, target)?;
         let to = match several {
             true => {
                 let name = uri::split(&source.text).map_or(String::new(), |(_, name)| name);

@@ -4,8 +4,9 @@ use sapwood_client::cleanup::{Cleanup, cleanup};
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_all_local;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "cleanup",
@@ -36,9 +37,8 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(inv: &mut Invocation) -> SvnResult<()> {
     let targets = inv.targets_or_here()?;
-    for target in &targets {
-        check_local(&target.path)?;
-    }
+    check_all_local(&targets)?;
+    let paths = inv.names(Part::Target, &targets)?;
     let has = |opt| inv.has(opt);
     let vacuum =
         has(Opt::RemoveUnversioned) || has(Opt::RemoveIgnored) || has(Opt::VacuumPristines);
@@ -49,9 +49,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         vacuum_pristines: has(Opt::VacuumPristines) || !vacuum,
         include_externals: has(Opt::IncludeExternals),
     };
-    for target in &targets {
+    for path in &paths {
         inv.ctx.check_cancel()?;
-        cleanup(&inv.ctx, &target.path, &how).map_err(|error| match error.code() {
+        cleanup(&inv.ctx, path, &how).map_err(|error| match error.code() {
             ErrorCode::WC_LOCKED if vacuum => error.wrap(
                 ErrorCode::WC_LOCKED,
                 "Working copy locked; if no other Subversion client is currently using the working \
@@ -64,7 +64,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
                  copy",
             ),
             ErrorCode::WC_LOCKED => {
-                let root = inv.ctx.working_copy(&inv.ctx.absolute(&target.path));
+                let root = inv.ctx.working_copy(&inv.ctx.absolute(path));
                 let root = root.map_or(String::new(), |(wc, _)| wc.root().display().to_string());
                 error.wrap(
                     ErrorCode::WC_LOCKED,

@@ -8,8 +8,9 @@ use sapwood_core::notify::Action;
 use sapwood_core::{Depth, NodeKind, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_all_local;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "commit",
@@ -45,11 +46,9 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
-    let mut targets = Vec::new();
-    for arg in invocation.targets_or_here()? {
-        check_local(&arg.path).map_err(|e| e.context("Commit targets must be local paths"))?;
-        targets.push(arg.path);
-    }
+    let given = invocation.targets_or_here()?;
+    check_all_local(&given).map_err(|e| e.context("Commit targets must be local paths"))?;
+    let targets = invocation.names(Part::Target, &given)?;
     let base = base_dir(invocation, &targets);
     invocation.ask_for_message(Some(base))?;
     let revprops = invocation.opt.revprops();

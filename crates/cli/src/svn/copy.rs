@@ -1,9 +1,9 @@
 //! `svn copy`.
 
-use sapwood_client::Revision;
 use sapwood_client::copy_local::{CopyLocal, copy};
 use sapwood_client::copy_urls::{How, Source, copy_urls};
 use sapwood_client::working::Node;
+use sapwood_client::{Revision, Target};
 use sapwood_client::{copy_in, copy_out};
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -13,6 +13,7 @@ use super::options::Opt;
 use super::targets::Arg;
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "copy",
@@ -47,36 +48,36 @@ pub(super) const COMMAND: Command = Command {
 fn run(inv: &mut Invocation) -> SvnResult<()> {
     let mut targets = inv.targets()?;
     let Some(to) = targets.pop().filter(|_| !targets.is_empty()) else { return Err(too_few()) };
-    if to.peg.len() > 1 {
-        return Err(SvnError::new(
-            ErrorCode::ILLEGAL_TARGET,
-            format!("'{}': a peg revision is not allowed here", to.text()),
-        ));
-    }
-    if !to.is_url() {
+    let to_is_url = to.is_url();
+    let to = inv.name(Part::Destination, &to)?;
+    if !to_is_url {
         inv.refuse_message()?;
     }
     let first_is_url = targets.first().is_some_and(Arg::is_url);
     let parents = inv.has(Opt::Parents);
     let pin_externals = inv.has(Opt::PinExternals);
     let quiet = inv.has(Opt::Quiet);
-    match (first_is_url, to.is_url()) {
+    match (first_is_url, to_is_url) {
         (false, true) if !quiet => inv.notifier.set_manner(Manner::CopyToUrl),
         (true, false) if !quiet => inv.notifier.set_manner(Manner::Checkout),
         _ => {}
     }
-    let sources = remote_sources(inv, &targets)?;
-    let from: Vec<String> = targets.iter().map(|target| target.path.clone()).collect();
-    if !to.is_url() {
+    let mut given = Vec::with_capacity(targets.len());
+    for arg in &targets {
+        given.push(inv.target(Part::Source, arg)?);
+    }
+    let sources = remote_sources(inv, &given)?;
+    let from: Vec<String> = given.iter().map(|target| target.text.clone()).collect();
+    if !to_is_url {
         let ignore_externals = inv.has(Opt::IgnoreExternals);
         return match sources {
             Some(sources) => {
                 let how = copy_in::How { parents, ignore_externals, pin_externals };
-                copy_in::copy_in(&inv.ctx, &sources, &to.path, how)
+                copy_in::copy_in(&inv.ctx, &sources, &to, how)
             }
             None => {
                 let how = CopyLocal { parents, pin_externals, ..CopyLocal::default() };
-                copy(&inv.ctx, &from, &to.path, how)
+                copy(&inv.ctx, &from, &to, how)
             }
         };
     }
@@ -87,11 +88,11 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let done = match sources {
         Some(sources) => {
             let how = How { is_move: false, parents, pin_externals, revprops };
-            copy_urls(&inv.ctx, &sources, &UrlBuf::canonicalize(&to.path)?, how)
+            copy_urls(&inv.ctx, &sources, &UrlBuf::canonicalize(&to)?, how)
         }
         None => {
             let how = copy_out::How { parents, pin_externals, revprops };
-            copy_out::copy_out(&inv.ctx, &from, &UrlBuf::canonicalize(&to.path)?, how)
+            copy_out::copy_out(&inv.ctx, &from, &UrlBuf::canonicalize(&to)?, how)
         }
     };
     inv.end_of_commit(done)
@@ -99,13 +100,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 
 /// The sources as URLs, when none of them is a working copy as it is: local paths with a revision
 /// mean where they are in the repository.
-fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source>>> {
+fn remote_sources(inv: &Invocation, targets: &[Target]) -> SvnResult<Option<Vec<Source>>> {
     let op = inv.opt.revision();
     let local = |revision: Revision| matches!(revision, Revision::Unspecified | Revision::Working);
-    let mut targets = Vec::with_capacity(from.len());
-    for arg in from {
-        targets.push(arg.target()?);
-    }
     let urls = targets.iter().filter(|target| target.is_url()).count();
     if urls != 0 && urls != targets.len() {
         return Err(SvnError::new(

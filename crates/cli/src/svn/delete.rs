@@ -5,9 +5,10 @@ use sapwood_client::delete_urls::delete_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind, urls_without_pegs};
+use super::targets::{Arg, check_one_kind};
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "delete",
@@ -43,10 +44,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         return on_urls(inv, &targets);
     }
     inv.refuse_message()?;
-    let mut paths = Vec::new();
-    for target in &targets {
-        paths.push(target.without_peg()?.to_owned());
-    }
+    let paths = inv.names(Part::Target, &targets)?;
     let (force, keep) = (inv.has(Opt::Force), inv.has(Opt::KeepLocal));
     delete(&inv.ctx, &paths, force, keep).map_err(|error| {
         let codes = [ErrorCode::CLIENT_MODIFIED, ErrorCode::UNVERSIONED_RESOURCE];
@@ -62,7 +60,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Deletes URLs, with a commit.
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
-    let urls = urls_without_pegs(targets)?;
+    let urls = inv.urls(Part::Target, targets)?;
     inv.tell_commits();
     let revprops = inv.opt.revprops();
     let done = delete_urls(&inv.ctx, &urls, &revprops);

@@ -9,7 +9,7 @@ use sapwood_client::diff::summary::{Kind, Summary};
 use sapwood_client::diff::writer::{ExternalDiff, Style};
 use sapwood_client::diff::{Request, Sink, diff};
 use sapwood_client::target::is_url;
-use sapwood_client::{Range, Revision};
+use sapwood_client::{Range, Revision, Target};
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
 
 use super::options::Opt;
@@ -17,6 +17,7 @@ use super::out::Out;
 use super::targets::{Arg, check_one_kind, local_style, one};
 use super::{Command, Invocation, Revisions, colour, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::xml::{self, Tag};
 use crate::{locale, report};
 
@@ -147,7 +148,8 @@ fn plan(invocation: &mut Invocation) -> SvnResult<Plan> {
     let mut plan =
         Plan { old: String::new(), new: String::new(), range, paths: Vec::new(), pegged: false };
     if shorthand && new.is_none() {
-        let mut sides = targets.drain(..).map(|arg| arg.target());
+        let sides = std::mem::take(&mut targets);
+        let mut sides = sides.iter().map(|arg| invocation.target(Part::Target, arg));
         if let (Some(first), Some(second)) = (sides.next(), sides.next()) {
             let (first, second) = (first?, second?);
             plan.range.start = first.peg.or(default_revision(&first.text));
@@ -155,9 +157,9 @@ fn plan(invocation: &mut Invocation) -> SvnResult<Plan> {
             (plan.old, plan.new) = (first.text, second.text);
         }
     } else if let Some(old) = old {
-        let first = named(invocation, &old)?.target()?;
+        let first = named(invocation, &old)?;
         let explicit = new.is_some();
-        let second = named(invocation, new.as_ref().unwrap_or(&old))?.target()?;
+        let second = named(invocation, new.as_ref().unwrap_or(&old))?;
         range.start = first.peg.or(range.start);
         range.end = second.peg.or(range.end);
         let start = match (is_url(&first.text), explicit) {
@@ -197,15 +199,17 @@ fn plan(invocation: &mut Invocation) -> SvnResult<Plan> {
 }
 
 /// The value of `--old` or `--new`, which may begin with `^/`.
-fn named(invocation: &mut Invocation, word: &str) -> SvnResult<Arg> {
+fn named(invocation: &mut Invocation, word: &str) -> SvnResult<Target> {
     if !word.starts_with("^/") {
-        return one(word);
+        return invocation.target(Part::Target, &one(word)?);
     }
     let kept = invocation.opt.targets.take();
     invocation.args.push_back(word.into());
     let found = invocation.targets();
     invocation.opt.targets = kept;
-    found?.pop().ok_or_else(|| SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""))
+    let found = found?.pop();
+    let found = found.ok_or_else(|| SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""))?;
+    invocation.target(Part::Target, &found)
 }
 
 fn below(base: &str, at: &str) -> String {
@@ -214,18 +218,14 @@ fn below(base: &str, at: &str) -> String {
 
 fn one_path(invocation: &Invocation, plan: &Plan, arg: &Arg) -> SvnResult<()> {
     let (old, new, peg) = if plan.pegged {
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, arg)?;
         let peg = target.peg.or(default_revision(&target.text));
         (target.text.clone(), target.text, peg)
     } else {
         if arg.is_url() {
             return Err(usage_error(format!("Path '{}' not relative to base URLs", arg.text())));
         }
-        let path = if plan.old.is_empty() && plan.new.is_empty() {
-            arg.target()?.text
-        } else {
-            arg.text()
-        };
+        let path = invocation.name(Part::Below, arg)?;
         (below(&plan.old, &path), below(&plan.new, &path), Revision::Unspecified)
     };
     let shows_copies =

@@ -6,8 +6,9 @@ use sapwood_wc::translate::Eol;
 
 use super::notify::Manner;
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "export",
@@ -44,16 +45,21 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let (from, to) = match targets.as_slice() {
         [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
         [from] => {
+            let from = inv.target(Part::Source, from)?;
             let name = match from.is_url() {
-                true => uri::split(&from.path).map_or(String::new(), |(_, name)| name),
-                false => path::basename(&from.path).to_owned(),
+                true => uri::split(&from.text).map_or(String::new(), |(_, name)| name),
+                false => path::basename(&from.text).to_owned(),
             };
             (from, name)
         }
-        [from, to] => (from, to.path.clone()),
+        [from, to] => {
+            let from = inv.target(Part::Source, from)?;
+            let folder = inv.name(Part::Folder, to)?;
+            check_local_names(std::slice::from_ref(&folder))?;
+            (from, folder)
+        }
         _ => return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "")),
     };
-    check_local(&to)?;
     let native_eol = match inv.opt.native_eol.as_deref() {
         None => None,
         Some("LF") => Some(Eol::Lf),
@@ -75,7 +81,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         ignore_keywords: inv.has(Opt::IgnoreKeywords),
         native_eol,
     };
-    export(&inv.ctx, &from.target()?, &to, &how).map_err(|error| {
+    export(&inv.ctx, &from, &to, &how).map_err(|error| {
         if error.code() == ErrorCode::WC_OBSTRUCTED_UPDATE && !how.overwrite {
             return error.context(
                 "Destination directory exists; please remove the directory or use --force to \

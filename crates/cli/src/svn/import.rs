@@ -9,6 +9,7 @@ use super::options::Opt;
 use super::targets::{Arg, check_local};
 use super::{Command, Invocation};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "import",
@@ -55,9 +56,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         [path, url] => (path, url),
         _ => return Err(usage_error("Too many arguments to import command")),
     };
-    // What looks like a peg revision is a part of the name.
-    let (path, url) = (path.text(), url.text());
-    check_local(&path)?;
+    check_local(path)?;
+    let path = inv.name(Part::Source, path)?;
+    let url = inv.name(Part::Destination, url)?;
     if !is_url(&url) {
         return Err(usage_error(format!("Invalid URL '{url}'")));
     }

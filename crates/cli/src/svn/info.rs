@@ -14,6 +14,7 @@ use self::print::Printer;
 use super::options::Opt;
 use super::{Command, Invocation, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "info",
@@ -102,7 +103,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut missing = false;
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         let is_url = target.is_url();
         let peg = if is_url { target.peg.or(Revision::Head) } else { target.peg };
         let mut take = |path: &str, info: &Info| match &mut form {

@@ -14,6 +14,7 @@ use super::out::Out;
 use super::targets::local_style;
 use super::{Command, Invocation, size, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::user_date;
 use crate::xml::{self, Tag};
 
@@ -135,9 +136,15 @@ impl Printer {
         const HALF_A_YEAR: u64 = 365 * 86_400 / 2 * 1_000_000;
         let near = self.now.0.abs_diff(at.0) < HALF_A_YEAR;
         let form = if near { "%b %d %H:%M" } else { "%b %d  %Y" };
-        jiff::Timestamp::from_microsecond(at.0)
-            .map(|at| at.to_zoned(self.zone.clone()).strftime(form).to_string())
-            .unwrap_or_default()
+        let local = jiff::Timestamp::from_microsecond(at.0)
+            .map(|at| at.to_zoned(self.zone.clone()).strftime(form).to_string());
+        // The last two days of the year 9999 have no local time; they are shown as UTC has them.
+        local.unwrap_or_else(|_| {
+            let utc = at.to_string();
+            let date = utc.split('T').next().unwrap_or_default();
+            let civil = date.parse::<jiff::civil::Date>();
+            civil.map_or_else(|_| date.to_owned(), |date| date.strftime("%b %d  %Y").to_string())
+        })
     }
 
     fn xml(&mut self, entry: &Entry<'_>) -> SvnResult<()> {
@@ -216,7 +223,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut missing = false;
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         if xml {
             let mut text = String::new();
             let path = local_style(&target.text);

@@ -11,6 +11,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use super::options::Opt;
 use super::targets::check_one_kind;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 use crate::remote::revprops::translated;
 
 pub(super) const COMMAND: Command = Command {
@@ -61,8 +62,9 @@ pub(super) fn files(invocation: &mut Invocation) -> SvnResult<Vec<String>> {
     if targets.is_empty() {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     }
+    let names = invocation.names(Part::Target, &targets)?;
     check_one_kind(&targets)?;
-    Ok(targets.into_iter().map(|arg| arg.path).collect())
+    Ok(names)
 }
 
 /// Notes whether an action is told.

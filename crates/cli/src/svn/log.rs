@@ -16,6 +16,7 @@ pub(super) use self::print::SEPARATOR;
 use super::options::Opt;
 use super::{Command, Invocation, Revisions, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "log",
@@ -137,10 +138,10 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     let ranges = ranges(invocation)?;
     let (first, rest) = targets.split_first().ok_or_else(|| usage_error(""))?;
-    let target = first.target()?;
+    let target = invocation.target(Part::Target, first)?;
     let mut below = Vec::new();
     for arg in rest {
-        let text = arg.text();
+        let text = invocation.name(Part::Below, arg)?;
         if target.is_url() {
             if is_url(&text) || text.starts_with('/') {
                 return Err(usage_error(format!(
@@ -148,7 +149,6 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
                      is not a relative path"
                 )));
             }
-            // All of it is the path, an @ too.
             below.push(RelPathBuf::canonicalize(&canonical_path(&text)));
         } else {
             return Err(SvnError::new(

@@ -98,12 +98,7 @@ impl Invocation {
                 let _ = std::fs::remove_file(&left);
                 Ok(value)
             }
-            Err(error) => {
-                let code = error.code();
-                let place = SvnError::new(code, format!("   '{}'", left.display()))
-                    .wrap(code, "Your commit message was left in a temporary file:");
-                Err(error.with_cause(place))
-            }
+            Err(error) => Err(editor::left_in(error, editor::MESSAGE, &left)),
         }
     }
 }
@@ -194,7 +189,9 @@ impl Messages {
             Some(_) => form.as_bytes().to_vec(),
             None => locale::encode(form).into_owned(),
         };
-        let (edited, left) = editor::edit(&edit, &contents).map_err(|error| {
+        let (edited, left) = editor::edit(&edit, &contents).map_err(|failed| {
+            let error = failed.error;
+            self.left.replace(failed.left);
             if error.code() == ErrorCode::CL_NO_EXTERNAL_EDITOR {
                 error.context(
                     "Could not use external editor to fetch log message; consider setting the \

@@ -20,6 +20,7 @@ use super::options::Opt;
 use super::targets::{Arg, local_style};
 use super::{Command, Invocation, Revisions};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "merge",
@@ -90,7 +91,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         return Err(usage_error("-r and -c can't be used with --reintegrate"));
     }
     let targets = inv.targets()?;
-    let wanted = wanted(&targets, first)?;
+    let wanted = wanted(inv, &targets, first)?;
     let target = match &wanted.target {
         Some(target) => target.clone(),
         None => implied_target(inv, &wanted)?,
@@ -146,12 +147,13 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 }
 
 /// Understands the arguments: one source or two, and the target.
-fn wanted(targets: &[Arg], first: Range) -> SvnResult<Wanted> {
+fn wanted(inv: &Invocation, targets: &[Arg], first: Range) -> SvnResult<Wanted> {
     let Some(one) = targets.first() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "Merge source required"));
     };
-    let one = one.target()?;
-    let two = targets.get(1).map(Arg::target).transpose()?;
+    let one = inv.target(Part::Source, one)?;
+    let two = targets.get(1).map(|arg| inv.target(Part::Source, arg)).transpose()?;
+    let folder = |at: usize| targets.get(at).map(|arg| inv.name(Part::Folder, arg)).transpose();
     let mut is_two = match &two {
         None => false,
         Some(two) => targets.len() != 2 || !one.is_url() || two.is_url(),
@@ -176,11 +178,11 @@ fn wanted(targets: &[Arg], first: Range) -> SvnResult<Wanted> {
             right_revision: two.peg.or(Revision::Head),
             right: two.text.clone(),
             two: true,
-            target: targets.get(2).map(Arg::text),
+            target: folder(2)?,
         });
     }
     let peg = one.peg.or(if one.is_url() { Revision::Head } else { Revision::Working });
-    let target = targets.get(1).map(Arg::text);
+    let target = folder(1)?;
     if target.as_deref().is_some_and(is_url) {
         return Err(usage_error("Cannot specify a revision range with two URLs"));
     }

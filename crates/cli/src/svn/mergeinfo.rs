@@ -15,6 +15,7 @@ use super::log::{Printer, SEPARATOR};
 use super::options::Opt;
 use super::{Command, Invocation, Revisions};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "mergeinfo",
@@ -79,8 +80,13 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets()?;
     let (source, target) = match targets.as_slice() {
         [] => return Err(usage_error("Not enough arguments given")),
-        [source] => (source.target()?, Target { text: String::new(), peg: Revision::Unspecified }),
-        [source, target] => (source.target()?, target.target()?),
+        [source] => (
+            invocation.target(Part::Source, source)?,
+            Target { text: String::new(), peg: Revision::Unspecified },
+        ),
+        [source, target] => {
+            (invocation.target(Part::Source, source)?, invocation.target(Part::Target, target)?)
+        }
         _ => return Err(usage_error("Too many arguments given")),
     };
     let here = if is_url(&target.text) { Revision::Head } else { Revision::Base };

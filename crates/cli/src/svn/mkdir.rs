@@ -5,9 +5,10 @@ use sapwood_client::mkdir_urls::mkdir_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind, urls_without_pegs};
+use super::targets::{Arg, check_one_kind};
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "mkdir",
@@ -45,8 +46,8 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     }
     inv.refuse_message()?;
     let parents = inv.has(Opt::Parents);
-    for target in &targets {
-        make_directory(&inv.ctx, target.without_peg()?, parents).map_err(|error| {
+    for path in &inv.names(Part::Target, &targets)? {
+        make_directory(&inv.ctx, path, parents).map_err(|error| {
             let missing = [ErrorCode::ENOENT, ErrorCode::FS_NOT_FOUND];
             match error.code() {
                 ErrorCode::EEXIST => {
@@ -65,7 +66,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Makes directories at URLs, with a commit.
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
-    let urls = urls_without_pegs(targets)?;
+    let urls = inv.urls(Part::Target, targets)?;
     inv.tell_commits();
     let parents = inv.has(Opt::Parents);
     let revprops = inv.opt.revprops();

@@ -628,6 +628,7 @@ impl Invocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pegs::TABLE;
 
     #[test]
     fn names_are_unique_and_options_consistent() {
@@ -639,6 +640,14 @@ mod tests {
             for (opt, _) in command.overrides {
                 assert!(command.options.contains(opt), "{}: {opt:?}", command.name);
             }
+        }
+        for command in COMMANDS.iter().chain(shelves::all_commands()) {
+            // These take no targets.
+            let none =
+                ["auth", "help", "x-shelf-diff", "x-shelf-drop", "x-shelf-log", "x-unshelve"];
+            let mut rows = TABLE.iter().filter(|row| row.program == "svn");
+            let has_rule = rows.any(|row| row.command == command.name);
+            assert_ne!(has_rule, none.contains(&command.name), "peg revisions of {}", command.name);
         }
         let all = names.len();
         names.sort_unstable();

@@ -7,9 +7,10 @@ use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, urls_without_pegs};
+use super::targets::Arg;
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "move",
@@ -48,10 +49,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if !to.is_url() {
         inv.refuse_message()?;
     }
-    let mut from = Vec::new();
-    for target in &targets {
-        from.push(target.without_peg()?.to_owned());
-    }
+    let from = inv.names(Part::Source, &targets)?;
     let urls = targets.iter().filter(|t| t.is_url()).count();
     if urls > 0 && urls < targets.len() {
         return unsupported("Cannot mix repository and working copy sources");
@@ -68,15 +66,15 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         allow_mixed: inv.has(Opt::AllowMixedRevisions),
         pin_externals: false,
     };
-    // What looks like a peg revision of the destination is a part of its name.
-    copy(&inv.ctx, &from, &to.text(), how)
+    copy(&inv.ctx, &from, &inv.name(Part::Destination, &to)?, how)
 }
 
 /// Moves URLs, with a commit.
 fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     inv.ask_for_message(None)?;
     inv.tell_commits();
-    let sources: Vec<Source> = urls_without_pegs(from)?
+    let sources: Vec<Source> = inv
+        .urls(Part::Source, from)?
         .into_iter()
         .map(|url| Source {
             name: super::copy::last_name(&url),
@@ -88,6 +86,11 @@ fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     let revprops = inv.opt.revprops();
     let parents = inv.has(Opt::Parents);
     let how = How { is_move: true, parents, pin_externals: false, revprops: &revprops };
-    let done = copy_urls(&inv.ctx, &sources, &UrlBuf::canonicalize(&to.text())?, how);
+    let done = copy_urls(
+        &inv.ctx,
+        &sources,
+        &UrlBuf::canonicalize(&inv.name(Part::Destination, to)?)?,
+        how,
+    );
     inv.end_of_commit(done)
 }

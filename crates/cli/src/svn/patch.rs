@@ -4,9 +4,10 @@ use sapwood_client::patch::{Request, patch};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "patch",
@@ -31,13 +32,12 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         [file, target] => (file, Some(target)),
         _ => return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "")),
     };
-    check_local(&file.path)?;
-    if let Some(target) = target {
-        check_local(&target.path)?;
-    }
+    let mut paths = vec![inv.name(Part::Patch, file)?];
+    paths.extend(target.map(|target| inv.name(Part::Folder, target)).transpose()?);
+    check_local_names(&paths)?;
     let request = Request {
-        patch: file.without_peg()?,
-        target: target.map_or(Ok(""), |target| target.without_peg())?,
+        patch: paths.first().map_or("", String::as_str),
+        target: paths.get(1).map_or("", String::as_str),
         dry_run: inv.has(Opt::DryRun),
         strip: inv.opt.strip,
         reverse: inv.has(Opt::ReverseDiff),

@@ -16,6 +16,7 @@ use super::out::Out;
 use super::targets::Arg;
 use super::{Invocation, Opt};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::similarity::{Likeness, closest, score};
 use crate::xml::{self, Tag};
 use crate::{input, locale};
@@ -125,7 +126,8 @@ pub(super) fn revprop_target(
         ));
     }
     let [target] = targets else { return Err(usage_error("Wrong number of targets specified")) };
-    Ok((url_of(&invocation.ctx, &target.path)?, revision))
+    let place = invocation.name(Part::Repository, target)?;
+    Ok((url_of(&invocation.ctx, &place)?, revision))
 }
 
 /// A revision as errors name it.

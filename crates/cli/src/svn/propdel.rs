@@ -7,6 +7,7 @@ use sapwood_wc::props::Change;
 use super::options::Opt;
 use super::prop_tools::revprop_target;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "propdel",
@@ -33,11 +34,10 @@ pub(super) const COMMAND: Command = Command {
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let name = invocation.next_arg()?;
     let targets = invocation.targets_or_here()?;
-    let mut paths = Vec::with_capacity(targets.len());
-    for arg in &targets {
-        paths.push(arg.without_peg()?.to_owned());
-    }
-    if invocation.has(Opt::Revprop) {
+    let revprop = invocation.has(Opt::Revprop);
+    let part = if revprop { Part::Repository } else { Part::Target };
+    let paths = invocation.names(part, &targets)?;
+    if revprop {
         let (url, revision) = revprop_target(invocation, &targets)?;
         let change = revprops::Change { name: &name, value: None, expected: None, force: false };
         revprops::set(&invocation.ctx, &url, revision, &change)?;

@@ -14,6 +14,7 @@ use super::prop_tools::{
 use super::targets::{Arg, local_style};
 use super::{Command, Invocation};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::remote::editor::{self, Edit};
 use crate::remote::revprops::translated;
 
@@ -58,7 +59,9 @@ fn edited(
         prefix: "svn-prop",
         base_dir: Some(base_dir),
     };
-    let (edited, file) = editor::edit(&edit, &shown(name, value)?)?;
+    let before = shown(name, value)?;
+    let (edited, file) =
+        editor::edit(&edit, &before).map_err(|failed| failed.keep(&before, "property value"))?;
     let _ = std::fs::remove_file(file);
     match edited {
         Some(text) if needs_translation(name) => translated(
@@ -183,11 +186,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             "Explicit target argument required",
         ));
     }
-    let mut paths = Vec::with_capacity(targets.len());
-    for arg in &targets {
-        paths.push(arg.without_peg()?.to_owned());
-    }
-    for path in paths {
+    for path in invocation.names(Part::Target, &targets)? {
         invocation.ctx.check_cancel()?;
         of_target(invocation, &name, &path)?;
     }

@@ -13,6 +13,7 @@ use super::targets::Arg;
 use super::{Command, Invocation, xml_out};
 use crate::command::usage_error;
 use crate::locale;
+use crate::pegs::Part;
 use crate::xml::{self, Tag};
 
 pub(super) const COMMAND: Command = Command {
@@ -169,7 +170,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut missing = false;
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         let text = match target.is_url() {
             true => target.text.clone(),
             false => invocation.ctx.absolute(&target.text).to_string_lossy().into_owned(),

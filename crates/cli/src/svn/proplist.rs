@@ -8,6 +8,7 @@ use super::options::Opt;
 use super::prop_tools::{print_props, refuse_inherited, revprop_target, xml_props};
 use super::targets::local_style;
 use super::{Command, Invocation, xml_out};
+use crate::pegs::Part;
 use crate::xml::{self, Tag};
 
 pub(super) const COMMAND: Command = Command {
@@ -109,7 +110,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut seen = Vec::new();
     for arg in targets {
         invocation.ctx.check_cancel()?;
-        let target = arg.target()?;
+        let target = invocation.target(Part::Target, &arg)?;
         let request = Request {
             target: &target.text,
             peg: target.peg,

@@ -12,6 +12,7 @@ use super::prop_tools::{Use, check_boolean, check_spelling, check_valid, revprop
 use super::targets::Arg;
 use super::{Command, Invocation};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::remote::revprops::translated;
 
 pub(super) const COMMAND: Command = Command {
@@ -86,10 +87,8 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     if revprop && targets.is_empty() {
         targets.push(Arg::here());
     }
-    let mut paths = Vec::with_capacity(targets.len());
-    for arg in &targets {
-        paths.push(arg.without_peg()?.to_owned());
-    }
+    let part = if revprop { Part::Repository } else { Part::Target };
+    let paths = invocation.names(part, &targets)?;
     if revprop {
         let (url, revision) = revprop_target(invocation, &targets)?;
         let change = revprops::Change { name: &name, value: Some(&value), expected: None, force };

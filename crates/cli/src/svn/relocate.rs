@@ -5,8 +5,9 @@ use sapwood_client::working::Node;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_all_local;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "relocate",
@@ -32,25 +33,25 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let ignore_externals = inv.has(Opt::IgnoreExternals);
     let one = match targets.as_slice() {
         [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
-        [to] => Some((to, "")),
-        [to, path] if to.is_url() && !path.is_url() => Some((to, path.path.as_str())),
+        [to] => Some((to, String::new())),
+        [to, path] if to.is_url() && !path.is_url() => Some((to, inv.name(Part::Folder, path)?)),
         _ => None,
     };
     if let Some((to, path)) = one {
-        let from = Node::find(&inv.ctx, path)?.url()?;
-        return relocate(&inv.ctx, path, &from, &to.path, ignore_externals);
+        let from = Node::find(&inv.ctx, &path)?.url()?;
+        return relocate(&inv.ctx, &path, &from, &inv.name(Part::To, to)?, ignore_externals);
     }
     let [from, to, paths @ ..] = targets.as_slice() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     };
+    let from = inv.name(Part::From, from)?;
+    let to = inv.name(Part::To, to)?;
     if paths.is_empty() {
-        return relocate(&inv.ctx, "", &from.path, &to.path, ignore_externals);
+        return relocate(&inv.ctx, "", &from, &to, ignore_externals);
     }
-    for path in paths {
-        check_local(&path.path)?;
-    }
-    for path in paths {
-        relocate(&inv.ctx, &path.path, &from.path, &to.path, ignore_externals)?;
+    check_all_local(paths)?;
+    for path in inv.names(Part::Folder, paths)? {
+        relocate(&inv.ctx, &path, &from, &to, ignore_externals)?;
     }
     Ok(())
 }

@@ -4,9 +4,10 @@ use sapwood_core::{Depth, SvnResult};
 
 use super::given::Accept;
 use super::options::{Opt, lines};
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::{Command, Invocation};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "resolve",
@@ -30,11 +31,8 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(inv: &mut Invocation) -> SvnResult<()> {
     let targets = inv.targets_or_here()?;
-    let mut paths = Vec::new();
-    for target in &targets {
-        paths.push(target.without_peg()?.to_owned());
-        check_local(&target.path)?;
-    }
+    let paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
     match inv.opt.accept {
         None if inv.opt.non_interactive => {
             return Err(usage_error("missing --accept option"));

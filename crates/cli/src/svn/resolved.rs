@@ -4,9 +4,10 @@ use sapwood_client::resolve::resolved;
 use sapwood_core::{Depth, SvnResult};
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "resolved",
@@ -26,9 +27,10 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         return Err(too_few());
     }
     let depth = inv.opt.depth_or(Depth::Empty);
-    for target in &targets {
-        check_local(&target.path)?;
-        if let Err(error) = resolved(&inv.ctx, target.without_peg()?, depth) {
+    let paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
+    for path in &paths {
+        if let Err(error) = resolved(&inv.ctx, path, depth) {
             inv.out.warn(&error);
         }
     }

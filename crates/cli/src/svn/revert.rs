@@ -5,9 +5,10 @@ use sapwood_core::{Depth, ErrorCode, SvnResult};
 use sapwood_wc::local::RevertOptions;
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::usual::too_few;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "revert",
@@ -35,11 +36,8 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if targets.is_empty() {
         return Err(too_few());
     }
-    let mut paths = Vec::new();
-    for target in &targets {
-        check_local(&target.path)?;
-        paths.push(target.without_peg()?.to_owned());
-    }
+    let paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
     let depth = inv.opt.depth_or(Depth::Empty);
     let options = RevertOptions {
         remove_added: inv.has(Opt::RemoveAdded),

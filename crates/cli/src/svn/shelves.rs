@@ -14,6 +14,7 @@ use super::options::Opt;
 use super::out::Out;
 use super::{Command, Invocation};
 use crate::command::usage_error;
+use crate::pegs::Part;
 
 /// The subcommands, in the order of their names. The last one is there with the store of working copies alone.
 static COMMANDS: &[Command] = &[
@@ -169,7 +170,8 @@ pub(super) fn optional(invocation: &mut Invocation) -> SvnResult<Option<String>>
 /// The working copies that targets are in, one for each target.
 pub(super) fn working_copies(invocation: &mut Invocation) -> SvnResult<Vec<WorkingCopy>> {
     let targets = invocation.targets_or_here()?;
-    targets.iter().map(|target| shelf::working_copy(&invocation.ctx, &target.text())).collect()
+    let folders = invocation.names(Part::Folder, &targets)?;
+    folders.iter().map(|folder| shelf::working_copy(&invocation.ctx, folder)).collect()
 }
 
 /// Throws a shelf away.

@@ -17,9 +17,10 @@ use sapwood_wc::status::{LockInfo, State, Status};
 
 use super::options::Opt;
 use super::out::Out;
-use super::targets::{check_local, local_style};
+use super::targets::{check_all_local, local_style};
 use super::{Command, Invocation, colour, xml_out};
 use crate::command::usage_error;
+use crate::pegs::Part;
 use crate::xml::{self, Tag};
 
 pub(super) const COMMAND: Command = Command {
@@ -98,9 +99,7 @@ struct Held {
 
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
-    for target in &targets {
-        check_local(&target.path)?;
-    }
+    check_all_local(&targets)?;
     let updates = invocation.has(Opt::ShowUpdates);
     if invocation.has(Opt::Revision) && !updates {
         return Err(usage_error(
@@ -141,9 +140,9 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         changelists: invocation.opt.changelists.iter().cloned().collect(),
         updates: updates.then_some(against),
     };
+    let paths = invocation.names(Part::Target, &targets)?;
     let mut seen = Vec::new();
-    for target in &targets {
-        let target = target.without_peg()?;
+    for target in &paths {
         if xml {
             let mut text = String::new();
             xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(target))]);

@@ -7,6 +7,7 @@ use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use super::options::Opt;
 use super::targets::{check_local, local_style};
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "switch",
@@ -52,15 +53,17 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let (to, path) = match targets.as_slice() {
         [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
         [to] => (to, String::new()),
-        [to, path] => (to, path.path.clone()),
+        [to, path] => (to, inv.name(Part::Folder, path)?),
         _ => return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "")),
     };
+    let to = inv.target(Part::Source, to)?;
     if !to.is_url() {
-        let message = format!("'{}' does not appear to be a URL", to.path);
+        let message = format!("'{}' does not appear to be a URL", to.text);
         return Err(SvnError::new(ErrorCode::BAD_URL, message));
     }
-    let to = to.target()?;
-    check_local(&path)?;
+    if let Some(folder) = targets.get(1) {
+        check_local(folder)?;
+    }
     let how = Switch {
         revision: inv.opt.revision(),
         depth: inv.opt.set_depth.or(inv.opt.depth).unwrap_or(Depth::Unknown),
@@ -97,15 +100,17 @@ fn relocate_targets(inv: &Invocation, targets: &[super::targets::Arg]) -> SvnRes
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     };
     if from.is_url() != to.is_url() {
-        let message = format!("'{}' to '{}' is not a valid relocation", from.path, to.path);
+        let message = format!("'{}' to '{}' is not a valid relocation", from.text(), to.text());
         return Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, message));
     }
     let ignore_externals = inv.has(Opt::IgnoreExternals);
+    let from = inv.name(Part::From, from)?;
+    let to = inv.name(Part::To, to)?;
     if paths.is_empty() {
-        return relocate(&inv.ctx, "", &from.path, &to.path, ignore_externals);
+        return relocate(&inv.ctx, "", &from, &to, ignore_externals);
     }
-    for path in paths {
-        relocate(&inv.ctx, &path.path, &from.path, &to.path, ignore_externals)?;
+    for path in inv.names(Part::Folder, paths)? {
+        relocate(&inv.ctx, &path, &from, &to, ignore_externals)?;
     }
     Ok(())
 }

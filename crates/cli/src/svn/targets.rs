@@ -1,22 +1,24 @@
 //! Arguments that name targets: URLs, local paths, `^/` for the root of the repository, each with a
 //! peg revision.
 
-use sapwood_client::target::{canonical_path, canonical_url, is_url, parse_peg, split_peg};
+use sapwood_client::target::{canonical_url, is_url, parse_peg, split_peg};
 use sapwood_client::{Target, working};
 use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 
 use super::Invocation;
 use crate::command::{to_text, usage_error};
+use crate::pegs::{self, Of, Part};
 use crate::{report, user_date};
 
-/// One argument, with the peg revision as it was typed.
+/// One argument, with the peg revision as it was typed. Its name and its target come from
+/// [`Invocation::name`] and [`Invocation::target`], which know what an `@` means there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arg {
     /// A canonical URL, or a local path, empty for the current folder.
-    pub(crate) path: String,
+    path: String,
     /// `@REV`, `@`, or nothing.
-    pub(crate) peg: String,
+    peg: String,
 }
 
 impl Arg {
@@ -25,31 +27,20 @@ impl Arg {
         Self { path: String::new(), peg: String::new() }
     }
 
+    /// An argument whose text is canonical.
+    fn of(text: &str) -> Self {
+        let (path, peg) = split_peg(text);
+        Self { path: path.to_owned(), peg: peg.to_owned() }
+    }
+
     /// Whether this is a URL.
     pub(crate) fn is_url(&self) -> bool {
         is_url(&self.path)
     }
 
-    /// The whole argument.
+    /// The whole argument, for messages.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.path, self.peg)
-    }
-
-    /// The target with its peg revision.
-    pub(crate) fn target(&self) -> SvnResult<Target> {
-        let peg = parse_peg(&self.text(), &self.peg, &user_date::parse)?;
-        Ok(Target { text: self.path.clone(), peg })
-    }
-
-    /// The URL or path, where a peg revision makes no sense.
-    pub(crate) fn without_peg(&self) -> SvnResult<&str> {
-        if self.peg.len() > 1 {
-            return Err(SvnError::new(
-                ErrorCode::ILLEGAL_TARGET,
-                format!("'{}': a peg revision is not allowed here", self.text()),
-            ));
-        }
-        Ok(&self.path)
     }
 }
 
@@ -112,7 +103,8 @@ impl Invocation {
             };
             for arg in found.iter_mut().filter(|arg| is_relative_url(&arg.path)) {
                 let below = arg.path.strip_prefix('^').unwrap_or("");
-                arg.path = canonical_url(&format!("{root}{below}"))?.into_string();
+                let url = canonical_url(&format!("{root}{below}"))?;
+                *arg = Arg::of(&format!("{url}{}", arg.peg));
             }
         }
         if let Some(error) = reserved {
@@ -159,6 +151,39 @@ impl Invocation {
         }
     }
 
+    fn part(&self, part: Part) -> Of {
+        Of { program: "svn", command: self.command.name, part }
+    }
+
+    /// The name that an argument stands for, by the rule for its part in the command line.
+    ///
+    /// # Errors
+    /// E200009 for a peg revision where none is allowed.
+    pub(crate) fn name(&self, part: Part, arg: &Arg) -> SvnResult<String> {
+        self.part(part).name(&arg.path, &arg.peg)
+    }
+
+    /// The names of several arguments.
+    ///
+    /// # Errors
+    /// E200009 for a peg revision where none is allowed.
+    pub(crate) fn names(&self, part: Part, args: &[Arg]) -> SvnResult<Vec<String>> {
+        args.iter().map(|arg| self.name(part, arg)).collect()
+    }
+
+    /// The same as URLs.
+    pub(crate) fn urls(&self, part: Part, args: &[Arg]) -> SvnResult<Vec<UrlBuf>> {
+        args.iter().map(|arg| Ok(UrlBuf::canonicalize(&self.name(part, arg)?)?)).collect()
+    }
+
+    /// What an argument stands for where a peg revision is allowed.
+    ///
+    /// # Errors
+    /// E205000 for a peg revision that is none.
+    pub(crate) fn target(&self, part: Part, arg: &Arg) -> SvnResult<Target> {
+        self.part(part).target(&arg.path, &arg.peg)
+    }
+
     /// The next argument, as text.
     pub(crate) fn next_arg(&mut self) -> SvnResult<String> {
         let arg = self.args.pop_front();
@@ -182,15 +207,7 @@ fn is_no_root(error: &SvnError) -> bool {
 
 /// Makes an argument canonical, without looking at its peg revision.
 pub(crate) fn one(word: &str) -> SvnResult<Arg> {
-    let (head, peg) = split_peg(word);
-    if head.is_empty() && !peg.is_empty() {
-        return Err(SvnError::new(
-            ErrorCode::BAD_FILENAME,
-            format!("'{word}' is just a peg revision. Maybe try '{word}@' instead?"),
-        ));
-    }
-    let path = if is_url(head) { canonical_url(head)?.into_string() } else { canonical_path(head) };
-    Ok(Arg { path, peg: peg.to_owned() })
+    Ok(Arg::of(&pegs::canonical_target(word)?))
 }
 
 /// All URLs or all paths: E205000 when both kinds are there.
@@ -204,17 +221,25 @@ pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
     Err(error.wrap(ErrorCode::CL_ARG_PARSING_ERROR, ""))
 }
 
-/// URLs of targets that take no peg revision.
-pub(crate) fn urls_without_pegs(targets: &[Arg]) -> SvnResult<Vec<UrlBuf>> {
-    targets.iter().map(|arg| Ok(UrlBuf::canonicalize(arg.without_peg()?)?)).collect()
-}
-
 /// E205000 for a URL where a local path is wanted.
-pub(crate) fn check_local(path: &str) -> SvnResult<()> {
-    if is_url(path) {
-        return Err(usage_error(format!("'{path}' is not a local path")));
+pub(crate) fn check_local(arg: &Arg) -> SvnResult<()> {
+    if arg.is_url() {
+        return Err(usage_error(format!("'{}' is not a local path", arg.text())));
     }
     Ok(())
+}
+
+/// The same of several arguments.
+pub(crate) fn check_all_local(args: &[Arg]) -> SvnResult<()> {
+    args.iter().try_for_each(check_local)
+}
+
+/// The same of names.
+pub(crate) fn check_local_names(names: &[String]) -> SvnResult<()> {
+    match names.iter().find(|name| is_url(name)) {
+        Some(url) => Err(usage_error(format!("'{url}' is not a local path"))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -232,7 +257,5 @@ mod tests {
             parts("@x").unwrap_err().message(),
             "'@x' is just a peg revision. Maybe try '@x@' instead?"
         );
-        assert!(one("x@5").unwrap().without_peg().is_err());
-        assert_eq!(one("x@").unwrap().without_peg().unwrap(), "x");
     }
 }

@@ -6,8 +6,9 @@ use sapwood_core::{Depth, SvnResult};
 
 use super::notify::shown_below;
 use super::options::Opt;
-use super::targets::{check_local, local_style};
+use super::targets::{check_local_names, local_style};
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "update",
@@ -57,11 +58,8 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(inv: &mut Invocation) -> SvnResult<()> {
     let targets = inv.targets_or_here()?;
-    let mut paths = Vec::with_capacity(targets.len());
-    for target in &targets {
-        check_local(&target.path)?;
-        paths.push(target.path.clone());
-    }
+    let mut paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
     if !inv.opt.changelists.is_empty() {
         let depth = inv.opt.depth_or(Depth::Infinity);
         paths = listed(&inv.ctx, &paths, &inv.opt.changelists, depth)?;

@@ -4,8 +4,9 @@ use sapwood_client::upgrade::upgrade;
 use sapwood_core::SvnResult;
 
 use super::options::Opt;
-use super::targets::check_local;
+use super::targets::check_local_names;
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "upgrade",
@@ -20,12 +21,9 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(inv: &mut Invocation) -> SvnResult<()> {
-    let mut paths = Vec::new();
-    for target in inv.targets_or_here()? {
-        let path = target.without_peg()?.to_owned();
-        check_local(&path)?;
-        paths.push(path);
-    }
+    let targets = inv.targets_or_here()?;
+    let paths = inv.names(Part::Target, &targets)?;
+    check_local_names(&paths)?;
     for path in &paths {
         upgrade(&inv.ctx, path, inv.opt.format)?;
     }

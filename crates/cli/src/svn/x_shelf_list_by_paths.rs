@@ -9,6 +9,7 @@ use sapwood_core::{SvnResult, path};
 use super::shelves::{cut, experiment, padded, store};
 use super::targets::{check_local, local_style};
 use super::{Command, Invocation};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "x-shelf-list-by-paths",
@@ -28,8 +29,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let mut found = None;
     let mut targets = Vec::new();
     for target in inv.targets_or_here()? {
-        check_local(&target.path)?;
-        let (wc, relpath) = inv.ctx.working_copy(&inv.ctx.absolute(&target.text()))?;
+        check_local(&target)?;
+        let (wc, relpath) =
+            inv.ctx.working_copy(&inv.ctx.absolute(&inv.name(Part::Target, &target)?))?;
         targets.push(relpath);
         match &found {
             None => found = Some(wc),

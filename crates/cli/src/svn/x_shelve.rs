@@ -7,8 +7,9 @@ use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult};
 
 use super::options::Opt;
 use super::shelves::{describe, experiment, store};
-use super::targets::check_local;
+use super::targets::check_all_local;
 use super::{Command, Invocation, status};
+use crate::pegs::Part;
 
 pub(super) const COMMAND: Command = Command {
     name: "x-shelve",
@@ -53,11 +54,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Makes a new version, and takes the changes out of the working copy if they are not to stay.
 pub(super) fn shelve(inv: &mut Invocation, keep_local: bool) -> SvnResult<()> {
     let name = inv.next_arg()?;
-    let mut targets = Vec::new();
-    for target in inv.targets_or_here()? {
-        check_local(&target.path)?;
-        targets.push(target.without_peg()?.to_owned());
-    }
+    let given = inv.targets_or_here()?;
+    check_all_local(&given)?;
+    let targets = inv.names(Part::Target, &given)?;
     let (quiet, dry_run) = (inv.has(Opt::Quiet), inv.has(Opt::DryRun));
     inv.ask_for_message(None)?;
     let mut revprops = PropList::new();

@@ -5,6 +5,7 @@ use sapwood_core::SvnResult;
 
 use super::shelves::experiment;
 use super::{Command, Invocation};
+use crate::pegs::{Of, Part};
 
 pub(super) const COMMAND: Command = Command {
     name: "x-wc-copy-mods",
@@ -22,5 +23,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(inv: &mut Invocation) -> SvnResult<()> {
     let (from, to) = (inv.next_arg()?, inv.next_arg()?);
+    let of = Of { program: "svn", command: inv.command.name, part: Part::Folder };
+    let (from, to) = (of.whole(&from)?, of.whole(&to)?);
     copy_changes(&inv.ctx, &from, &to).map(drop)
 }

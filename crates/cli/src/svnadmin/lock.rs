@@ -1,6 +1,5 @@
 //! `svnadmin lock`.
 
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::LockTarget;
 use sapwood_repos::{Hooks, LockRequest, lock_paths};
@@ -26,7 +25,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let comment = String::from_utf8(revprop::file_contents(&file)?).map_err(|_| {
         SvnError::new(ErrorCode::XML_UNESCAPABLE_DATA, "Lock comment contains illegal characters")
     })?;
-    let target = FsPathBuf::canonicalize(target);
+    let target = crate::repo::fs_path(target)?;
     let hooks = Hooks::without_environment(&repository);
     let request = LockRequest {
         repository: &repository,

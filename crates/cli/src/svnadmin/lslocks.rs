@@ -2,7 +2,6 @@
 
 use sapwood_core::Lock;
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Depth, SvnResult, path};
 
 use crate::command::{Invocation, Run, Subcommand, usage_error};
@@ -51,7 +50,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
     };
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
-    let mut locks = repository.fs().locks(&FsPathBuf::canonicalize(target), Depth::Infinity)?;
+    let mut locks = repository.fs().locks(&crate::repo::fs_path(target)?, Depth::Infinity)?;
     locks.sort_by(|a, b| path::compare(&a.path, &b.path));
     for lock in &locks {
         invocation.out.text(&format!("Path: {}\n{}\n", lock.path, describe(lock)))?;

@@ -29,7 +29,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let message = "No paths to unlock provided";
         return Err(usage_error(message));
     }
-    let targets: Vec<FsPathBuf> = args.iter().map(|arg| FsPathBuf::canonicalize(arg)).collect();
+    let targets: Vec<FsPathBuf> =
+        args.iter().map(|arg| crate::repo::fs_path(arg)).collect::<SvnResult<_>>()?;
     let mut removed = remove(&repository, &targets);
     for target in &targets {
         // A path that is named again is not locked any more.

@@ -1,7 +1,6 @@
 //! `svnadmin unlock`.
 
 use sapwood_core::SvnResult;
-use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Hooks, UnlockRequest, unlock_paths};
 
@@ -21,7 +20,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(3, 3)?;
     let [target, user, token] = args.as_slice() else { return Ok(()) };
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
-    let target = FsPathBuf::canonicalize(target);
+    let target = crate::repo::fs_path(target)?;
     let hooks = Hooks::without_environment(&repository);
     let request = UnlockRequest {
         repository: &repository,

@@ -21,7 +21,8 @@ use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Subcommand, VERSION,
     name, plain_text, usage_error,
 };
-use crate::remote::target::{self, Located, Target, locate, number_of};
+use crate::pegs::{Of, Part};
+use crate::remote::target::{Located, Target, locate, number_of};
 use crate::remote::{self, Credentials, Manner, grouped};
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -208,8 +209,13 @@ fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<V
     Ok(all)
 }
 
-fn targets(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<Target>> {
-    arguments(invocation, implicit_dot)?.iter().map(|text| target::parse(text)).collect()
+fn targets(
+    invocation: &mut Invocation<'_>,
+    command: &'static str,
+    implicit_dot: bool,
+) -> SvnResult<Vec<Target>> {
+    let of = Of { program: "svnbench", command, part: Part::Target };
+    arguments(invocation, implicit_dot)?.iter().map(|text| of.pegged(text)).collect()
 }
 
 /// What working copies of targets are looked up with.

@@ -73,7 +73,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let targets = targets(invocation, false)?;
+    let targets = targets(invocation, "null-blame", false)?;
     if targets.is_empty() {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     }

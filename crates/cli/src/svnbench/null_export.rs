@@ -126,7 +126,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let targets = targets(invocation, false)?;
+    let targets = targets(invocation, "null-export", false)?;
     let [target, ..] = targets.as_slice() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     };

@@ -71,7 +71,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let targets = targets(invocation, true)?;
+    let targets = targets(invocation, "null-info", true)?;
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Empty)?;
     timed(invocation, |invocation, settings| {

@@ -61,7 +61,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let targets = targets(invocation, true)?;
+    let targets = targets(invocation, "null-list", true)?;
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Immediates)?;
     let verbose = invocation.options.has(name::VERBOSE);

@@ -8,8 +8,9 @@ use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
 
 use super::{arguments, located, number, parse_limit, ranges, table, timed};
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::pegs::{Of, Part, canonical_target};
 use crate::remote::grouped;
-use crate::remote::target::{self, Target, move_to};
+use crate::remote::target::{Target, move_to};
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 use crate::svnadmin::lslocks::count_lines;
@@ -121,7 +122,10 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let mut arguments = arguments(invocation, true)?;
+    let mut arguments: Vec<String> = arguments(invocation, true)?
+        .iter()
+        .map(|text| canonical_target(text))
+        .collect::<SvnResult<_>>()?;
     let (mut ranges, changes) = ranges(&invocation.options)?;
     if changes {
         if invocation.options.has(name::REVISION) && ranges.len() > 1 {
@@ -133,7 +137,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ranges.iter_mut().for_each(as_revisions);
     }
     let first = arguments.remove(0);
-    let target = target::parse(&first)?;
+    let of = |part| Of { program: "svnbench", command: "null-log", part };
+    let target = of(Part::Target).pegged_canonical(&first)?;
     let is_wrong = |a: &&String| repo::is_url(a) || a.starts_with('/');
     if target.is_url()
         && let Some(bad) = arguments.iter().find(is_wrong)
@@ -143,8 +148,11 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
              not a relative path"
         )));
     }
-    let relpath = |text: &String| RelPathBuf::canonicalize(&repo::canonical_path(text));
-    let paths: Vec<RelPathBuf> = arguments.iter().map(relpath).collect();
+    let mut paths = Vec::with_capacity(arguments.len());
+    for text in &arguments {
+        let path = of(Part::Below).whole(text)?;
+        paths.push(RelPathBuf::canonicalize(&repo::canonical_path(&path)));
+    }
     let options = &invocation.options;
     let quiet = options.has(name::QUIET);
     let limit = options.value(name::LIMIT)?.map_or(Ok(0), |text| parse_limit(&text))?;

@@ -31,6 +31,7 @@ use crate::command::{
     HELP, HELP_MARK, Invocation, Name, OptionSpec, Options, Program, Subcommand, Usage, VERSION,
     name, plain_text, usage_error,
 };
+use crate::pegs::{Of, Part};
 use crate::revision::{RevisionRange, RevisionSpec};
 
 /// The program's `main`.
@@ -108,7 +109,8 @@ impl Context {
 
 /// The node at a path as the user wrote it.
 pub(super) fn existing(root: &Root, arg: &str) -> SvnResult<Node> {
-    root.find(&FsPathBuf::canonicalize(arg))?.ok_or_else(|| {
+    let path = Of::all("svnlook", Part::Target).whole(arg)?;
+    root.find(&FsPathBuf::canonicalize(&path))?.ok_or_else(|| {
         let message = if crate::repo::is_url(arg) {
             format!("'{arg}' is a URL, probably should be a path")
         } else {

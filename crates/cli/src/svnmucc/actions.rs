@@ -7,6 +7,7 @@ use sapwood_core::{Revnum, SvnResult, path};
 use super::source::Contents;
 use super::wrong;
 use crate::input;
+use crate::pegs::{Of, Part};
 use crate::remote::revprops;
 use crate::remote::target::any_canonical_url;
 use crate::repo;
@@ -24,6 +25,7 @@ impl<'a> Words<'a> {
 
     fn url(&mut self) -> SvnResult<UrlBuf> {
         let word = self.next()?;
+        let word = &Of::all("svnmucc", Part::Target).whole(word)?;
         if repo::is_url(word) {
             return any_canonical_url(word);
         }

@@ -4,6 +4,7 @@
 mod actions;
 mod source;
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -17,8 +18,9 @@ use crate::command::{
 };
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
+use crate::pegs::{Of, Part};
 use crate::remote::target::any_canonical_url;
-use crate::remote::{self, Credentials, Manner, revprops};
+use crate::remote::{self, Credentials, Manner, editor, revprops};
 use crate::{input, locale, repo, report};
 
 const HELP: &str = "usage: svnmucc ACTION...\n\
@@ -162,7 +164,8 @@ fn take_value(given: &mut Given, option: Name, value: &str) -> SvnResult<()> {
             if !repo::is_url(value) {
                 return Err(wrong(format!("'{value}' is not a URL\n")));
             }
-            given.root_url = Some(any_canonical_url(value)?);
+            let value = Of::all("svnmucc", Part::Root).whole(value)?;
+            given.root_url = Some(any_canonical_url(&value)?);
         }
         name::REVISION => {
             let number = value.trim_start_matches('r').parse::<u64>().ok();
@@ -224,15 +227,28 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         action.enter(&mut plan, &relative)?;
     }
     let interactive = !remote::is_non_interactive(&given.options, manner);
-    let message = move || match message {
+    let left = RefCell::new(None);
+    let message = || match message {
         Some(message) => Ok(Some(message)),
         None if !interactive => Err(SvnError::new(
             ErrorCode::CL_INSUFFICIENT_ARGS,
             "Cannot invoke editor to get log message when non-interactive",
         )),
-        None => remote::editor::log_message("svnmucc-commit", &settings.config),
+        None => {
+            let (text, path) = editor::log_message("svnmucc-commit", &settings.config)?;
+            left.replace(Some(path));
+            Ok(text)
+        }
     };
-    if let Some(info) = commit(plan, &given.revprops, &settings.cancel, message)? {
+    let done = commit(plan, &given.revprops, &settings.cancel, message);
+    let done = match (done, left.take()) {
+        (Err(error), Some(path)) => Err(editor::left_in(error, editor::MESSAGE, &path)),
+        (done, path) => {
+            path.into_iter().for_each(|path| drop(std::fs::remove_file(path)));
+            done
+        }
+    };
+    if let Some(info) = done? {
         out.text(&format!(
             "r{} committed by {} at {}\n",
             info.revision,

@@ -44,4 +44,11 @@ impl Source for Contents {
             Self::Opened(_, file) => Box::new(file),
         })
     }
+
+    fn look(&self) -> SvnResult<Option<Box<dyn Read + '_>>> {
+        match self {
+            Self::File(name) => Ok(Some(Box::new(input::open(name)?))),
+            Self::Stdin | Self::Opened(..) => Ok(None),
+        }
+    }
 }

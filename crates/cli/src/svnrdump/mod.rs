@@ -14,6 +14,7 @@ use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Subcommand, VERSION,
     name, take_revision, usage_error,
 };
+use crate::pegs::{Of, Part};
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
 use crate::revision::RevisionSpec;
@@ -102,7 +103,7 @@ fn open(
     if !repo::is_url(text) {
         return Err(usage_error(format!("Target '{text}' is not a URL")));
     }
-    let url = canonical_url(text)?;
+    let url = canonical_url(&Of::all("svnrdump", Part::Target).whole(text)?)?;
     let credentials = Credentials::given(&invocation.options)?;
     let manner = Manner {
         prefix: "svnrdump: ",

@@ -19,6 +19,7 @@ use crate::command::{
     VERSION, name, take_revision, to_text, usage_error,
 };
 use crate::output::Output;
+use crate::pegs::{Of, Part};
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
 use crate::revision::RevisionSpec;
@@ -218,6 +219,7 @@ fn settings(options: &Options, side: &Side) -> SvnResult<Settings> {
 
 /// A URL argument.
 pub(super) fn url_argument(text: &str) -> SvnResult<UrlBuf> {
+    let text = &Of::all("svnsync", Part::Target).whole_canonical(text)?;
     if !repo::is_url(text) {
         return Err(usage_error(format!("Path '{text}' is not a URL")));
     }

@@ -25,7 +25,7 @@ const WHO: [(&str, &str); 5] = [
     ("admin", "Authorization: Basic YWRtaW46Yw==\r\n"),
     ("wrong", "Authorization: Basic YWxpY2U6eA==\r\n"),
 ];
-const MODULES: [&str; 25] = [
+const MODULES: [&str; 28] = [
     "mpm_event",
     "authn_core",
     "authn_file",
@@ -51,6 +51,9 @@ const MODULES: [&str; 25] = [
     "dav",
     "dav_svn",
     "authz_svn",
+    "authn_anon",
+    "proxy",
+    "proxy_http",
 ];
 const READS: &str = "GET PROPFIND OPTIONS REPORT";
 
@@ -76,6 +79,7 @@ impl Ground {
                 text, "secret/h", "put", text, "sub/g",
             ];
             reference.run("svnmucc", args).expect_success("svnmucc");
+            fs::write(repo.join("conf/authz"), "[/]\nalice = rw\n* = r\n[/secret]\n* =\n").unwrap();
         }
         fs::write(at.join("users"), USERS).unwrap();
         fs::write(at.join("groups"), "devs: alice bob\n").unwrap();
@@ -222,6 +226,18 @@ impl Writer<'_> {
                         "LimitXMLRequestBody 100000",
                         "AuthBasicProvider file",
                         "AuthzSendForbiddenOnFailure On",
+                        "AuthBasicProvider anon file\nAnonymous *",
+                        "AuthBasicFake bob b",
+                        "AuthBasicAuthoritative Off",
+                        "RequestHeader set Authorization \"Basic Ym9iOmI=\"",
+                        "RequestHeader unset Authorization early",
+                        "SetHandler None",
+                        "SetHandler default-handler",
+                        "RewriteEngine On\nRewriteRule . - [F]",
+                        "Redirect 403 /svn/a/secret",
+                        "ErrorDocument 401 /docs",
+                        "<RequireNone>\nRequire user bob\n</RequireNone>\nRequire valid-user",
+                        "<RequireAll>\n<Limit POST>\nRequire user alice\n</Limit>\nRequire valid-user\n</RequireAll>",
                     ];
                     format!("{}\n", self.pick(&all))
                 }
@@ -238,7 +254,11 @@ impl Writer<'_> {
     }
 
     fn rules(&mut self) -> String {
-        let mut text = format!("AuthzSVNAccessFile {}/rules\n", self.at.display());
+        let mut text = match self.rng.below(6) {
+            0 => "AuthzSVNReposRelativeAccessFile authz\n".to_owned(),
+            1 => "AuthzSVNReposRelativeAccessFile nothere\n".to_owned(),
+            _ => format!("AuthzSVNAccessFile {}/rules\n", self.at.display()),
+        };
         if self.rng.chance(30) {
             let all = [
                 "AuthzSVNAnonymous Off",
@@ -387,6 +407,15 @@ impl Writer<'_> {
             "SVNPathAuthz Off\n",
             "SVNAllowBulkUpdates Off\n",
             "Alias /svn/a /tmp\n",
+            "AliasMatch ^/svn/(b|c) /tmp\n",
+            "ScriptAlias /one/secret /tmp\n",
+            "ProxyPass /svn/b http://127.0.0.1:1/\n",
+            "ProxyPass /svn/b !\n",
+            "ProxyPassMatch ^/one/secret http://127.0.0.1:1/\n",
+            "RequestHeader unset Authorization early\n",
+            "<Proxy *>\nRequire all granted\n</Proxy>\n",
+            "<IfFile /etc/passwd>\nRewriteEngine On\nRewriteRule secret - [F]\n</IfFile>\n",
+            "<IfModule mod_rewrite.c>\n<IfModule !mod_ssl.c>\nRewriteEngine On\nRewriteRule ^/one - [F]\n</IfModule>\n</IfModule>\n",
             "TraceEnable off\n",
             "Header always set A b\n",
             "RequestHeader set X y\n",
@@ -616,7 +645,7 @@ fn one(seed: u64, ground: &Ground, counts: &mut Counts) {
             let of_folder = ask.0 == "OPTIONS" && ask.1 == "/svn/";
             let unasked = !who.is_empty() && conf.contains("NoAuthWhenAnonymousAllowed");
             // Names of hosts are not asked for here, which is said.
-            let other_host = his == 404 && told.contains("ours answers by any name");
+            let other_host = matches!(his, 404 | 500) && told.contains("ours answers by any name");
             let no_answer = (his == 500 && (of_folder || unasked)) || other_host;
             if is_more(our, his, is_served) && !no_answer {
                 wrong.push(format!("{} {} as {name}: httpd {his}, ours {our}", ask.0, ask.1));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, PropList, SvnResult};
+use sapwood_core::{Depth, ErrorCode, PropList, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow};
 use sapwood_wc::status::{self, State, Status};
@@ -33,7 +33,14 @@ pub(super) fn working_text(
     if !translation.is_needed() {
         return Ok(Text::File(file));
     }
-    Text::keep(&mut translation.normal_form(&file, false)?)
+    let kept = Text::keep(&mut translation.normal_form(&file, false)?);
+    kept.map_err(|error| match error.code() {
+        ErrorCode::IO_INCONSISTENT_EOL => {
+            let message = format!("File '{}' has inconsistent newlines", file.display());
+            error.wrap(ErrorCode::IO_INCONSISTENT_EOL, message)
+        }
+        _ => error,
+    })
 }
 
 /// A directory whose properties changed, which is told after what is below it.

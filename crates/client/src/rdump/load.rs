@@ -310,7 +310,7 @@ impl DumpVisitor for Loader<'_> {
                 SvnError::new(ErrorCode::INCOMPLETE_DATA, message)
             })?;
             drop(editor);
-            (self.tell)(LoadEvent::Loaded(number))?;
+            (self.tell)(LoadEvent::Loaded(revision))?;
             // Revisions that are missing in the stream stand for those before them.
             if let Some((last, known)) = self.map.last_key_value().map(|(a, b)| (*a, *b)) {
                 for gap in last.plus(1)..number.0 {

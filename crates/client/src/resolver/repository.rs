@@ -67,7 +67,7 @@ pub(super) fn found<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
 }
 
 fn author(value: Option<&[u8]>) -> String {
-    value.map_or_else(|| NOBODY.to_owned(), |name| String::from_utf8_lossy(name).into_owned())
+    value.map_or_else(|| NOBODY.to_owned(), |name| sapwood_core::ascii::readable(name).into_owned())
 }
 
 impl Repository {

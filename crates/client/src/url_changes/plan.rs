@@ -4,13 +4,16 @@
 //! reference's words. Operations are in one list and know each other by number, so that no depth
 //! of paths can exhaust the stack.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
+use sapwood_wc::props::rules::{FileForCheck, canonicalize};
 
 use super::props;
+use crate::props::NewlineWriter;
 
 /// Where a file's new contents come from.
 pub trait Source: std::fmt::Debug {
@@ -30,6 +33,12 @@ pub trait Source: std::fmt::Debug {
     /// # Errors
     /// Why it cannot.
     fn open(&self) -> SvnResult<Box<dyn Read + '_>>;
+
+    /// Opens it for a look at its contents before; `None` for what can be read only once.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    fn look(&self) -> SvnResult<Option<Box<dyn Read + '_>>>;
 }
 
 /// What happens to a node.
@@ -92,6 +101,51 @@ pub struct Plan<'s> {
     head: Revnum,
     /// The first is the root.
     pub(super) operations: Vec<Operation>,
+}
+
+/// A file as it is after the changes so far, for the checks of properties.
+struct PlannedFile<'p, 's> {
+    plan: &'p Plan<'s>,
+    relpath: &'p str,
+}
+
+impl PlannedFile<'_, '_> {
+    /// What the repository has of it, if anything.
+    fn fetch(&self, contents: Option<&mut dyn Write>) -> SvnResult<Option<PropList>> {
+        let Some((origin, revision)) = self.plan.origin(self.relpath) else { return Ok(None) };
+        let origin = RelPath::trusted(&origin);
+        let wants_props = contents.is_none();
+        let found = self.plan.session.get_file(origin, Some(revision), contents, wants_props)?;
+        Ok(Some(found.props))
+    }
+}
+
+impl FileForCheck for PlannedFile<'_, '_> {
+    fn mime_type(&mut self) -> SvnResult<Option<Vec<u8>>> {
+        let planned = self.plan.planned(self.relpath).and_then(|operation| {
+            operation.props.iter().find(|(name, _)| name == names::MIME_TYPE)
+        });
+        if let Some((_, value)) = planned {
+            return Ok(value.clone());
+        }
+        let props = self.fetch(None)?;
+        Ok(props.and_then(|props| props.get(names::MIME_TYPE).map(<[u8]>::to_vec)))
+    }
+
+    fn has_consistent_newlines(&mut self) -> SvnResult<bool> {
+        let mut lines = NewlineWriter::default();
+        let source = self.plan.planned(self.relpath).and_then(|found| found.source.as_ref());
+        match source.map(|source| source.look()).transpose()?.flatten() {
+            Some(mut text) => {
+                std::io::copy(&mut text, &mut lines).map_err(|e| {
+                    let shown = source.map_or(String::new(), |source| source.shown());
+                    SvnError::io(&e, format!("Can't read {shown}"))
+                })?;
+            }
+            None => drop(self.fetch(Some(&mut lines))?),
+        }
+        Ok(lines.consistent())
+    }
 }
 
 /// The number of the root operation.
@@ -463,7 +517,9 @@ impl<'s> Plan<'s> {
                 ));
             }
             (Some(value), Some(kind)) if name.starts_with("svn:") => {
-                Some(props::canonical(name, value, relpath, kind)?)
+                let shown = if relpath.is_empty() { "." } else { relpath };
+                let mut file = PlannedFile { plan: self, relpath };
+                Some(canonicalize(name, &value, shown, kind, false, &mut file)?)
             }
             (value, _) => value,
         };
@@ -479,6 +535,11 @@ impl<'s> Plan<'s> {
         let (number, _) = found.ok_or_else(nowhere)?;
         self.change(number, |o| o.props.push((name.to_owned(), value)));
         Ok(())
+    }
+
+    /// The operation on a path, if there is one already.
+    fn planned(&self, relpath: &str) -> Option<&Operation> {
+        self.find(relpath, THERE).and_then(|number| self.operation(number))
     }
 
     /// Makes the parent of the session's URL the root, when the root itself is added or deleted.

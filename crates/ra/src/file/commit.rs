@@ -2,7 +2,7 @@
 
 use sapwood_core::FsPath;
 use sapwood_core::paths::RelPathBuf;
-use sapwood_core::{Md5, Revnum, SvnResult};
+use sapwood_core::{Md5, Revnum, SvnResult, ascii};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::authz::Access;
@@ -168,7 +168,7 @@ impl Editor for FileCommit<'_> {
     fn close_edit(&mut self) -> SvnResult<()> {
         let Some(mut editor) = self.editor.take() else { return Err(crate::Error::Busy.into()) };
         editor.close_edit()?;
-        let text = |bytes: Option<Vec<u8>>| bytes.and_then(|b| String::from_utf8(b).ok());
+        let text = |bytes: Option<Vec<u8>>| bytes.map(|b| ascii::readable(&b).into_owned());
         self.info = editor.committed().map(|committed| CommitInfo {
             revision: committed.revision,
             date: text(committed.date),

@@ -1,5 +1,6 @@
 //! What is at a path: files, directories, listings.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use sapwood_core::paths::{FsPath, RelPath};
@@ -85,7 +86,7 @@ impl FileSession {
                 has_props,
                 created_rev: committed.map_or(Revnum::ZERO, |info| info.revision),
                 time: committed.map(CommittedInfo::time).transpose()?.flatten(),
-                last_author: committed.and_then(|info| info.author()).map(str::to_owned),
+                last_author: committed.and_then(|info| info.shown_author()).map(Cow::into_owned),
             };
             found.push((entry.name().to_owned(), dirent));
             Ok::<_, SvnError>(())

@@ -1,6 +1,7 @@
 //! What a server says of itself when a session begins (OPTIONS), and the addresses of everything
 //! that follow from it.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -63,13 +64,28 @@ fn bad_options(message: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::RA_DAV_OPTIONS_REQ_FAILED, message)
 }
 
-/// The path of an address, which may be a URL.
+/// The path of an address from a server, which may be a URL, escaped as our own are: what stands for the
+/// same names is then the same text. httpd writes `%c3%bc` where we write `%C3%BC`, and escapes other
+/// characters; **every address from a server comes through here before it is compared or used**.
 pub(super) fn path_of(address: &str) -> String {
     let path = match address.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("", |at| rest.tail(at)),
         None => address,
     };
-    path.trim_end_matches('/').to_owned()
+    let names: Vec<Cow<'_, str>> = path.trim_end_matches('/').split('/').map(escaped).collect();
+    names.join("/")
+}
+
+/// A name between slashes, escaped as our own are. One that no path of a repository can have stays as
+/// it came: it is only sent back.
+fn escaped(name: &str) -> Cow<'_, str> {
+    if !name.bytes().any(|byte| byte == b'%' || !byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(name);
+    }
+    match uri::decode_utf8(name).filter(|plain| !plain.contains('/')) {
+        Some(plain) => Cow::Owned(uri::encode(&plain).into_owned()),
+        None => Cow::Borrowed(name),
+    }
 }
 
 /// The first thing that is said to a server: the path of the URL, and the answer.
@@ -371,4 +387,26 @@ pub(super) fn propfind(
         Ok(())
     })?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_for_the_same_names_are_the_same() {
+        for (address, path) in [
+            ("/r/%c3%bc/", "/r/%C3%BC"),
+            ("http://h:1/r/%5bx%5D", "/r/%5Bx%5D"),
+            ("/r/[x]", "/r/%5Bx%5D"),
+            ("/r/%7e%2b/a%2520b", "/r/~+/a%2520b"),
+            ("/r/{#%7B%23", "/r/%7B%23%7B%23"),
+            ("/r/!svn/rvr/3", "/r/!svn/rvr/3"),
+            // No name of a repository.
+            ("/r/%ff/a%2fb", "/r/%ff/a%2fb"),
+            ("https://h", ""),
+        ] {
+            assert_eq!(path_of(address), path, "{address}");
+        }
+    }
 }

@@ -18,6 +18,7 @@ pub mod login;
 mod replies;
 mod requests;
 mod session;
+mod silent;
 mod streams;
 pub mod transport;
 pub mod tunnel;

@@ -1,5 +1,6 @@
 //! Parts of replies that several requests have in common.
 
+use sapwood_core::ascii;
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Lock, NodeKind, Revnum, SvnError, SvnResult};
@@ -45,7 +46,7 @@ pub(super) fn read_listed(mut tuple: Tuple<'_>) -> SvnResult<(FsPathBuf, Dirent)
 
 /// Text that should be UTF-8, and is only shown.
 pub(super) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    ascii::readable(bytes).into_owned()
 }
 
 /// Reads a lock.

@@ -22,7 +22,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 use super::connection::{Connection, closed};
 use super::login::{Login, answer_request};
 use super::transport::Transport;
-use super::tunnel;
+use super::{silent, tunnel};
 use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::require_mergeinfo;
@@ -104,7 +104,14 @@ impl SvnSession {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
         let transport = match parts.tunnel {
-            None => Transport::connect(parts.host, parts.port.unwrap_or(DEFAULT_PORT))?,
+            None => {
+                let port = parts.port.unwrap_or(DEFAULT_PORT);
+                let transport = Transport::connect(parts.host, port)?;
+                if let Transport::Tcp(stream) = &transport {
+                    silent::await_greeting(stream, parts.host, port, &settings.cancel)?;
+                }
+                transport
+            }
             Some(name) => {
                 let rest = url.split_once("://").map_or("", |(_, rest)| rest);
                 let authority = rest.split('/').next().unwrap_or("");

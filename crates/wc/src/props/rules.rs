@@ -237,8 +237,7 @@ fn check_newlines(display: &str, file: &mut dyn FileForCheck) -> SvnResult<()> {
         )));
     }
     if !file.has_consistent_newlines()? {
-        let cause = SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "");
-        return Err(cause.wrap(
+        return Err(crate::translate::inconsistent().wrap(
             ErrorCode::ILLEGAL_TARGET,
             format!("File '{display}' has inconsistent newlines"),
         ));

@@ -35,8 +35,10 @@ pub struct Translator {
     changed_eol: bool,
 }
 
-fn inconsistent() -> SvnError {
-    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "")
+/// The error for mixed line endings. As in the reference it comes twice, from the text and from its end.
+pub(crate) fn inconsistent() -> SvnError {
+    let more = SvnError::new(ErrorCode::COMPOSED_ERROR, "");
+    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "").with_cause(more)
 }
 
 impl Translator {

@@ -46,7 +46,7 @@ impl Changed {
                     self.date = Timestamp::parse(value).ok().or(self.date);
                 }
                 names::ENTRY_LAST_AUTHOR => {
-                    self.author = Some(String::from_utf8_lossy(value).into_owned());
+                    self.author = Some(sapwood_core::ascii::readable(value).into_owned());
                 }
                 _ => {}
             }

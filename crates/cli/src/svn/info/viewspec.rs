@@ -5,6 +5,7 @@ use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
 
+use crate::pegs::Part;
 use crate::svn::Invocation;
 use crate::svn::out::Out;
 use crate::svn::targets::{Arg, check_local, local_style};
@@ -61,8 +62,8 @@ pub(super) fn print(invocation: &Invocation, targets: &[Arg], form: &str) -> Svn
     let [target] = targets else {
         return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
     };
-    let target = target.text();
-    check_local(&target)?;
+    check_local(target)?;
+    let target = invocation.name(Part::Folder, target)?;
     let ctx = &invocation.ctx;
     let abspath = ctx.absolute(&target);
     let (wc, relpath) = ctx.working_copy(&abspath)?;

@@ -7,7 +7,7 @@ use sapwood_client::diff::{Request, Sink, diff};
 use sapwood_client::{Context, Revision, Target};
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, NodeKind, Revnum, SvnResult, fold, glob, path};
+use sapwood_core::{Depth, NodeKind, Revnum, SvnResult, ascii, fold, glob, path};
 use sapwood_ra::{LogChange, LogEntry};
 
 use super::count_lines;
@@ -76,7 +76,7 @@ struct StandardProps<'e> {
 
 impl<'e> StandardProps<'e> {
     fn of(entry: &'e LogEntry<'_>) -> Self {
-        let text = |name| entry.revprop(name).map(String::from_utf8_lossy);
+        let text = |name| entry.revprop(name).map(ascii::readable);
         Self { author: text(names::AUTHOR), date: text(names::DATE), message: text(names::LOG) }
     }
 }

@@ -7,6 +7,8 @@ mod update;
 
 use sapwood_core::path::join;
 use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{ErrorCode, SvnError};
+use sapwood_repos::PathAuthorizer as _;
 use sapwood_wire_dav::report::Kind;
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_SVN, Resource};
@@ -28,6 +30,9 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
         return update::answer(session, asked, exchange);
     }
     let root = document.into_root()?;
+    if kind != Kind::DatedRev {
+        must_be_there(session)?;
+    }
     exchange.xml();
     match kind {
         Kind::Update => Err(Fail::status(500, "internal error: the report was read before")),
@@ -58,6 +63,24 @@ fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> 
     let path = full_path(session, relative)?;
     session.must(Required::Read, Some(&path))?;
     Ok(path)
+}
+
+/// E160013 when nothing is at the address that a report was sent to: clients take any other answer for
+/// a sign that it is there. What may not be read is refused by the report itself.
+fn must_be_there(session: &Session<'_>) -> DavResult {
+    let Some(path) = session.resource_path() else { return Ok(()) };
+    if !session.access.readable(path)? {
+        return Ok(());
+    }
+    let rev = match revision_of(&session.resource) {
+        Some(rev) => rev,
+        None => session.youngest()?,
+    };
+    if session.repository.fs().revision_root(rev)?.kind(path)?.is_none() {
+        let message = format!("File not found: revision {rev}, path '{path}'");
+        return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into());
+    }
+    Ok(())
 }
 
 /// The revision that the address itself names.

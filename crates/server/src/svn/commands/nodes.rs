@@ -4,9 +4,7 @@ use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{
-    Depth, DirentFields, ErrorCode, Inherit, PropList, Revnum, SvnError, SvnResult,
-};
+use sapwood_core::{Depth, DirentFields, Inherit, PropList, Revnum, SvnResult};
 use sapwood_fs::{Node, Root};
 use sapwood_repos::inherited_props;
 use sapwood_repos::nodes::{Entries, Entry, EntryDetails, EntryProps};
@@ -378,12 +376,6 @@ pub(super) fn get_iprops(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     let rev = or_youngest(session, rev)?;
     session.log_command(&Operation::GetInheritedProps { path: &path, revision: rev });
     let root = session.root(rev)?;
-    if root.kind(&path)?.is_none() {
-        return Err(Fail::Command(SvnError::new(
-            ErrorCode::FS_NOT_FOUND,
-            format!("'{path}' path not found"),
-        )));
-    }
     let inherited = inherited_props(&root, &path, None, &session.access, &session.cancel)?;
     session.conn.out().raw(b"( success ( ( ");
     write_inherited(session, &inherited)?;
