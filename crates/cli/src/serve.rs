@@ -344,6 +344,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     };
     let mut settings = Settings::new(served_root.clone());
     settings.limits.connections_per_address = settings.limits.connections;
+    settings.scratch = std::env::temp_dir();
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
     settings.http = options.http.clone();

@@ -423,8 +423,8 @@ fn as_mod_authz_svn_decides() {
                 let (is_refused, by_us) = (refuses(theirs.0, &theirs.2), refuses(told.0, &told.2));
                 // What makes no sense anyway need not be refused by httpd, too.
                 // And to a user who may read nothing of a repository ours does not tell that it is there.
-                let is_of_the_whole =
-                    ["/!svn/me", "/!svn/vcc/default"].iter().any(|end| ask.path.ends_with(end));
+                let whole = ["/!svn/me", "/!svn/vcc/", "/!svn/rev/", "/!svn/bln/"];
+                let is_of_the_whole = whole.iter().any(|part| ask.path.contains(part));
                 let is_nonsense = matches!(theirs.0, 400 | 403 | 405 | 409) || is_of_the_whole;
                 assert!(is_refused == by_us || (is_nonsense && by_us), "{}", what());
                 let asked = names(&format!("{} {} {}", ask.path, ask.headers, ask.body));

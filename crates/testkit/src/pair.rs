@@ -18,6 +18,8 @@ pub struct Pair {
     reference: Server,
     ours: Server,
     scratch: TempDir,
+    /// The folder that is served, with a slash: the reference names it in errors, ours does not.
+    served: String,
     /// What differs so far.
     pub findings: Findings,
 }
@@ -37,6 +39,7 @@ impl Pair {
             reference: Server::start(&Programs::reference(), repo.parent(), options),
             ours: Server::start(&Programs::ours(), repo.parent(), options),
             scratch,
+            served: format!("{}/", repo.parent().display()),
             findings: Findings::new(repo.name()),
         }
     }
@@ -95,6 +98,7 @@ impl Pair {
         out.without_lines("Text Last Updated: ")
             .replacing(server.url("").trim_end_matches('/'), ADDRESS)
             .replacing(dir.to_str().expect("a UTF-8 path"), "/FOLDER")
+            .replacing(&self.served, "")
     }
 
     /// Compares what the commands so far left at a relative path.

@@ -479,6 +479,7 @@ mod tests {
             "authz-in-conf",
             "hooks-env",
             "autoversioning",
+            "trusted",
             "url",
             "from",
             "to",

@@ -93,6 +93,8 @@ pub(super) struct Place {
     pub(super) plain_pages: bool,
     #[serde(default)]
     pub(super) autoversioning: bool,
+    #[serde(default)]
+    pub(super) trusted: bool,
     pub(super) login: Option<LoginWord>,
     pub(super) users: Option<PathBuf>,
     pub(super) digest_users: Option<PathBuf>,
@@ -318,6 +320,7 @@ impl Place {
             name: self.name.clone(),
             plain_pages: self.plain_pages,
             autoversioning: self.autoversioning,
+            trusted: self.trusted,
             master: master.transpose()?,
             ..Location::new(&prefix, root)
         })
