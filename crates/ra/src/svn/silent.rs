@@ -1,5 +1,5 @@
 //! What to make of a server that does not greet. A server of svn:// speaks first and one of http waits to
-//! be asked, so that a client with the wrong kind of URL would wait for ever. Who is silent for a while is
+//! be asked, so that a client with the wrong kind of URL would wait for ever. A server that is silent for a while is
 //! asked over a second connection; one that is only slow is waited for as long as it takes.
 
 use std::io::{Read as _, Write as _};
@@ -38,7 +38,7 @@ fn wait(
     while begun.elapsed() < patience {
         cancel.check()?;
         let mut fds = [PollFd::new(stream, PollFlags::IN)];
-        // What is wrong with the connection is said by whoever reads from it.
+        // What is wrong with the connection is said by the next read.
         if !matches!(poll(&mut fds, Some(&turn)), Ok(0) | Err(rustix::io::Errno::INTR)) {
             return Ok(());
         }

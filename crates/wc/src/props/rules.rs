@@ -237,7 +237,7 @@ fn check_newlines(display: &str, file: &mut dyn FileForCheck) -> SvnResult<()> {
         )));
     }
     if !file.has_consistent_newlines()? {
-        return Err(crate::translate::inconsistent().wrap(
+        return Err(crate::translate::inconsistent_file().wrap(
             ErrorCode::ILLEGAL_TARGET,
             format!("File '{display}' has inconsistent newlines"),
         ));

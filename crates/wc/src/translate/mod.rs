@@ -19,7 +19,7 @@ mod stream;
 pub use eol::{Eol, EolStyle};
 pub use keywords::{KeywordSource, Keywords};
 pub use modified::{has_sum, same_as_pristine, same_bytes, sum_is};
-pub(crate) use stream::inconsistent;
+pub(crate) use stream::inconsistent_file;
 pub use stream::{TranslatedReader, TranslatedWriter, Translator};
 
 use std::fs::File;

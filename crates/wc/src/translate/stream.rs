@@ -35,10 +35,22 @@ pub struct Translator {
     changed_eol: bool,
 }
 
-/// The error for mixed line endings. As in the reference it comes twice, from the text and from its end.
-pub(crate) fn inconsistent() -> SvnError {
-    let more = SvnError::new(ErrorCode::COMPOSED_ERROR, "");
-    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "").with_cause(more)
+fn inconsistent() -> SvnError {
+    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "")
+}
+
+/// The error of mixed line endings in a file: as in the reference it comes twice, of the text and of its
+/// end.
+pub(crate) fn inconsistent_file() -> SvnError {
+    inconsistent().with_cause(SvnError::new(ErrorCode::COMPOSED_ERROR, ""))
+}
+
+/// An error of a translation in a stream.
+fn in_stream(error: SvnError) -> io::Error {
+    io::Error::other(match error.code() {
+        ErrorCode::IO_INCONSISTENT_EOL => inconsistent_file(),
+        _ => error,
+    })
 }
 
 impl Translator {
@@ -229,7 +241,7 @@ impl<R: Read> TranslatedReader<R> {
             } else {
                 self.translator.push(piece, &mut self.output)
             };
-            result.map_err(io::Error::other)?;
+            result.map_err(in_stream)?;
         }
         Ok(())
     }
@@ -271,7 +283,7 @@ impl<W: Write> TranslatedWriter<W> {
     /// When the inner writer fails, or line endings are mixed.
     pub fn finish(mut self) -> io::Result<W> {
         self.output.clear();
-        self.translator.finish(&mut self.output).map_err(io::Error::other)?;
+        self.translator.finish(&mut self.output).map_err(in_stream)?;
         self.inner.write_all(&self.output)?;
         Ok(self.inner)
     }
@@ -281,7 +293,7 @@ impl<W: Write> Write for TranslatedWriter<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         for piece in buffer.chunks(CHUNK) {
             self.output.clear();
-            self.translator.push(piece, &mut self.output).map_err(io::Error::other)?;
+            self.translator.push(piece, &mut self.output).map_err(in_stream)?;
             self.inner.write_all(&self.output)?;
         }
         Ok(buffer.len())
