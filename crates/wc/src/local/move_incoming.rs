@@ -110,7 +110,10 @@ impl MoveUpdate<'_> {
                 self.add_there(&source, &target, kind, old.kind)?
             }
             Some(NodeKind::File) => {
-                let modified = self.wc.file_modified(&self.wc.require_view(&source)?)?;
+                // A folder in a file's place is not versioned: it stays where it is.
+                let is_obstructed = kind_on_disk(self.wc, &source)? == Some(NodeKind::Dir);
+                let modified =
+                    !is_obstructed && self.wc.file_modified(&self.wc.require_view(&source)?)?;
                 if modified || old.props != own.props {
                     self.change_file_there(&source, &target, &old, &own, modified)?;
                 }
