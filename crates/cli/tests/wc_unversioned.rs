@@ -137,6 +137,12 @@ fn what_was_added_here_comes_along_or_stays() {
     let place = follows(added, "svn up --non-interactive");
     assert_eq!(place.text("e2/added") + &place.text("e2/newdir/n"), "add\nn\n");
     assert_eq!(place.text("e/newdir/u"), "later\n");
+    // A folder in the place of a versioned file, and a link.
+    let obstructed = "echo mine >> e/f; rm e/sub/g e/empty; mkdir e/sub/g; echo in > e/sub/g/x; \
+                      ln -s sub/g/x e/empty";
+    let place = follows(obstructed, "svn up --non-interactive");
+    assert_eq!(place.text("e/sub/g/x") + &place.text("e2/sub/g"), "in\ng\n");
+    assert_eq!(place.text("e/empty") + &place.text("e2/empty"), "in\n");
     // Something is in the way there.
     let place = Place::new(&format!("{added}; mkdir e2; echo obstacle > e2/added"));
     let said = place

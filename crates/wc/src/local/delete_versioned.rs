@@ -5,6 +5,7 @@
 use sapwood_core::CancelToken;
 use sapwood_core::notify::Action;
 use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::props::names;
 
 use super::Tell;
 use super::delete::Deletion;
@@ -12,6 +13,7 @@ use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
+use crate::view::View;
 
 impl WorkingCopy {
     /// Deletes a node, and all versioned files below it from disk, changed or not, but for what is at or below the
@@ -80,15 +82,21 @@ impl WorkingCopy {
     /// What removes a node from disk, if it is there. What is in its place otherwise is not versioned.
     fn removal_of(&self, row: &NodeRow) -> Result<Option<WorkItem>> {
         let relpath = row.relpath.clone();
-        let found = disk_kind(&self.abspath(&relpath))?;
-        Ok(match (row.kind, found) {
-            (Kind::Dir, Some(found)) if found.is_dir() => {
-                Some(WorkItem::DirRemove { relpath, recursive: false })
-            }
-            (Kind::File | Kind::Symlink, Some(found)) if !found.is_dir() => {
-                Some(WorkItem::FileRemove { relpath })
-            }
-            _ => None,
-        })
+        if self.is_obstructed(&self.require_view(&relpath)?)? {
+            return Ok(None);
+        }
+        Ok(Some(match row.kind {
+            Kind::Dir => WorkItem::DirRemove { relpath, recursive: false },
+            _ => WorkItem::FileRemove { relpath },
+        }))
+    }
+
+    /// Whether something of another kind is in a node's place: a folder, a file, or a link or none.
+    pub(super) fn is_obstructed(&self, view: &View) -> Result<bool> {
+        let Some(found) = disk_kind(&self.abspath(view.relpath()))? else { return Ok(false) };
+        if view.is_dir() {
+            return Ok(!found.is_dir());
+        }
+        Ok(found.is_dir() || found.is_symlink() != view.props()?.get(names::SPECIAL).is_some())
     }
 }

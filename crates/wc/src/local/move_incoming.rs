@@ -110,7 +110,9 @@ impl MoveUpdate<'_> {
                 self.add_there(&source, &target, kind, old.kind)?
             }
             Some(NodeKind::File) => {
-                let modified = self.wc.file_modified(&self.wc.require_view(&source)?)?;
+                // What is in a file's place otherwise is not versioned: it stays where it is.
+                let view = self.wc.require_view(&source)?;
+                let modified = !self.wc.is_obstructed(&view)? && self.wc.file_modified(&view)?;
                 if modified || old.props != own.props {
                     self.change_file_there(&source, &target, &old, &own, modified)?;
                 }
