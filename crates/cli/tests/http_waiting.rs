@@ -152,7 +152,9 @@ fn an_office_is_not_shut_out_by_old_passwords() {
 fn hooks_that_do_not_end() {
     let mut served = Served::start(PLACES);
     let hook = served.repo.path().join("hooks/start-commit");
-    fs::write(&hook, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    let end = served.repo.parent().join("end");
+    let wait = format!("#!/bin/sh\nuntil test -e '{}'; do sleep .2; done\n", end.display());
+    fs::write(&hook, wait).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&hook, mode).unwrap();
     let post = served.bytes(
@@ -166,8 +168,13 @@ fn hooks_that_do_not_end() {
     assert!(process(&served, "Threads") < 120, "{} threads", process(&served, "Threads"));
     assert_eq!(status(&served.get("/free/repo/trunk/", "")), 200);
     assert_eq!(status(&served.get("/closed/repo/trunk/", ADA)), 200);
-    drop(held);
-    let _ = std::process::Command::new("pkill").args(["-P", &served.pid().to_string()]).status();
+    fs::write(end, "").unwrap();
+    let done = |mut socket: TcpStream| {
+        let mut first = [0; 12];
+        socket.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"HTTP/1.1 201");
+    };
+    held.into_iter().for_each(done);
     served.end();
 }
 

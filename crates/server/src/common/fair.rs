@@ -214,7 +214,7 @@ impl FairPermits {
         }
     }
 
-    /// Whether somebody waits for a permit. Those who have gone meanwhile may be counted.
+    /// Whether a caller waits for a permit. Those who have gone meanwhile may be counted.
     pub(crate) fn is_contended(&self) -> bool {
         self.state.lock().waiting > 0
     }

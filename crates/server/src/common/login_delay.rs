@@ -59,9 +59,8 @@ impl Record {
     }
 
     fn is_old(&self, now: Instant) -> bool {
-        let since = |then: Instant| now.saturating_duration_since(then);
-        let is_known = self.proved.is_some_and(|proved| since(proved) <= KNOWN);
-        self.begun == 0 && since(self.last) > MEMORY && !is_known
+        let is_known = self.proved.is_some_and(|proved| since(proved, now) <= KNOWN);
+        self.begun == 0 && since(self.last, now) > MEMORY && !is_known
     }
 
     /// How long until one of `most` attempts is over, if that many are under way.
@@ -70,7 +69,7 @@ impl Record {
         if self.begun.plus(self.due.len()) < most {
             return None;
         }
-        let first = self.due.iter().min().map(|due| due.saturating_duration_since(now));
+        let first = self.due.iter().min().map(|due| since(now, *due));
         Some(first.unwrap_or(LOOK).max(LOOK))
     }
 }
@@ -112,6 +111,11 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
+/// The time from one moment to another; none if that was before.
+fn since(then: Instant, now: Instant) -> Duration {
+    now.saturating_duration_since(then)
+}
+
 /// The delay after so many failures, when `first` is that after the first that is not free.
 fn delay(first: Duration, failures: u32) -> Duration {
     match failures.checked_sub(FREE + 1) {
@@ -143,7 +147,7 @@ impl LoginDelay {
         let both = Key::Both(at, user.clone());
         let own = records.entry(both).or_insert_with(|| Record::new(now));
         let mut wait = own.wait(OF_USER, now);
-        if own.proved.is_none_or(|proved| now.saturating_duration_since(proved) > KNOWN) {
+        if own.proved.is_none_or(|proved| since(proved, now) > KNOWN) {
             let all = records.entry(Key::Address(at)).or_insert_with(|| Record::new(now));
             wait = wait.max(all.wait(OF_ADDRESS, now));
         }
@@ -172,7 +176,7 @@ impl Attempt {
         let mut failures = |key: Key| {
             make_room(&mut records, now);
             let record = records.entry(key).or_insert_with(|| Record::new(now));
-            if now.saturating_duration_since(record.last) > MEMORY {
+            if since(record.last, now) > MEMORY {
                 record.failures = 0;
             }
             record.failures.tally(1);

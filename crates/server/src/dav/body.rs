@@ -286,7 +286,7 @@ impl RawBody {
                     Poll::Pending if looks == 0 => Poll::Ready(None),
                     // The connection hands over what it has read when it is polled after this.
                     Poll::Pending => {
-                        looks = looks.saturating_sub(1);
+                        looks = looks.minus(1);
                         cx.waker().wake_by_ref();
                         Poll::Pending
                     }
@@ -308,7 +308,7 @@ impl RawBody {
         let (left, begun) = (self.time_left(), Instant::now());
         let Some(incoming) = &mut self.incoming else { return Ok(()) };
         let frame = tokio::time::timeout(left, incoming.frame()).await;
-        self.waited = self.waited.saturating_add(begun.elapsed());
+        self.count_wait(begun);
         let frame = frame.map_err(|_| gone("the request does not come in time"))?;
         self.keep(frame)
     }
@@ -357,6 +357,10 @@ impl RawBody {
             && self.piece.is_empty()
             && self.front.is_empty()
             && self.spooled.as_ref().is_none_or(|spooled| spooled.read == spooled.written)
+    }
+
+    fn count_wait(&mut self, begun: Instant) {
+        self.waited = self.waited.saturating_add(begun.elapsed());
     }
 
     /// How long the client may take for the next piece.
@@ -416,7 +420,7 @@ impl RawBody {
         let Some(incoming) = &mut self.incoming else { return Ok(None) };
         let frame =
             self.handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
-        self.waited = self.waited.saturating_add(begun.elapsed());
+        self.count_wait(begun);
         frame.map_err(|_| io::ErrorKind::TimedOut.into())
     }
 }

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sapwood_core::Md5;
+use sapwood_core::exact::Exact as _;
 use sha2::Sha256;
 
 use super::head::Head;
@@ -127,7 +128,7 @@ impl Nonces {
         Some(match self.age(&said.nonce) {
             Some(age) if is_right && age <= LIFETIME => {
                 let (now, number) = (now(), number.unwrap_or(0));
-                let ends = now.saturating_sub(age).saturating_add(LIFETIME);
+                let ends = now.plus(LIFETIME.minus(age));
                 let is_new = self.uses.spend(&said.nonce, number, ends, now);
                 if is_new { Proof::Is(said.user) } else { Proof::Old }
             }
@@ -229,7 +230,7 @@ mod tests {
         let fresh = nonces.make(now());
         let prove = |head: &Head| nonces.proof(head, &file, "a b");
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Is("joe".to_owned())));
-        // The same again may come from somebody who has overheard it.
+        // The same again may come from an attacker who has overheard it.
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Old));
         let again = nonces.challenge("a b", &head(&fresh, "secret", "/x?p=1"));
         assert!(again.ends_with("stale=true"));

@@ -41,8 +41,9 @@ pub(super) struct InNothing<'s> {
 /// # Errors
 /// E175013 for a name that makes no sense.
 pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
-    let (first, rest) = first_part(below).unwrap_or(("", ""));
-    Ok((name_of(first)?.unwrap_or_default(), rest))
+    let Some((first, rest)) = first_part(below) else { return Ok((String::new(), "")) };
+    let name = name_of(first)?;
+    Ok((name.unwrap_or_else(String::new), rest))
 }
 
 /// A folder above repositories.
