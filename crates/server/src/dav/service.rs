@@ -101,13 +101,13 @@ async fn work(mut job: Job, line: &Line, mut reply: Reply) -> Response<ReplyBody
                 job.head.verdict = verdict;
                 job.head.verdict.is_some()
             }
-            Next::Body => match or_gone(line, job.admitted()).await {
-                Some(Ok(())) => {
+            // A client that has sent all may close its side; one that has gone ends its body with an error.
+            Next::Body => match job.admitted().await {
+                Ok(()) => {
                     stage = Stage::Run;
                     true
                 }
-                Some(Err(fail)) => return job.refuse(&fail.0, fail.1, reply).await,
-                None => false,
+                Err(fail) => return job.refuse(&fail.0, fail.1, reply).await,
             },
             Next::Done => return received(reply).await,
         };

@@ -90,8 +90,10 @@ impl std::fmt::Debug for Line {
 }
 
 impl Line {
-    /// Waits until the client has closed its side. It may still want a reply, but not for long.
+    /// Waits until the client has closed its side, and a moment longer: it may still want a reply, but not one
+    /// that is long in coming.
     pub(super) async fn hung_up(&self) {
+        tokio::time::sleep(LOOK).await;
         while !self.0.has_hung_up() {
             tokio::time::sleep(LOOK).await;
         }
