@@ -232,6 +232,26 @@ fn what_cannot_be_served_says_why() {
     assert!(told.contains("Nothing is served"), "{told}");
 }
 
+/// What a client makes its request depend on is heeded, or refused.
+#[test]
+fn conditions_of_reading() {
+    let served = Served::start("[[location]]\nurl = '/d'\nfolder = '.'\nauthenticated = 'read'\n");
+    let url = format!("file://{}/f", served.repo.path().display());
+    let source = served.repo.parent().join("users");
+    let put = ["-m", "x", "put", source.to_str().unwrap(), &url];
+    Programs::reference().run("svnmucc", put).expect_success("svnmucc");
+    let get = |headers: &str| served.get("/d/repo/f", headers);
+    let whole = get("");
+    let tag = whole.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let status = |headers: &str| get(headers).split(' ').nth(1).unwrap().to_owned();
+    assert_eq!(status(&format!("If-Match: \"x\", {tag}\r\n")), "200");
+    assert_eq!(status("If-Match: *\r\n"), "200");
+    assert_eq!(status("If-Match: \"x\"\r\n"), "412");
+    assert_eq!(status("Expect: foo\r\n"), "417");
+    // A password that no place asks for is no error.
+    assert_eq!(status(places::WRONG), "200");
+}
+
 #[test]
 fn digest_proves_who_it_is() {
     let served = Served::start(

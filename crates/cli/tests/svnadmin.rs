@@ -6,7 +6,7 @@ mod common;
 
 use common::Both;
 use sapwood_testkit::compare::assert_same;
-use sapwood_testkit::{Repository, Shape};
+use sapwood_testkit::{Programs, Repository, Shape};
 
 /// Compares what verifying says. While the reference checks shared texts, it tells of revisions
 /// by how many files it has open; that is left out.
@@ -262,4 +262,50 @@ fn authz_files() {
     ] {
         both.same("svnauthz", args);
     }
+}
+
+/// Files of processes that were killed are named and removed, and nothing else is.
+#[test]
+fn what_killed_processes_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = dir.path().join("r");
+    let path = repo.to_str().unwrap();
+    Programs::reference().run("svnadmin", ["create", path]).expect_success("create");
+    let url = format!("file://{path}");
+    let mkdir = ["-m", "x", "mkdir", &format!("{url}/d")];
+    Programs::reference().run("svnmucc", mkdir).expect_success("svnmucc");
+    let run = |args: &[&str]| Programs::ours().run("svnadmin", args);
+    assert_eq!(run(&["lstxns", path]).stderr_text(), "");
+    let db = repo.join("db");
+    let left = ["txn-protorevs/1-7.rev", "txn-protorevs/1-8.rev-lock", "current.3f.tmp"];
+    for name in left {
+        std::fs::write(db.join(name), "something").unwrap();
+    }
+    for args in [&["lstxns", path][..], &["verify", path]] {
+        let done = run(args);
+        assert_eq!(done.code, 0);
+        let told = done.stderr_text();
+        assert!(left.iter().all(|name| told.contains(&format!("'{name}'"))), "{args:?}: {told}");
+    }
+    assert_eq!(run(&["lstxns", path]).stdout_text(), "");
+    assert_eq!(run(&["verify", "-q", path]).stderr_text(), "");
+    // What a process may still write stays until it is named.
+    run(&["recover", path]).expect_success("recover");
+    assert_eq!(left.map(|name| db.join(name).exists()), [true, true, false]);
+    let removed = run(&["rmtxns", path, "1-7", "1-8"]).expect_success("rmtxns");
+    assert_eq!(removed.stdout_text(), "Transaction '1-7' removed.\nTransaction '1-8' removed.\n");
+    assert_eq!(left.map(|name| db.join(name).exists()), [false; 3]);
+    assert!(run(&["rmtxns", path, "1-7"]).stderr_text().contains("E160007"));
+    // Old ones go by themselves.
+    std::fs::write(db.join(left[0]), "something").unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 24 * 3600);
+    std::fs::File::options()
+        .append(true)
+        .open(db.join(left[0]))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    run(&["recover", path]).expect_success("recover");
+    assert!(!db.join(left[0]).exists());
+    Programs::reference().run("svnadmin", ["verify", "-q", path]).expect_success("verify");
 }

@@ -39,8 +39,8 @@ pub mod txn {
 
 pub use sapwood_fsfs::{
     ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta, DateAuthor, DirEntry,
-    Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo, History, Listing,
-    LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, OpenOptions, Relation, Result,
-    RevpropsSnapshot, Root, Roots, SpanEncoder, UnlockTarget, uuid,
+    Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo, History, Leftover,
+    Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, OpenOptions, Relation,
+    Result, RevpropsSnapshot, Root, Roots, SpanEncoder, UnlockTarget, uuid,
 };
 pub use sapwood_store::{CacheStats, Caches, LocalStorage, Reads, Resident, Storage, WriteStorage};

@@ -23,7 +23,7 @@ use crate::revprop_shards::Shard;
 use sapwood_store::Stamp;
 
 impl Filesystem {
-    /// Finds the youngest revision, and says so in `current`.
+    /// Finds the youngest revision, and says so in `current`. Clears what killed processes left.
     ///
     /// # Errors
     /// E160004 when `current` names a revision that is not there, or properties are missing; system
@@ -69,7 +69,8 @@ impl Filesystem {
         Current { youngest: found, next_ids }.write(&mut text);
         let path = shared.file(names::CURRENT);
         let like = if storage.stamp(&path).is_ok() { &path } else { &shared.file(names::UUID) };
-        options.replace(storage, &path, &text, like)
+        options.replace(storage, &path, &text, like)?;
+        self.clear_leftovers(storage)
     }
 
     /// The next node id and copy id of old formats, which count them for all revisions.

@@ -34,5 +34,6 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
         invocation.out.text(&format!("{name}\n"))?;
     }
-    Ok(())
+    invocation.out.flush()?;
+    if limit.is_none() { super::leftovers::say(fs) } else { Ok(()) }
 }

@@ -10,6 +10,7 @@ mod dump;
 mod freeze;
 mod hotcopy;
 mod info;
+mod leftovers;
 mod load;
 mod load_revprops;
 mod lock;

@@ -9,7 +9,8 @@ use crate::report;
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "rmtxns",
     aliases: &[],
-    help: "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\nDelete transactions.\n",
+    help: "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\n\
+         Delete transactions, and files that lstxns names of some that are not there.\n",
     options: &[name::QUIET],
     overrides: &[],
     run: Run::Repository(run),

@@ -100,6 +100,10 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     })
     .map_err(SvnError::from)?;
     progress.clear();
+    if !quiet && start.is_none() {
+        out.flush()?;
+        super::leftovers::say(fs)?;
+    }
     if summary.is_empty() {
         return Ok(());
     }

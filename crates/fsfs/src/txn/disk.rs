@@ -263,14 +263,19 @@ impl Writer {
     pub fn purge_txn(&self, name: &str) -> Result<()> {
         let id = TxnId::parse(name.as_bytes()).map_err(|e| Error::Svn(e.into()))?;
         let dir = self.fs.fs.file(&self.fs.fs.layout.txn_dir(&id));
-        self.storage.stamp(&dir).map_err(|e| match e.kind() {
-            ErrorKind::NotFound => Error::NoSuchTransaction(name.to_owned()),
-            _ => Error::io(e, "Can't check path", &dir),
-        })?;
-        self.remove_txn(&id).map_err(|e| {
+        let failed = |e: Error| {
             let sentence = format!("Transaction '{name}' cleanup failed");
             Error::Svn(SvnError::from(e).context(sentence))
-        })
+        };
+        match self.storage.stamp(&dir) {
+            Ok(_) => self.remove_txn(&id).map_err(failed),
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                Err(Error::io(e, "Can't check path", &dir))
+            }
+            // A process that was killed may have left its prototype.
+            Err(_) if self.remove_proto(&id).map_err(failed)? => Ok(()),
+            Err(_) => Err(Error::NoSuchTransaction(name.to_owned())),
+        }
     }
 
     /// Changes properties of a transaction, one after the other; `None` deletes one.
@@ -306,15 +311,25 @@ impl Writer {
             }
         }
         self.storage.remove_dir(&dir).map_err(|e| fail("Can't remove directory")(&dir, e))?;
+        self.remove_proto(id).map(drop)
+    }
+
+    /// Removes a prototype revision and its lock file: whether one of them was there.
+    fn remove_proto(&self, id: &TxnId) -> Result<bool> {
+        let fs = &self.fs.fs;
+        let mut was_there = false;
         for name in [fs.layout.proto_rev_file(id), fs.layout.proto_rev_lock(id)] {
             let path = fs.file(&name);
             match self.storage.remove_file(&path) {
                 // The commit moved it to its place, or it was in the folder.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
-                removed => removed.map_err(|e| fail("Can't remove file")(&path, e))?,
+                removed => {
+                    removed.map_err(|e| Error::io(e, "Can't remove file", &path))?;
+                    was_there = true;
+                }
             }
         }
-        Ok(())
+        Ok(was_there)
     }
 
     /// Does not wait: the writer of a prototype keeps all others out.

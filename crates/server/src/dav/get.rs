@@ -170,6 +170,10 @@ fn file(
             exchange.header("last-modified", &date);
         }
     }
+    let is_named = |list: &str| tags(list).any(|said| said == "*" || said == tag);
+    if session.head.header("if-match").is_some_and(|list| !is_named(list)) {
+        return Err(Fail::status(412, "A condition of the request does not hold"));
+    }
     if session
         .head
         .header("if-none-match")

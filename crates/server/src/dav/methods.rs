@@ -153,6 +153,10 @@ fn answer(
     if head.wants_host && !head.headers.contains_key("host") {
         return Err(nowhere(Fail::status(400, "There is no Host header")));
     }
+    let expects = |value: &str| !value.trim().eq_ignore_ascii_case("100-continue");
+    if head.header("expect").is_some_and(expects) {
+        return Err(nowhere(Fail::status(417, "The expectation cannot be met")));
+    }
     exchange.body.unpack(head).map_err(nowhere)?;
     // Of the server itself, not of anything on it.
     if head.path == "*" {

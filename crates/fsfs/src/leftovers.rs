@@ -1,0 +1,83 @@
+//! What processes leave that are killed while they write: prototype revisions of no transaction, and files that were
+//! to take the place of others.
+//!
+//! Invariant: nothing is removed that a process may still write. A prototype of no transaction may be that of a
+//! commit whose process keeps the rest in memory, for as long as a client may be silent: only older ones go.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sapwood_fsfs_format::layout::names;
+use sapwood_store::WriteStorage;
+
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+
+/// A commit may rest so long, in nanoseconds: two days, twice the time that a server gives a silent client.
+const RESTING: i128 = 2 * 24 * 3600 * 1_000_000_000;
+
+/// A file of no use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its path in the folder `db`.
+    pub path: String,
+    /// The transaction that its name speaks of, which is not there.
+    pub txn: Option<String>,
+}
+
+impl Filesystem {
+    /// The files that were left, sorted. One of a commit that is under way may be among them.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
+        let known: HashSet<String> = self.transactions()?.into_iter().collect();
+        let mut all = Vec::new();
+        for name in self.names_in("")? {
+            if name.ends_with(".tmp") {
+                all.push(Leftover { path: name, txn: None });
+            }
+        }
+        for name in self.names_in(names::TXN_PROTOREVS)? {
+            let txn = name.strip_suffix(".rev").or_else(|| name.strip_suffix(".rev-lock"));
+            let Some(txn) = txn.filter(|txn| !known.contains(*txn)) else { continue };
+            let (txn, path) = (Some(txn.to_owned()), format!("{}/{name}", names::TXN_PROTOREVS));
+            all.push(Leftover { path, txn });
+        }
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(all)
+    }
+
+    /// The names of the files in a folder of `db`, if it is there.
+    fn names_in(&self, folder: &str) -> Result<Vec<String>> {
+        let path = self.fs.file(folder);
+        match self.fs.storage.list(&path) {
+            Ok(list) => Ok(list.into_iter().filter_map(|name| name.into_string().ok()).collect()),
+            // Old formats keep them elsewhere.
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(Error::io(e, "Can't open directory", &path)),
+        }
+    }
+
+    /// Removes what is surely of no use. All locks of writers are held.
+    pub(crate) fn clear_leftovers(&self, storage: &dyn WriteStorage) -> Result<()> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        let now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
+        for leftover in self.leftovers()? {
+            let path = self.fs.file(&leftover.path);
+            let is_old = match (storage.stamp(&path), now) {
+                (Ok(stamp), Some(now)) => now.checked_sub(stamp.modified) > Some(RESTING),
+                _ => false,
+            };
+            if leftover.txn.is_some() && !is_old {
+                continue;
+            }
+            match storage.remove_file(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(|e| Error::io(e, "Can't remove file", &path))?,
+            }
+        }
+        Ok(())
+    }
+}
