@@ -17,7 +17,7 @@ struct Part {
     about: &'static str,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 11] = [
     Part { binary: "soak", test: "hostile::hostile_clients", about: "hostile clients" },
     Part { binary: "soak", test: "damages::damaged_repositories", about: "damages" },
     Part { binary: "soak", test: "histories::random_histories", about: "random histories" },
@@ -27,11 +27,17 @@ const PARTS: [Part; 8] = [
         test: "httpd_conf::imported_configurations",
         about: "imported configurations",
     },
+    Part { binary: "http_waiting", test: "", about: "clients that let http wait" },
+    Part { binary: "http_autoversioning", test: "parallel_saves", about: "parallel saves" },
+    Part { binary: "http_names", test: "", about: "odd names against httpd" },
     Part { binary: "company", test: "killed::", about: "kills" },
     Part { binary: "company", test: "disks::", about: "full and read-only disks" },
     Part { binary: "company", test: "mixed::", about: "mixed company" },
 ];
 
+/// The test programs of the parts.
+const BINARIES: [&str; 5] =
+    ["soak", "company", "http_waiting", "http_autoversioning", "http_names"];
 /// Seconds that one part of a round goes on.
 const SECONDS: u64 = 20;
 /// Seeds that a part may use in a round.
@@ -83,7 +89,10 @@ pub(crate) fn soak(args: &[String]) -> Result<(), String> {
     let folder = root().join("target/soak");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let built = build(&folder, plan.program.as_deref())?;
-    let wanted = |part: &Part| plan.only.as_deref().is_none_or(|only| part.test.contains(only));
+    let wanted = |part: &Part| {
+        let names = |only: &str| part.test.contains(only) || part.binary.contains(only);
+        plan.only.as_deref().is_none_or(names)
+    };
     let parts: Vec<&Part> = PARTS.iter().filter(|part| wanted(part)).collect();
     let mut tallies: Vec<Tally> = parts.iter().map(|_| Tally::default()).collect();
     let began = Instant::now();
@@ -114,16 +123,8 @@ struct Built {
 /// Builds the tests and our program (or takes `program`), and copies them.
 fn build(folder: &Path, program: Option<&Path>) -> Result<Built, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args([
-        "test",
-        "--package",
-        "sapwood-cli",
-        "--no-run",
-        "--test",
-        "soak",
-        "--test",
-        "company",
-    ]);
+    command.args(["test", "--package", "sapwood-cli", "--no-run"]);
+    command.args(BINARIES.iter().flat_map(|name| ["--test", name]));
     let output = command.current_dir(root()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| format!("{command:?}: {e}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -138,8 +139,10 @@ fn build(folder: &Path, program: Option<&Path>) -> Result<Built, String> {
     };
     // `Executable tests/soak/main.rs (target/debug/deps/soak-0123)`
     let mut tests = Vec::new();
-    for name in ["soak", "company"] {
-        let line = said.lines().find(|line| line.contains(&format!("tests/{name}/main.rs (")));
+    for name in BINARIES {
+        let sources = [format!("tests/{name}/main.rs ("), format!("tests/{name}.rs (")];
+        let is_its = |line: &&str| sources.iter().any(|source| line.contains(source));
+        let line = said.lines().find(is_its);
         let path = line.and_then(|line| line.split(['(', ')']).nth(1));
         let path = path.ok_or(format!("cargo does not say where the test {name} is:\n{said}"))?;
         tests.push((name, copy(&root().join(path), name)?));
@@ -176,7 +179,8 @@ fn run(
     let text = String::from_utf8_lossy(&text);
     tally.work.extend(text.lines().filter(|l| l.ends_with(" seeds")).map(str::to_owned));
     if !output.status.success() {
-        let log: PathBuf = folder.join(format!("{}-{seed}.log", part.test.replace("::", "-")));
+        let log: PathBuf =
+            folder.join(format!("{}-{}-{seed}.log", part.binary, part.test.replace("::", "-")));
         fs::write(&log, text.as_bytes()).map_err(|e| format!("{}: {e}", log.display()))?;
         // The first line of a failure says with which seed.
         let said = text.lines().find(|l| l.contains("SAPWOOD_SEED=") || l.contains("panicked"));
