@@ -59,7 +59,7 @@ fn repositories() {
         ("PROPPATCH", "/trunk", propfind),
         ("LOCK", "/f", ""),
     ];
-    // Bob may read nothing of these; without a name everybody is asked for one.
+    // Bob may read nothing of these; a client without a name is asked for one.
     for place in ["/svn", "/named"] {
         for user in ["", BOB] {
             for (method, rest, body) in asks {

@@ -5,8 +5,8 @@
 //! what the other users of that network leave. So a client from elsewhere finds a permit, however many one
 //! network holds: of one network half is left, of two a quarter, and so on.
 //!
-//! Invariants: no more permits are out than the limit; a permit comes back when it is dropped; whoever waits
-//! holds no thread, and a waiting future that is dropped leaves the queue.
+//! Invariants: no more permits are out than the limit; a permit comes back when it is dropped; a caller that
+//! waits holds no thread, and a waiting future that is dropped leaves the queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};

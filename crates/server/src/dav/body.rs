@@ -4,8 +4,8 @@
 //! is read from the connection as it comes, by as many handlers at a time as there are permits for that, or
 //! from a temporary file, in which the others collect it.
 //!
-//! Invariants: a body that does not come in time ends with an error; whoever waits for one without a permit
-//! holds no thread. What its handler leaves of a body is read over after the reply, so that the connection can
+//! Invariants: a body that does not come in time ends with an error; a request that waits for one without a
+//! permit holds no thread. What its handler leaves of a body is read over after the reply, so that the connection can
 //! serve the next request and a client that is still sending hears the reply.
 
 use std::collections::VecDeque;
