@@ -339,7 +339,9 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
         }
         let begun = out.len();
         // No more than a piece: what waits for a client that does not read shall be small.
-        out.resize(CHUNK.max(begun.plus(1)), 0);
+        let wanted = usize::try_from(left.plus(skip)).unwrap_or(usize::MAX);
+        let room = wanted.clamp(1, CHUNK.minus(begun.min(CHUNK)).max(1));
+        out.resize(begun.plus(room), 0);
         let count = match out.get_mut(begun..) {
             Some(room) => contents.read_some(room)?,
             None => 0,
