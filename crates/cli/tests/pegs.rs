@@ -117,8 +117,10 @@ const LINES: &[(&str, &str, Part, &[&str])] = &[
     ("svn", "unlock", Target, &["svn unlock %"]),
     ("svn", "update", Target, &["svn update %", "svn update -r 1 keep %"]),
     ("svn", "upgrade", Target, &["svn upgrade %"]),
+    ("svn", "x-shelf-drop", Folder, &["$X2 svn x-shelf-drop shelf %"]),
     ("svn", "x-shelf-list", Folder, &["$X2 svn x-shelf-list %"]),
     ("svn", "x-shelf-list-by-paths", Target, &["$X2 svn x-shelf-list-by-paths %"]),
+    ("svn", "x-shelf-log", Folder, &["$X2 svn x-shelf-log shelf %"]),
     ("svn", "x-shelf-save", Target, &["$X2 svn x-shelf-save shelf %"]),
     ("svn", "x-shelve", Target, &["$X2 svn x-shelve shelf %"]),
     // The reference dies of most other uses of it.

@@ -54,8 +54,10 @@ impl Filesystem {
         let path = self.fs.file(folder);
         match self.fs.storage.list(&path) {
             Ok(list) => Ok(list.into_iter().filter_map(|name| name.into_string().ok()).collect()),
-            // Old formats keep them elsewhere.
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            // Old formats keep them elsewhere. A user who may not look there cannot clear them either.
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+                Ok(Vec::new())
+            }
             Err(e) => Err(Error::io(e, "Can't open directory", &path)),
         }
     }
