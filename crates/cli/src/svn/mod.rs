@@ -643,8 +643,7 @@ mod tests {
         }
         for command in COMMANDS.iter().chain(shelves::all_commands()) {
             // These take no targets.
-            let none =
-                ["auth", "help", "x-shelf-diff", "x-shelf-drop", "x-shelf-log", "x-unshelve"];
+            let none = ["auth", "help", "x-shelf-diff", "x-unshelve"];
             let mut rows = TABLE.iter().filter(|row| row.program == "svn");
             let has_rule = rows.any(|row| row.command == command.name);
             assert_ne!(has_rule, none.contains(&command.name), "peg revisions of {}", command.name);
