@@ -18,6 +18,8 @@ mod properties;
 pub mod saves;
 mod settle;
 
+use std::time::Duration;
+
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::Root;
@@ -55,6 +57,10 @@ pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     on_the_youngest(session, exchange, path)
 }
 
+/// How long to wait for a revision that is in the way and cannot be read yet.
+const PUBLISHING: Duration = Duration::from_millis(5);
+/// How often that is done for a request.
+const WAITS: usize = 60;
 /// How often a request that meets others is tried. Each time another one has come first, so some always does.
 const TRIES: usize = 200;
 
@@ -65,25 +71,32 @@ fn on_the_youngest(
     exchange: &mut Exchange,
     path: &FsPath,
 ) -> Option<DavResult> {
+    let mut waits = 0..WAITS;
     for _ in 1..TRIES {
         let before = session.youngest().ok();
         let answered = answer_once(session, exchange, path)?;
-        let met_others = matches!(&answered, Err(Fail::Error(error, 405 | 409))
-            if may_be_others(error.code()) && session.youngest().ok() != before);
+        let code = match &answered {
+            Err(Fail::Error(error, 405 | 409)) => error.code(),
+            _ => return Some(answered),
+        };
+        let has_changed = session.youngest().ok() != before;
+        let met_others = match code {
+            ErrorCode::FS_CONFLICT | ErrorCode::FS_TXN_OUT_OF_DATE => {
+                has_changed || waits.next().is_some()
+            }
+            ErrorCode::FS_ALREADY_EXISTS => has_changed,
+            _ => false,
+        };
         if !met_others || exchange.has_begun() || !exchange.body.rewind() {
             return Some(answered);
         }
         exchange.reset();
+        if !has_changed {
+            // The other one is being published, or the conflict has another cause.
+            std::thread::sleep(PUBLISHING);
+        }
     }
     answer_once(session, exchange, path)
-}
-
-/// Whether an error may come from a revision that was made meanwhile.
-fn may_be_others(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::FS_CONFLICT | ErrorCode::FS_TXN_OUT_OF_DATE | ErrorCode::FS_ALREADY_EXISTS
-    )
 }
 
 fn answer_once(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> Option<DavResult> {
