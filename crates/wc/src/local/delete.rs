@@ -151,10 +151,22 @@ impl WorkingCopy {
         if versioned.is_empty() {
             return Ok(());
         }
+        let how = Deletion { moved_to: None, dir_externals: !keep_local };
+        self.delete_nodes(&versioned, how, &work, cancel, tell)
+    }
+
+    /// Deletes nodes and notes the work on disk that belongs to it, in one transaction, and does that work.
+    pub(super) fn delete_nodes(
+        &self,
+        targets: &[&RelPath],
+        how: Deletion<'_>,
+        work: &[WorkItem],
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
         let mut deleted = Vec::new();
         self.db().write(|db| {
-            for target in &versioned {
-                let how = Deletion { moved_to: None, dir_externals: !keep_local };
+            for target in targets {
                 self.delete_node(target, how, &mut deleted)?;
             }
             work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))

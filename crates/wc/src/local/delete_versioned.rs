@@ -3,7 +3,6 @@
 //! update that deletes a directory.
 
 use sapwood_core::CancelToken;
-use sapwood_core::notify::Action;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 
@@ -39,18 +38,8 @@ impl WorkingCopy {
         for relpath in self.conflict_files(&node)? {
             work.push(WorkItem::FileRemove { relpath });
         }
-        let mut deleted = Vec::new();
-        self.db().write(|db| {
-            let how = Deletion { moved_to: None, dir_externals: true };
-            self.delete_node(relpath, how, &mut deleted)?;
-            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
-        })?;
-        deleted.sort_unstable();
-        deleted.dedup();
-        for relpath in &deleted {
-            super::tell_path(self, tell, Action::Delete, relpath);
-        }
-        self.run_queue(cancel)
+        let how = Deletion { moved_to: None, dir_externals: true };
+        self.delete_nodes(&[relpath], how, &work, cancel, tell)
     }
 
     /// The nodes at and below a path that were added here, not as parts of copies.
