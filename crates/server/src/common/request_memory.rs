@@ -13,13 +13,15 @@
 //! first gets what it needs, whatever the others hold; so some request always comes to its end.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::common::login_delay::network;
 
 /// What a connection holds without being counted, in bytes: ordinary requests are not even seen here.
 pub(crate) const FREE: usize = 32 << 10;
@@ -87,17 +89,6 @@ impl State {
     }
 }
 
-/// What counts as one peer.
-fn site_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & (u128::MAX << 64);
-            Ipv6Addr::from_bits(network).into()
-        }
-        address => address,
-    }
-}
-
 /// A request that holds more than [`FREE`].
 #[derive(Debug)]
 struct Holder {
@@ -157,7 +148,7 @@ impl Share {
         stream: Option<Arc<TcpStream>>,
         address: Option<IpAddr>,
     ) -> Self {
-        let site = address.map(site_of);
+        let site = address.map(network);
         Self { memory: Arc::clone(memory), stream, site, number: None }
     }
 
@@ -283,7 +274,7 @@ mod tests {
     /// Whether the share would have to wait for more.
     fn is_full(memory: &RequestMemory, site: &str, bytes: usize) -> bool {
         let state = memory.state.lock();
-        let of_site = state.of_site(Some(site_of(site.parse().unwrap())));
+        let of_site = state.of_site(Some(network(site.parse().unwrap())));
         of_site + bytes > (memory.limit - (state.held - of_site)) / 2
     }
 

@@ -13,8 +13,8 @@ use sapwood_wire_dav::resource::SPECIAL;
 use super::browse;
 use super::head::Head;
 use super::lookup::{InNothing, name_and_rest};
-use super::session::{DavResult, Fail};
-use crate::common::access::{Decision, Required, UserAccess};
+use super::session::{DavResult, Fail, allowed};
+use crate::common::access::{Required, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup;
 use crate::common::shared::Shared;
@@ -59,11 +59,7 @@ impl Admission<'_> {
     }
 
     fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
-        match self.access.decide(required, path, false, self.can_authenticate) {
-            Decision::Allow => Ok(()),
-            Decision::AskWho => Err(Fail::AskWho),
-            Decision::Deny => Err(Fail::Forbidden),
-        }
+        allowed(self.access.decide(required, path, false, self.can_authenticate))
     }
 
     /// Whether the user may do what is required at a path and everywhere below it.

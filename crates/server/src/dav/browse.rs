@@ -19,6 +19,7 @@ use super::head::Head;
 use super::lookup::{InFolder, InNothing};
 use super::session::{DavResult, Fail, Session};
 use super::who::{self, Users};
+use super::workers;
 use crate::common::access::{Required, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup::describe;
@@ -83,8 +84,7 @@ pub(super) fn visitor(
     };
     let users = Users::of(shared, access, plain)?;
     let user = who::user(shared, head, access, &users)?;
-    let reads = matches!(head.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT");
-    let required = if reads { Blanket::Read } else { Blanket::Write };
+    let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
     let granted = if user.is_some() { access.auth_access } else { access.anon_access };
     if granted < required || (user.is_none() && access.login == Login::Required) {
         let is_nameless = user.is_none() && who::can_authenticate(access, &users);
@@ -109,8 +109,9 @@ pub(super) fn folder(
     };
     let names = || repositories(shared, &folder, start, location, exchange.user.as_deref());
     // A folder in which the visitor may read nothing is as one that is not there.
+    let mut known = None;
     if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
-        && (!location.list || names().is_empty())
+        && (!location.list || known.insert(names()).is_empty())
     {
         let nothing = InNothing { location, below };
         let visitor = |_: &_| Ok(exchange.user.clone());
@@ -132,7 +133,7 @@ pub(super) fn folder(
         exchange.header("location", &head.absolute(&format!("{}/", head.path)));
         return Ok(());
     }
-    let names = names();
+    let names = known.unwrap_or_else(names);
     if location.is_some_and(|location| location.plain_pages) {
         let items: Vec<String> = names.iter().map(|name| format!("{name}/")).collect();
         plain(exchange, "Collection of Repositories", false, &items, "");

@@ -123,6 +123,14 @@ pub(super) struct Outlet {
     pub(super) patience: Duration,
 }
 
+impl Outlet {
+    /// Whether a thread may go on waiting for a client that has read nothing for some time.
+    fn may_wait(&self, still: Duration) -> bool {
+        let wanted = self.workers.are_wanted();
+        still < if wanted { self.patience.min(WANTED) } else { self.patience }
+    }
+}
+
 /// The pieces of one reply, as they are sent.
 #[derive(Debug)]
 pub(super) struct ReplySender {
@@ -211,10 +219,8 @@ impl ReplySender {
                 return Ok(());
             }
         };
-        let workers = &self.outlet.workers;
-        let may_wait =
-            |still| still < if workers.are_wanted() { WANTED } else { self.outlet.patience };
-        if overflow.write(piece, &may_wait)? { Ok(()) } else { Err(unread()) }
+        let outlet = &self.outlet;
+        if overflow.write(piece, &|still| outlet.may_wait(still))? { Ok(()) } else { Err(unread()) }
     }
 
     /// Without a temporary file.
@@ -226,11 +232,8 @@ impl ReplySender {
                     self.outlet.driver.hand_over(|| room.send(piece));
                     return Ok(());
                 }
-                Room::None if begun.elapsed() >= self.outlet.patience => return Err(unread()),
-                Room::None if self.outlet.workers.are_wanted() && begun.elapsed() >= WANTED => {
-                    return Err(unread());
-                }
-                Room::None => {}
+                Room::None if self.outlet.may_wait(begun.elapsed()) => {}
+                Room::None => return Err(unread()),
             }
         }
     }

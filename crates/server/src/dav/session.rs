@@ -77,6 +77,15 @@ impl Fail {
     }
 }
 
+/// A decision as a result.
+pub(super) fn allowed(decision: Decision) -> DavResult {
+    match decision {
+        Decision::Allow => Ok(()),
+        Decision::AskWho => Err(Fail::AskWho),
+        Decision::Deny => Err(Fail::Forbidden),
+    }
+}
+
 /// The state of one request to a repository.
 #[derive(Debug)]
 pub struct Session<'s> {
@@ -159,11 +168,7 @@ impl<'s> Session<'s> {
     /// # Errors
     /// What is to be answered instead.
     pub fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
-        match self.decide(required, path) {
-            Decision::Allow => Ok(()),
-            Decision::AskWho => Err(Fail::AskWho),
-            Decision::Deny => Err(Fail::Forbidden),
-        }
+        allowed(self.decide(required, path))
     }
 
     /// Decides what can be decided before the body is read: by method and address.

@@ -90,7 +90,7 @@ impl Workers {
 }
 
 /// Whether a method changes nothing and runs no hook.
-fn reads(method: &Method) -> bool {
+pub(super) fn reads(method: &Method) -> bool {
     matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
 }
 
