@@ -5,13 +5,14 @@
 //! for programs of that folder. A user who puts it first in `PATH` has changed over, and back again.
 //!
 //! `dpkg-deb` makes the archive: it is on every machine that installs such packages, and knows its
-//! own format. Invariant: nothing is written outside `target`, and the same build gives the same file.
+//! own format. Invariant: nothing is written outside the target folder, and the same build gives the same file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::steps::cargo;
+use crate::licences;
+use crate::steps::{cargo, target};
 
 /// Where the links of the package are.
 const LINKS: &str = "usr/lib/sapwood/bin";
@@ -23,8 +24,10 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
         [flag, profile] if flag == "--profile" => profile,
         _ => return Err("usage: cargo xtask dist [--profile PROFILE]".to_owned()),
     };
-    cargo(&["build", "--package", "sapwood-cli", "--profile", profile])?;
-    let target = root().join("target");
+    // As `cargo build --release` builds, without a package named: other features would be chosen for
+    // its dependencies, and a third of them built again.
+    cargo(&["build", "--profile", profile])?;
+    let target = target()?;
     let built = target.join(if profile == "dev" { "debug" } else { profile }).join("sapwood");
     let out = target.join("dist");
     let tree = out.join("tree");
@@ -121,6 +124,7 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
     ] {
         copy(&root().join(from), &tree.join(to), 0o644)?;
     }
+    write(&tree.join("usr/share/doc/sapwood/licences"), &licences::page()?, 0o644)?;
     write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;
     write(&tree.join("DEBIAN/postinst"), POSTINST, 0o755)
 }

@@ -1,15 +1,18 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], packages of the program in [`dist`], the Debian packages that the
+//! [`scratch`], packages of the program in [`dist`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
 mod dist;
+mod fuzz;
+mod licences;
 mod packages;
 mod scratch;
 mod soak;
 mod steps;
+mod test_times;
 
 use std::process::ExitCode;
 
@@ -25,6 +28,8 @@ usage: cargo xtask COMMAND
   dist       build a Debian package and a container file into target/dist (--profile PROFILE)
   soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
              --minutes N [--seed SEED] [--only PART]
+  fuzz       all fuzz targets, ten minutes altogether (--minutes N)
+  licences   only the check of the dependencies' licences and duplicates
   tests      only the tests (more arguments go to the test runner)
 ";
 
@@ -39,6 +44,8 @@ fn main() -> ExitCode {
         "fmt" => steps::fmt(),
         "clippy" => steps::clippy(),
         "dist" => dist::dist(&rest),
+        "fuzz" => fuzz::fuzz(&rest),
+        "licences" => licences::check(),
         "soak" => soak::soak(&rest),
         "tests" => steps::tests(&rest),
         _ => {

@@ -10,34 +10,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A part: the test binary, its test, and what it is.
+/// A part: the file of tests, its test, and what it is.
 struct Part {
-    binary: &'static str,
+    file: &'static str,
     test: &'static str,
     about: &'static str,
 }
 
 const PARTS: [Part; 11] = [
-    Part { binary: "soak", test: "hostile::hostile_clients", about: "hostile clients" },
-    Part { binary: "soak", test: "damages::damaged_repositories", about: "damages" },
-    Part { binary: "soak", test: "histories::random_histories", about: "random histories" },
-    Part { binary: "soak", test: "coarse::coarse_times", about: "coarse times" },
+    Part { file: "soak", test: "hostile::hostile_clients", about: "hostile clients" },
+    Part { file: "soak", test: "damages::damaged_repositories", about: "damages" },
+    Part { file: "soak", test: "histories::random_histories", about: "random histories" },
+    Part { file: "soak", test: "coarse::coarse_times", about: "coarse times" },
     Part {
-        binary: "soak",
+        file: "soak",
         test: "httpd_conf::imported_configurations",
         about: "imported configurations",
     },
-    Part { binary: "http_waiting", test: "", about: "clients that let http wait" },
-    Part { binary: "http_autoversioning", test: "parallel_saves", about: "parallel saves" },
-    Part { binary: "http_names", test: "", about: "odd names against httpd" },
-    Part { binary: "company", test: "killed::", about: "kills" },
-    Part { binary: "company", test: "disks::", about: "full and read-only disks" },
-    Part { binary: "company", test: "mixed::", about: "mixed company" },
+    Part { file: "http_waiting", test: "", about: "clients that let http wait" },
+    Part { file: "http_autoversioning", test: "parallel_saves", about: "parallel saves" },
+    Part { file: "http_names", test: "", about: "odd names against httpd" },
+    Part { file: "company", test: "killed::", about: "kills" },
+    Part { file: "company", test: "disks::", about: "full and read-only disks" },
+    Part { file: "company", test: "mixed::", about: "mixed company" },
 ];
 
-/// The test programs of the parts.
-const BINARIES: [&str; 5] =
-    ["soak", "company", "http_waiting", "http_autoversioning", "http_names"];
 /// Seconds that one part of a round goes on.
 const SECONDS: u64 = 20;
 /// Seeds that a part may use in a round.
@@ -90,7 +87,7 @@ pub(crate) fn soak(args: &[String]) -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let built = build(&folder, plan.program.as_deref())?;
     let wanted = |part: &Part| {
-        let names = |only: &str| part.test.contains(only) || part.binary.contains(only);
+        let names = |only: &str| part.test.contains(only) || part.file.contains(only);
         plan.only.as_deref().is_none_or(names)
     };
     let parts: Vec<&Part> = PARTS.iter().filter(|part| wanted(part)).collect();
@@ -117,14 +114,13 @@ fn root() -> PathBuf {
 /// What is run: copies, so that the next build does not change it half-way.
 struct Built {
     program: PathBuf,
-    tests: Vec<(&'static str, PathBuf)>,
+    tests: PathBuf,
 }
 
 /// Builds the tests and our program (or takes `program`), and copies them.
 fn build(folder: &Path, program: Option<&Path>) -> Result<Built, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args(["test", "--package", "sapwood-cli", "--no-run"]);
-    command.args(BINARIES.iter().flat_map(|name| ["--test", name]));
+    command.args(["test", "--package", "sapwood-cli", "--no-run", "--test", "it"]);
     let output = command.current_dir(root()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| format!("{command:?}: {e}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -137,16 +133,11 @@ fn build(folder: &Path, program: Option<&Path>) -> Result<Built, String> {
         fs::copy(from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
         fs::canonicalize(&to).map_err(|e| format!("{}: {e}", to.display()))
     };
-    // `Executable tests/soak/main.rs (target/debug/deps/soak-0123)`
-    let mut tests = Vec::new();
-    for name in BINARIES {
-        let sources = [format!("tests/{name}/main.rs ("), format!("tests/{name}.rs (")];
-        let is_its = |line: &&str| sources.iter().any(|source| line.contains(source));
-        let line = said.lines().find(is_its);
-        let path = line.and_then(|line| line.split(['(', ')']).nth(1));
-        let path = path.ok_or(format!("cargo does not say where the test {name} is:\n{said}"))?;
-        tests.push((name, copy(&root().join(path), name)?));
-    }
+    // `Executable tests/main.rs (target/debug/deps/it-0123)`
+    let line = said.lines().find(|line| line.contains("tests/main.rs ("));
+    let path = line.and_then(|line| line.split(['(', ')']).nth(1));
+    let path = path.ok_or(format!("cargo does not say where the tests are:\n{said}"))?;
+    let tests = copy(&root().join(path), "tests")?;
     let program = program.map_or_else(|| root().join("target/debug/sapwood"), Path::to_owned);
     Ok(Built { program: copy(&program, "sapwood")?, tests })
 }
@@ -160,11 +151,10 @@ fn run(
     tally: &mut Tally,
 ) -> Result<(), String> {
     let began = Instant::now();
-    let test = built.tests.iter().find(|(name, _)| *name == part.binary);
-    let (_, test) = test.ok_or(format!("no test {}", part.binary))?;
-    let mut command = Command::new(test);
+    let tests = format!("{}::{}", part.file, part.test);
+    let mut command = Command::new(&built.tests);
     command
-        .args([part.test, "--nocapture", "--test-threads=1"])
+        .args([&tests, "--nocapture", "--test-threads=1"])
         .envs(
             [("SAPWOOD_SEED", seed), ("SAPWOOD_SECONDS", SECONDS), ("SAPWOOD_KILLS", 60)]
                 .map(|(name, value)| (name, value.to_string())),
@@ -180,13 +170,12 @@ fn run(
     tally.work.extend(text.lines().filter(|l| l.ends_with(" seeds")).map(str::to_owned));
     if !output.status.success() {
         let log: PathBuf =
-            folder.join(format!("{}-{}-{seed}.log", part.binary, part.test.replace("::", "-")));
+            folder.join(format!("{}-{}-{seed}.log", part.file, part.test.replace("::", "-")));
         fs::write(&log, text.as_bytes()).map_err(|e| format!("{}: {e}", log.display()))?;
         // The first line of a failure says with which seed.
         let said = text.lines().find(|l| l.contains("SAPWOOD_SEED=") || l.contains("panicked"));
         let again = format!(
-            "SAPWOOD_SEED={seed} SAPWOOD_SECONDS={SECONDS} cargo test -p sapwood-cli --test {} -- {}",
-            part.binary, part.test
+            "SAPWOOD_SEED={seed} SAPWOOD_SECONDS={SECONDS} cargo test -p sapwood-cli --test it -- {tests}",
         );
         let said = said.unwrap_or("failed").trim();
         tally.findings.push(format!("{said}\n    {}\n    {again}", log.display()));
@@ -241,10 +230,9 @@ mod tests {
     fn every_part_is_there() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/tests");
         for part in PARTS {
-            assert!(BINARIES.contains(&part.binary), "{}", part.binary);
             let (file, test) = match part.test.split_once("::") {
-                Some((module, test)) => (format!("{}/{module}.rs", part.binary), test),
-                None => (format!("{}.rs", part.binary), part.test),
+                Some((module, test)) => (format!("{}/{module}.rs", part.file), test),
+                None => (format!("{}.rs", part.file), part.test),
             };
             let file = tests.join(file);
             let text = fs::read_to_string(&file).unwrap_or_default();

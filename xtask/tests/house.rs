@@ -210,3 +210,29 @@ fn comments_name_their_subject() {
     assert!(seen > 10_000, "only {seen} comments were found");
     assert!(wrong.is_empty(), "say the user, the client, the writer, the caller: {wrong:#?}");
 }
+
+/// A crate's integration tests are one program, which names its files: one that is not named would not run.
+#[test]
+fn every_file_of_tests_is_in_the_program() {
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for crate_folder in std::fs::read_dir(root().join("crates")).unwrap().flatten() {
+        let tests = crate_folder.path().join("tests");
+        let Ok(program) = std::fs::read_to_string(tests.join("main.rs")) else { continue };
+        for entry in std::fs::read_dir(&tests).unwrap().flatten() {
+            let path = entry.path();
+            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let is_module = path.extension().is_some_and(|e| e == "rs") && stem != "main"
+                || path.join("mod.rs").exists();
+            seen += usize::from(is_module);
+            if is_module && !program.contains(&format!("\nmod {stem};\n")) {
+                wrong.push(path.clone());
+            }
+            if path.join("main.rs").exists() {
+                wrong.push(path.join("main.rs"));
+            }
+        }
+    }
+    assert!(seen > 80, "only {seen} files of tests were found");
+    assert!(wrong.is_empty(), "name them in tests/main.rs: {wrong:#?}");
+}

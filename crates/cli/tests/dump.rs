@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod common;
-
 use std::process::Stdio;
 
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Repository, Shape};
 

@@ -2,8 +2,7 @@
 //! refuse the same, and nothing that httpd hides shows in our replies. (`SAPWOOD_LONG=1` for more.)
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-#[path = "common/places.rs"]
-mod places;
+use crate::common::places;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -5,9 +5,8 @@ use std::process::Command;
 
 use sapwood_testkit::Programs;
 
-#[path = "common/places.rs"]
-mod places;
-use places::{ADA, BOB, Served};
+use crate::common::places;
+use places::{ADA, BOB, Served, status};
 
 /// Each request is a revision.
 const AT_ONCE: &str = "autoversioning-wait = 0\n";
@@ -32,26 +31,12 @@ folder = "."
 users = "users"
 "#;
 
-/// The status of an answer.
-fn status(answer: &str) -> u16 {
-    answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
-}
-
 impl Served {
-    /// Ada's request, and its status.
-    fn ada(&self, method: &str, path: &str, headers: &str, body: &str) -> u16 {
-        status(&self.request(method, path, &format!("{ADA}{headers}"), body))
-    }
-
     /// What a program of the reference says of the repository.
     fn look(&self, args: &[&str]) -> String {
         let url = format!("file://{}", self.repo.path().display());
         let args: Vec<String> = args.iter().map(|arg| arg.replace("URL", &url)).collect();
         Programs::reference().run("svn", &args).expect_success("svn").stdout_text()
-    }
-
-    fn youngest(&self) -> u64 {
-        self.look(&["info", "--show-item", "revision", "--no-newline", "URL"]).parse().unwrap()
     }
 }
 

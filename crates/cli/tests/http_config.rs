@@ -6,8 +6,7 @@ use std::fs;
 
 use sapwood_testkit::Programs;
 
-#[path = "common/places.rs"]
-mod places;
+use crate::common::places;
 use places::Served;
 
 /// A place for each way to log in, and what else one can say of places.

@@ -3,8 +3,7 @@
 
 use std::fs;
 
-#[path = "common/places.rs"]
-mod places;
+use crate::common::places;
 use places::{ADA, BOB, Served};
 
 const PLACES: &str = r#"[[location]]

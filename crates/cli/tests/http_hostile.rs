@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use sapwood_testkit::Programs;
 
-#[path = "common/places.rs"]
-mod places;
-use places::{ADA, BOB, Served};
+use crate::common::places;
+use places::{ADA, BOB, Served, status};
 
 const PLACES: &str = r#"autoversioning-wait = 0
 cache-megabytes = 16
@@ -30,24 +29,6 @@ login = "optional"
 password-delay = 0
 authz = "rules"
 "#;
-
-/// The status of an answer.
-fn status(answer: &str) -> u16 {
-    answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
-}
-
-impl Served {
-    /// Ada's request, and its status.
-    fn ada(&self, method: &str, path: &str, headers: &str, body: &str) -> u16 {
-        status(&self.request(method, path, &format!("{ADA}{headers}"), body))
-    }
-
-    fn youngest(&self) -> String {
-        let url = format!("file://{}", self.repo.path().display());
-        let args = ["info", "--show-item", "revision", &url];
-        Programs::reference().run("svn", args).expect_success("svn").stdout_text()
-    }
-}
 
 impl Served {
     /// Every path of the youngest revision.
@@ -70,7 +51,7 @@ fn control_characters_in_every_write() {
             "<D:checkout xmlns:D='DAV:'><D:activity-set><D:href>{activity}</D:href></D:activity-set>\
              </D:checkout>"
         );
-        let baseline = format!("/dav/repo/!svn/bln/{}", served.youngest().trim());
+        let baseline = format!("/dav/repo/!svn/bln/{}", served.youngest());
         assert_eq!(served.ada("CHECKOUT", &baseline, "", &body), 201);
         let working = format!("{}/{bad}", activity.replace("/act/", "/wrk/"));
         for place in [&plain, &working] {

@@ -13,12 +13,9 @@ use std::time::Duration;
 use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs};
 
-#[path = "common/certificates.rs"]
-mod certificates;
-#[path = "common/httpd.rs"]
-mod httpd;
-#[path = "common/places.rs"]
-mod places;
+use crate::common::certificates;
+use crate::common::httpd;
+use crate::common::places;
 use httpd::Httpd;
 
 /// What runs until the test ends.

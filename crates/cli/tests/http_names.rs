@@ -8,8 +8,7 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/httpd.rs"]
-mod httpd;
+use crate::common::httpd;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -2,8 +2,7 @@
 //! where 1.14 does not. Both programs ask the same server.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-#[path = "common/places.rs"]
-mod places;
+use crate::common::places;
 
 use std::path::Path;
 use std::process::Output;

@@ -7,9 +7,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-#[path = "common/places.rs"]
-mod places;
-use places::{ADA, Served, WRONG};
+use crate::common::places;
+use places::{ADA, Served, WRONG, status};
 
 const PLACES: &str = r#"cache-megabytes = 16
 log-file = "log"
@@ -36,10 +35,6 @@ password-delay = 0
 const MANY: usize = 300;
 /// How long an event is waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn status(answer: &str) -> u16 {
-    answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
-}
 
 /// A number of the server's process.
 fn process(served: &Served, name: &str) -> u64 {

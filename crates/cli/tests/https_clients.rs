@@ -10,12 +10,9 @@ use sapwood_testkit::server::free_port;
 use sapwood_testkit::terminal::converse;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
-#[path = "common/certificates.rs"]
-mod certificates;
-#[path = "common/httpd.rs"]
-mod httpd;
-#[path = "common/places.rs"]
-mod places;
+use crate::common::certificates;
+use crate::common::httpd;
+use crate::common::places;
 use certificates::{Authority, Client, authority, revoked};
 use httpd::Httpd;
 

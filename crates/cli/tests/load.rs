@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::path::Path;
 use std::process::Stdio;
 
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 

@@ -4,11 +4,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Programs, Repository, Shape, library};
 

@@ -14,8 +14,7 @@ use std::process::{Child, Command, Stdio};
 use sapwood_testkit::Programs;
 use sapwood_testkit::server::{Server, free_port};
 
-#[path = "common/places.rs"]
-mod places;
+use crate::common::places;
 
 /// A repository whose message, author, properties and lock comment have bytes of ISO 8859-1.
 const MAKE: &str = "set -e; svnadmin create repo; R=file://$PWD/repo

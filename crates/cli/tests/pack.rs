@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::Both;
+use crate::common::Both;
 use sapwood_core::Revnum;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Repository, Shape, library};

@@ -2,7 +2,7 @@
 //! round, in a real keyring on a bus of its own.
 //!
 //! Run by hand, since it needs a build of its own and a part of a desktop: `apt-get install dbus-daemon gnome-keyring
-//! libsecret-tools`, then `cargo test -p sapwood-cli --features secret-service --test secret_service`.
+//! libsecret-tools`, then `cargo test -p sapwood-cli --features secret-service --test it secret_service::`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod common;
-
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Programs, Repository, Shape};
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod common;
-
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::{Repository, Shape};
 
 /// Everything that looks at one revision, with all its options.

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use common::Both;
+use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 

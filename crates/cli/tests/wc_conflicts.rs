@@ -12,8 +12,7 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/talk.rs"]
-mod talk;
+use crate::common::talk;
 
 use sapwood_testkit::Programs;
 use talk::talked;

@@ -7,8 +7,7 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/sides.rs"]
-mod sides;
+use crate::common::sides;
 
 use sapwood_testkit::Programs;
 use sides::compare;

@@ -7,10 +7,8 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/merge_walk.rs"]
-mod merge_walk;
-#[path = "common/sides.rs"]
-mod sides;
+use crate::common::merge_walk;
+use crate::common::sides;
 
 use merge_walk::{Server, Walk};
 use sides::compare;

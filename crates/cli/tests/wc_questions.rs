@@ -8,8 +8,7 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/talk.rs"]
-mod talk;
+use crate::common::talk;
 
 use std::process::Command;
 

@@ -8,14 +8,9 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/httpd.rs"]
-mod httpd;
-#[path = "common/schemes.rs"]
-mod schemes;
-#[path = "common/sides.rs"]
-mod sides;
-#[path = "common/talk.rs"]
-mod talk;
+use crate::common::schemes;
+use crate::common::sides;
+use crate::common::talk;
 
 use sapwood_testkit::Programs;
 use schemes::{Hosted, Scheme};

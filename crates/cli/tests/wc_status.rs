@@ -11,8 +11,7 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/sides.rs"]
-mod sides;
+use crate::common::sides;
 
 use std::path::Path;
 use std::process::Command;

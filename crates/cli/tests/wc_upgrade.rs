@@ -8,10 +8,8 @@
     reason = "a failure is a failed test"
 )]
 
-#[path = "common/old_wc.rs"]
-mod old_wc;
-#[path = "common/sides.rs"]
-mod sides;
+use crate::common::old_wc;
+use crate::common::sides;
 
 use std::collections::BTreeMap;
 use std::fs;

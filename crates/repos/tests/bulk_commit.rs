@@ -3,13 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use common::crashing::Crashing;
-use common::{Growing, commit, losses, open, open_on, reference_verifies, whole, writer};
+use crate::common::crashing::Crashing;
+use crate::common::{Growing, commit, losses, open, open_on, reference_verifies, whole, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Bulk, WriteOptions, Writer};

@@ -3,13 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use common::crashing::{Crashing, Loss};
-use common::{Growing, commit, commit_to, losses, open, read_all, whole, writer};
+use crate::common::crashing::{Crashing, Loss};
+use crate::common::{Growing, commit, commit_to, losses, open, read_all, whole, writer};
 use sapwood_core::Revnum;
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::{LocalStorage, WriteStorage};

@@ -4,14 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::crashing::Crashing;
-use common::{losses, open, open_on, reference_verifies as verify, whole};
+use crate::common::crashing::Crashing;
+use crate::common::{losses, open, open_on, reference_verifies as verify, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fs::admin::hotcopy::HotcopyOptions;

@@ -3,13 +3,13 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::crashing::{Crashing, Loss};
+use crate::common::crashing::{Crashing, Loss};
 use sapwood_core::{Depth, SvnError};
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::crashing::{Crashing, Loss};
-use common::{commit, copy_tree, everywhere, losses, open, open_on, read_all, reference_commits};
-use common::{reference_verifies, repository, repository_on, text, whole, writer};
+use crate::common::crashing::{Crashing, Loss};
+use crate::common::{
+    commit, copy_tree, everywhere, losses, open, open_on, read_all, reference_commits,
+};
+use crate::common::{reference_verifies, repository, repository_on, text, whole, writer};
 use sapwood_core::{CancelToken, Depth, Revnum};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::admin::hotcopy::HotcopyOptions;

@@ -4,14 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use common::crashing::Crashing;
-use common::{losses, open, writer};
+use crate::common::crashing::Crashing;
+use crate::common::{losses, open, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_testkit::repository::Packing;

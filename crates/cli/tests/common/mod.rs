@@ -2,6 +2,15 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
+pub mod certificates;
+pub mod httpd;
+pub mod merge_walk;
+pub mod old_wc;
+pub mod places;
+pub mod schemes;
+pub mod sides;
+pub mod talk;
+
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Programs};
 

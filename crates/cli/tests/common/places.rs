@@ -11,6 +11,11 @@ use std::time::Duration;
 use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Programs, Repository, Shape};
 
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
+}
+
 /// A running server, and the repository below its folder.
 pub(crate) struct Served {
     child: Child,
@@ -78,6 +83,19 @@ impl Served {
 
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {
         self.request("GET", path, headers, "")
+    }
+
+    /// Ada's request, and its status.
+    pub(crate) fn ada(&self, method: &str, path: &str, headers: &str, body: &str) -> u16 {
+        status(&self.request(method, path, &format!("{ADA}{headers}"), body))
+    }
+
+    /// The youngest revision, as the reference reads it from the repository's files.
+    pub(crate) fn youngest(&self) -> u64 {
+        let url = format!("file://{}", self.repo.path().display());
+        let args = ["info", "--show-item", "revision", "--no-newline", &url];
+        let said = Programs::reference().run("svn", args).expect_success("svn").stdout_text();
+        said.parse().unwrap()
     }
 
     /// A request with a body, and all of its answer.

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use sapwood_testkit::server::{Server, free_port};
 use sapwood_testkit::{Programs, patience};
 
-use crate::httpd::{Httpd, configuration, hand_over};
+use crate::common::httpd::{Httpd, configuration, hand_over};
 
 /// How the repository is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! The administrators' programs: one table of command lines, each counted on a copy of a small repository
-//! and of one with four times as much. See [`crate::sizes`].
+//! and of one with four times as much. See [`crate::growth::sizes`].
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,8 +9,8 @@ use sapwood_testkit::counted::Order::{self, Constant, Linear, Square};
 use sapwood_testkit::counted::{Cost, counted};
 use sapwood_testkit::{Output, Programs};
 
-use crate::made::{Made, Stream, text};
-use crate::sizes::{Size, by_size, everything, flat};
+use crate::growth::made::{Made, Stream, text};
+use crate::growth::sizes::{Size, by_size, everything, flat};
 
 /// What a command line is tried on.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sapwood_testkit::{Output, Programs};
 
-use crate::{admin, edits, lists, protocol};
+use crate::growth::{admin, edits, lists, protocol};
 
 #[test]
 fn every_command_of_the_protocol() {

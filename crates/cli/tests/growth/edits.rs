@@ -1,13 +1,13 @@
 //! The commands of the svn protocol that change a repository: commits, locks, revision properties.
-//! See [`crate::protocol`].
+//! See [`crate::growth::protocol`].
 
 use sapwood_testkit::Programs;
 use sapwood_testkit::counted::Order::{Constant, Linear};
 use sapwood_testkit::counted::{Cost, dialogue, grows};
 
-use crate::admin::{locked, open_revprops};
-use crate::made::{Made, text};
-use crate::sizes::{Size, by_size, everything, flat};
+use crate::growth::admin::{locked, open_revprops};
+use crate::growth::made::{Made, text};
+use crate::growth::sizes::{Size, by_size, everything, flat};
 
 /// The commands that are counted here.
 pub(crate) const COMMANDS: [&str; 7] =

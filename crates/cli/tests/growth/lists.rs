@@ -8,9 +8,9 @@ use sapwood_testkit::counted::Cost;
 use sapwood_testkit::counted::Order::Linear;
 use sapwood_testkit::counted::{dialogue, grows};
 
-use crate::admin::{ours, start};
-use crate::made::{Made, text};
-use crate::sizes::flat;
+use crate::growth::admin::{ours, start};
+use crate::growth::made::{Made, text};
+use crate::growth::sizes::flat;
 
 /// Something with `n` lines or the like.
 type Content = fn(u64) -> String;

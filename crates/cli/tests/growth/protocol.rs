@@ -1,6 +1,6 @@
 //! The commands of the svn protocol that read. A server process for one connection (`svnserve -i`)
 //! gets greeting and requests; what a connection without requests costs is taken off. Commands that
-//! change something are in [`crate::edits`].
+//! change something are in [`crate::growth::edits`].
 
 use std::fmt::Write as _;
 
@@ -8,8 +8,8 @@ use sapwood_testkit::Programs;
 use sapwood_testkit::counted::Order::{self, Constant, Linear};
 use sapwood_testkit::counted::{Cost, dialogue, grows};
 
-use crate::made::{Made, text};
-use crate::sizes::{Size, by_size, everything, flat};
+use crate::growth::made::{Made, text};
+use crate::growth::sizes::{Size, by_size, everything, flat};
 
 const GREETING: &str = "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
                         log-revprops ) 21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) ) \

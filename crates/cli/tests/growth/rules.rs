@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::made::{Made, Stream, text};
-use crate::protocol::talk;
+use crate::growth::made::{Made, Stream, text};
+use crate::growth::protocol::talk;
 
 /// Directories; each has files, and a section in the rules.
 const DIRS: usize = 120;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use sapwood_testkit::counted::{Cost, Order, within};
 
-use crate::made::{Made, Stream};
+use crate::growth::made::{Made, Stream};
 
 /// So many of each kind.
 #[derive(Clone, Copy, Debug)]

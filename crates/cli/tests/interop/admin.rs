@@ -1,6 +1,6 @@
 //! `svnadmin`'s readers: dumps are byte-identical and load again, verify agrees.
 
-use crate::repositories;
+use crate::interop::repositories;
 use sapwood_testkit::repository::{create, load};
 use sapwood_testkit::{Findings, Output, Programs, Repository, Shape};
 

@@ -1,6 +1,6 @@
 //! `svnbench` of both sides counts the same, over both servers and in this process.
 
-use crate::repositories;
+use crate::interop::repositories;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{History, Output, Programs, Repository, Server, Shape, long};
 

@@ -1,6 +1,6 @@
 //! The reference's `svn` against both servers: same output, same trees.
 
-use crate::{all_shapes, chosen_nodes, thorough};
+use crate::interop::{all_shapes, chosen_nodes, thorough};
 use sapwood_testkit::repository::{DELTIFY_ALL, Packing};
 use sapwood_testkit::{Pair, Repository, Shape, long};
 

@@ -1,6 +1,6 @@
 //! `svnlook` on every revision prints the same bytes.
 
-use crate::{chosen_nodes, repositories, thorough};
+use crate::interop::{chosen_nodes, repositories, thorough};
 use sapwood_testkit::{Findings, Programs, Repository, library, long};
 
 /// Subcommands that take a revision and nothing else that matters.

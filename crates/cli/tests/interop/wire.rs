@@ -11,7 +11,7 @@ use std::io::{BufReader, Read, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 
-use crate::repositories;
+use crate::interop::repositories;
 use sapwood_testkit::{Programs, Repository, Rng, Server, long};
 
 /// One item of the protocol.

@@ -9,7 +9,7 @@ use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::repository::Packing;
 use sapwood_testkit::{History, Programs, Repository, Server, Shape};
 
-use crate::wire::{GREETING, talk};
+use crate::svnserve::wire::{GREETING, talk};
 
 fn writable(shape: &Shape) -> Repository {
     let repository = Repository::scripted(shape);

@@ -11,8 +11,7 @@
 
 mod clients;
 mod dav;
-#[path = "../common/httpd.rs"]
-mod httpd;
+use crate::common::httpd;
 mod svn;
 
 use std::fs;
@@ -109,5 +108,4 @@ impl Drop for Served {
     }
 }
 
-#[path = "../common/places.rs"]
-mod places;
+use crate::common::places;

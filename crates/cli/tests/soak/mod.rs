@@ -11,11 +11,9 @@ mod coarse;
 mod damages;
 mod histories;
 mod hostile;
-#[path = "../common/httpd.rs"]
-mod httpd;
+use crate::common::httpd;
 mod httpd_conf;
-#[path = "../common/places.rs"]
-mod places;
+use crate::common::places;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Our programs beside the reference's, compared by what they print, exit with and leave behind.
 //!
-//! One test binary: `admin` (svnadmin), `bench` (svnbench), `look` (svnlook), `client` (the reference's client against
+//! Modules: `admin` (svnadmin), `bench` (svnbench), `look` (svnlook), `client` (the reference's client against
 //! both servers), `special` (wide directories, svnmucc), `wire` (random requests of our own to both servers), `mirror` (svnrdump, svnsync,
 //! git-svn), `login` (passwords, tunnels), `mucc` (svnmucc), `rdump` (svnrdump), `sync` (svnsync), `closing` (a proxy that closes connections), `svnkit` (the client in Java), `asynchronous` (the crate `svn`), `crowd` (many clients at once). Each
 //! comparison runs on a few shapes of repository; `SAPWOOD_LONG=1` runs it on all. What is the same in

@@ -1,0 +1,81 @@
+//! The program's tests, in one test program: linking one for each file would cost minutes.
+//!
+//! Invariant: every file beside this one is named here (`xtask/tests/house.rs` looks); a test is found by its
+//! file's name: `cargo test -p sapwood-cli --test it FILE::`.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::duplicate_mod,
+    reason = "a failure is a failed test; harnesses of fuzz targets share files"
+)]
+
+mod bench;
+mod common;
+mod company;
+mod dump;
+mod editors;
+mod fuzz_kept;
+mod growth;
+mod http;
+mod http_authz;
+mod http_autoversioning;
+mod http_config;
+mod http_hidden;
+mod http_hostile;
+mod http_mirror;
+mod http_names;
+mod http_redirects;
+mod http_waiting;
+mod https;
+mod https_clients;
+mod interop;
+mod load;
+mod locks;
+mod maintenance;
+mod mergeinfo_tidy;
+mod missing_paths;
+mod odd_files;
+mod old_bytes;
+mod output;
+mod pack;
+mod packaging;
+mod parts;
+mod pegs;
+mod revprops;
+#[cfg(feature = "secret-service")]
+mod secret_service;
+mod signals;
+mod soak;
+mod svn_compare;
+mod svnadmin;
+mod svndumpfilter;
+mod svnlook;
+mod svnmucc_props;
+mod svnserve;
+mod turns;
+mod usage;
+mod wc_commit;
+mod wc_conflicts;
+mod wc_copy;
+mod wc_corners;
+mod wc_costs;
+mod wc_export;
+mod wc_hostile;
+mod wc_kills;
+mod wc_merge;
+mod wc_merge_stops;
+mod wc_mergeinfo;
+mod wc_move;
+mod wc_patch;
+mod wc_questions;
+mod wc_readers;
+mod wc_resolver;
+mod wc_shelves;
+mod wc_status;
+mod wc_text_bases;
+mod wc_unversioned;
+mod wc_upgrade;
+mod wc_watch;
