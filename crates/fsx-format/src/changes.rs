@@ -3,7 +3,7 @@
 //! Each change is a line `ACTION-KIND TEXT PROPS MERGEINFO PATH` and a line `REV PATH` for the source of a copy, which is empty
 //! when there is none. An empty line ends the list in a revision file.
 
-use sapwood_core::{FsPath, NodeKind, Revnum, rawname};
+use sapwood_core::{Exact, FsPath, NodeKind, Revnum, rawname};
 
 use crate::error::{Error, Result};
 use crate::noderev::{escape_path, unescape_path};
@@ -59,7 +59,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Vec<Change>, usize)> {
     loop {
         let line = take_line(&mut rest)?;
         if line.is_empty() {
-            return Ok((changes, bytes.len().saturating_sub(rest.len())));
+            return Ok((changes, bytes.len().minus(rest.len())));
         }
         changes.push(one(line, take_line(&mut rest)?)?);
     }

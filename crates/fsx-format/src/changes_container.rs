@@ -1,6 +1,6 @@
 //! Containers of change lists: those of many revisions of a packed shard.
 
-use sapwood_core::{NodeKind, Revnum, rawname};
+use sapwood_core::{Exact, NodeKind, Revnum, rawname};
 
 use crate::changes::{Change, ChangeKind, canonical};
 use crate::cursor::Cursor;
@@ -40,7 +40,7 @@ impl ChangesContainer {
     /// # Errors
     /// E160004 when it is malformed.
     pub fn len(&self) -> Result<usize> {
-        Ok(self.packed.ints(0)?.len().saturating_sub(1))
+        Ok(self.packed.ints(0)?.len().minus(1))
     }
 
     /// Whether there is no list.
@@ -105,7 +105,7 @@ impl ChangesContainer {
             for change in list {
                 let record = record_of(change, &mut paths)?;
                 record.iter().for_each(|field| records.push(*field));
-                end = end.saturating_add(1);
+                end += 1;
             }
             offsets.push(end);
         }

@@ -3,7 +3,7 @@
 //! In paths each byte below 0x20, and each byte of 0x80 and above, is written as ESC and the byte plus 0x40, modulo 256. (The
 //! reference compares signed bytes with a space.)
 
-use sapwood_core::{NodeKind, Revnum, rawname};
+use sapwood_core::{Exact, NodeKind, Revnum, rawname};
 
 use crate::changes::{canonical, rev_and_path};
 use crate::error::{Error, Result};
@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
             let rest = bytes.get(taken..).unwrap_or_default();
             let len = memchr::memchr(b'\n', rest).ok_or(Error::UnexpectedEnd("node-revision"))?;
             let line = rest.get(..len).unwrap_or_default();
-            taken = taken.saturating_add(len).saturating_add(1);
+            taken = taken.plus(len).plus(1);
             if line.is_empty() {
                 return Ok((lines, taken));
             }

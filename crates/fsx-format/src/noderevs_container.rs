@@ -3,7 +3,7 @@
 //! Identifiers and representations are kept once and referred to by their position plus one; 0 stands for none. Paths
 //! are in a string table; flags say which of them are there.
 
-use sapwood_core::{Md5, NodeKind, Revnum, Sha1, rawname};
+use sapwood_core::{Exact, Md5, NodeKind, Revnum, Sha1, rawname};
 
 use crate::changes::canonical;
 use crate::cursor::Cursor;
@@ -60,8 +60,8 @@ impl NodeRevsContainer {
         let [ids, reps, nodes] = parts.as_slice() else { return Err(malformed()) };
         let mut digests = 0usize;
         let mut digest = || {
-            digests = digests.saturating_add(1);
-            packed.strings(0)?.get(digests.saturating_sub(1)).ok_or_else(malformed)
+            digests = digests.plus(1);
+            packed.strings(0)?.get(digests.minus(1)).ok_or_else(malformed)
         };
         let mut found = Vec::new();
         while let Some([has_sha1, revision, item, size, expanded]) = reps.record(found.len()) {

@@ -6,6 +6,7 @@
 //!
 //! Before anything is decompressed, the sum of the lengths in the description is checked against a limit.
 
+use sapwood_core::Exact;
 use std::io::{Read as _, Write as _};
 
 use crate::cursor::{Cursor, put_big, put_little, unzigzag, zigzag};
@@ -127,10 +128,10 @@ impl Ints {
                 encode(*coding, items, coded);
                 put_little(out, coding.bits());
                 put_little(out, len64(items.len()));
-                put_little(out, len64(coded.len().saturating_sub(start)));
+                put_little(out, len64(coded.len().minus(start)));
             }
             Self::Split(parts) => {
-                put_little(out, len64(parts.len()).saturating_mul(4));
+                put_little(out, len64(parts.len()).times(4));
                 let nested = parts.iter().any(|part| matches!(part, Self::Split(_)));
                 put_little(out, if nested { 0 } else { len64(self.len()) });
                 put_little(out, 0);
@@ -212,7 +213,7 @@ impl Shape {
         let kind = tree.little()?;
         let (count, len) = (tree.little()?, tree.little()?);
         budget.bytes(len)?;
-        let parts = (0..kind >> 2).map(|_| Self::read(tree, budget, depth.saturating_add(1)));
+        let parts = (0..kind >> 2).map(|_| Self::read(tree, budget, depth.plus(1)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let items = parts.iter().map(|part| part.count).try_fold(0u64, u64::checked_add);
         // The count is 0 where integers were given to the sub-streams directly.
@@ -399,7 +400,7 @@ fn read_block(cursor: &mut Cursor<'_>, len: u64) -> Result<Vec<u8>> {
     }
     let mut plain = Vec::new();
     let decoder = flate2::read::ZlibDecoder::new(data);
-    let read = decoder.take(len.saturating_add(1)).read_to_end(&mut plain);
+    let read = decoder.take(len.plus(1)).read_to_end(&mut plain);
     match read {
         Ok(_) if len64(plain.len()) == len => Ok(plain),
         Ok(_) => Err(wrong()),

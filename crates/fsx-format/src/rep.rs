@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use sapwood_core::{Md5, Revnum, Sha1};
+use sapwood_core::{Exact, Md5, Revnum, Sha1};
 
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
@@ -98,7 +98,7 @@ impl RepHeader {
             }
             _ => return Err(malformed()),
         };
-        Ok((Self { base }, len.saturating_add(1)))
+        Ok((Self { base }, len.plus(1)))
     }
 }
 

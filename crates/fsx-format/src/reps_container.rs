@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::INSTRUCTIONS;
 use crate::packed::{Coding, Ints, Packed};
 use crate::proplist::len64;
+use sapwood_core::Exact;
 
 /// A container of texts.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ impl RepsContainer {
     /// # Errors
     /// E160004 when it is malformed.
     pub fn len(&self) -> Result<usize> {
-        Ok(self.0.ints(1)?.len().saturating_sub(1))
+        Ok(self.0.ints(1)?.len().minus(1))
     }
 
     /// Whether there is no text.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::STRING_LEN;
 use crate::packed::{Coding, Ints, Packed};
 use crate::proplist::len64;
+use sapwood_core::Exact;
 
 /// Strings of each kind in a sub-table.
 const PER_TABLE: usize = 1 << 12;
@@ -77,20 +78,20 @@ impl StringTable {
         }
         let (mut tables, mut next_short, mut next_long) = (Vec::new(), 0usize, 0usize);
         for at in 0..count {
-            let shorts = size(at.saturating_add(1))?;
-            let longs = size(at.saturating_add(1).saturating_add(count))?;
+            let shorts = size(at.plus(1))?;
+            let longs = size(at.plus(1).plus(count))?;
             let data = data.get(at).ok_or_else(short)?.to_vec();
             let mut table = SubTable { data, ..SubTable::default() };
             for _ in 0..shorts {
                 let header = headers.record::<4>(next_short).ok_or_else(short)?;
                 table.short.push(short_of(header).ok_or_else(short)?);
-                next_short = next_short.saturating_add(1);
+                next_short = next_short.plus(1);
             }
             for _ in 0..longs {
                 let string = long.get(next_long).ok_or_else(short)?;
                 let string = string.strip_suffix(b"\0").ok_or_else(short)?;
                 table.long.push(string.into());
-                next_long = next_long.saturating_add(1);
+                next_long = next_long.plus(1);
             }
             tables.push(table);
         }
@@ -120,25 +121,24 @@ impl StringTable {
     pub fn push(&mut self, string: &[u8]) -> Result<i64> {
         let fits = |table: &SubTable| match string.len() {
             0..=SHORT_LEN => {
-                table.short.len() < PER_TABLE
-                    && table.data.len().saturating_add(string.len()) <= DATA_LEN
+                table.short.len() < PER_TABLE && table.data.len().plus(string.len()) <= DATA_LEN
             }
             _ => table.long.len() < PER_TABLE,
         };
         if !self.0.last().is_some_and(fits) {
             self.0.push(SubTable::default());
         }
-        let number = self.0.len().saturating_sub(1);
+        let number = self.0.len().minus(1);
         let table =
             self.0.last_mut().ok_or_else(|| Error::corrupt("String table without a table"))?;
         let at = if string.len() <= SHORT_LEN {
             let start = table.data.len();
             table.data.extend_from_slice(string);
             table.short.push(Short { head: 0, head_len: 0, start, len: string.len() });
-            table.short.len().saturating_sub(1)
+            table.short.len().minus(1)
         } else {
             table.long.push(string.into());
-            table.long.len().saturating_sub(1) | PER_TABLE
+            table.long.len().minus(1) | PER_TABLE
         };
         i64::try_from((number << 13) | at).map_err(|_| Error::corrupt("String table is full"))
     }
