@@ -33,6 +33,7 @@ targets! {
     fsfs_items = "../../../fuzz/harness/fsfs_items.rs";
     fsfs_index = "../../../fuzz/harness/fsfs_index.rs";
     fsfs_revprops = "../../../fuzz/harness/fsfs_revprops.rs";
+    fsx_items = "../../../fuzz/harness/fsx_items.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
     authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";

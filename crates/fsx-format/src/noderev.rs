@@ -1,0 +1,255 @@
+//! Node-revisions as text: the form in revision files and transactions. Lines `key: value`, ended by an empty line.
+//!
+//! In paths each byte below 0x20, and each byte of 0x80 and above, is written as ESC and the byte plus 0x40, modulo 256. (The
+//! reference compares signed bytes with a space.)
+
+use sapwood_core::{Exact, NodeKind, Revnum, rawname};
+
+use crate::changes::{canonical, rev_and_path};
+use crate::error::{Error, Result};
+use crate::id::Id;
+use crate::rep::Representation;
+
+/// One node-revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRev {
+    /// The node-revision's own identifier.
+    pub id: Id,
+    /// The node: the same for all its revisions.
+    pub node: Id,
+    /// The line of copies.
+    pub copy: Id,
+    /// File or directory.
+    pub kind: NodeKind,
+    /// The node-revision before it.
+    pub predecessor: Option<Id>,
+    /// How many node-revisions came before it.
+    pub predecessor_count: u64,
+    /// The text.
+    pub text: Option<Representation>,
+    /// The properties.
+    pub props: Option<Representation>,
+    /// The path at which it was made.
+    pub created_path: Box<str>,
+    /// The source, on the target of a copy.
+    pub copy_from: Option<(Revnum, Box<str>)>,
+    /// The root of the youngest copy that it belongs to; `None` when that is the node-revision itself.
+    pub copy_root: Option<(Revnum, Box<str>)>,
+    /// How many nodes at and below it have `svn:mergeinfo`.
+    pub mergeinfo_count: u64,
+    /// Whether it has `svn:mergeinfo` itself.
+    pub has_mergeinfo: bool,
+}
+
+const ESCAPE: u8 = 0x1b;
+
+/// Appends a path, escaped.
+pub(crate) fn escape_path(path: &str, out: &mut Vec<u8>) {
+    for byte in rawname::to_bytes(path).iter() {
+        match *byte {
+            escaped @ (0..0x20 | 0x80..) => {
+                out.extend_from_slice(&[ESCAPE, escaped.wrapping_add(0x40)]);
+            }
+            plain => out.push(plain),
+        }
+    }
+}
+
+/// A path without escapes; `None` when it is not canonical.
+pub(crate) fn unescape_path(bytes: &[u8]) -> Option<Box<str>> {
+    if memchr::memchr(ESCAPE, bytes).is_none() {
+        return canonical(bytes);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.iter();
+    while let Some(byte) = rest.next() {
+        plain.push(match *byte {
+            ESCAPE => rest.next()?.wrapping_sub(0x40),
+            plain => plain,
+        });
+    }
+    canonical(&plain)
+}
+
+/// The values of the lines, as they stand.
+#[derive(Default)]
+struct Lines<'a> {
+    values: [Option<&'a [u8]>; KEYS.len()],
+}
+
+const KEYS: [&str; 13] = [
+    "id",
+    "node",
+    "copy",
+    "type",
+    "pred",
+    "count",
+    "text",
+    "props",
+    "cpath",
+    "copyfrom",
+    "copyroot",
+    "minfo-cnt",
+    "minfo-here",
+];
+
+impl<'a> Lines<'a> {
+    /// Splits the lines up to the empty one; also how many bytes they took.
+    fn split(bytes: &'a [u8]) -> Result<(Self, usize)> {
+        let mut lines = Self::default();
+        let mut taken = 0usize;
+        loop {
+            let rest = bytes.get(taken..).unwrap_or_default();
+            let len = memchr::memchr(b'\n', rest).ok_or(Error::UnexpectedEnd("node-revision"))?;
+            let line = rest.get(..len).unwrap_or_default();
+            taken = taken.plus(len).plus(1);
+            if line.is_empty() {
+                return Ok((lines, taken));
+            }
+            let malformed = || {
+                Error::corrupt(format!(
+                    "Found malformed header '{}' in revision file",
+                    line.escape_ascii()
+                ))
+            };
+            let colon = memchr::memmem::find(line, b": ").ok_or_else(malformed)?;
+            let (key, value) = line.split_at_checked(colon).ok_or_else(malformed)?;
+            let slot = KEYS.iter().zip(&mut lines.values).find(|(name, _)| name.as_bytes() == key);
+            // Unknown keys are passed over, as 1.14 does.
+            if let Some((_, slot)) = slot {
+                *slot = value.get(2..);
+            }
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a [u8]> {
+        KEYS.iter().zip(self.values).find(|(name, _)| **name == key).and_then(|(_, value)| value)
+    }
+
+    fn need(&self, key: &str) -> Result<&'a [u8]> {
+        let missing = || Error::corrupt(format!("Missing {key} field in node-rev"));
+        self.get(key).ok_or_else(missing)
+    }
+}
+
+impl NodeRev {
+    /// Parses the lines that `bytes` begin with; also how many bytes they took, with the empty line.
+    ///
+    /// # Errors
+    /// E160004 when they are malformed.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, usize)> {
+        let (lines, len) = Lines::split(bytes)?;
+        let malformed = |key: &str| Error::corrupt(format!("Malformed {key} field in node-rev"));
+        let number = |key: &str, value: &[u8]| {
+            sapwood_core::revnum::parse_u64(value).ok_or_else(|| malformed(key))
+        };
+        let node = Self {
+            id: Id::parse(lines.need("id")?)?,
+            node: Id::parse(lines.need("node")?)?,
+            copy: Id::parse(lines.need("copy")?)?,
+            kind: NodeKind::from_word(lines.need("type")?).ok_or_else(|| malformed("type"))?,
+            predecessor: lines.get("pred").map(Id::parse).transpose()?,
+            predecessor_count: number("count", lines.need("count")?)?,
+            text: lines.get("text").map(Representation::parse).transpose()?,
+            props: lines.get("props").map(Representation::parse).transpose()?,
+            created_path: unescape_path(lines.need("cpath")?).ok_or_else(|| malformed("cpath"))?,
+            copy_from: lines.get("copyfrom").map(rev_and_path).transpose()?,
+            copy_root: lines.get("copyroot").map(rev_and_path).transpose()?,
+            mergeinfo_count: lines
+                .get("minfo-cnt")
+                .map_or(Ok(0), |value| number("minfo-cnt", value))?,
+            has_mergeinfo: lines.get("minfo-here").is_some(),
+        };
+        Ok((node, len))
+    }
+
+    /// Its own revision and path, as a copy root; `None` in a transaction.
+    pub(crate) fn itself(&self) -> Option<(Revnum, Box<str>)> {
+        self.id.change_set.revision().map(|revision| (revision, self.created_path.clone()))
+    }
+
+    /// Appends the lines, with the empty one.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            out.extend_from_slice(format!("{key}: {value}\n").as_bytes());
+        };
+        line("id", &self.id);
+        line("node", &self.node);
+        line("copy", &self.copy);
+        line("type", &self.kind.word());
+        if let Some(id) = &self.predecessor {
+            line("pred", id);
+        }
+        line("count", &self.predecessor_count);
+        for (key, rep) in [("text", &self.text), ("props", &self.props)] {
+            if let Some(rep) = rep {
+                line(key, rep);
+            }
+        }
+        out.extend_from_slice(b"cpath: ");
+        escape_path(&self.created_path, out);
+        out.push(b'\n');
+        for (key, source) in [("copyfrom", &self.copy_from), ("copyroot", &self.copy_root)] {
+            if let Some((revision, path)) = source {
+                out.extend_from_slice(format!("{key}: {revision} ").as_bytes());
+                escape_path(path, out);
+                out.push(b'\n');
+            }
+        }
+        if self.mergeinfo_count > 0 {
+            out.extend_from_slice(format!("minfo-cnt: {}\n", self.mergeinfo_count).as_bytes());
+        }
+        if self.has_mergeinfo {
+            out.extend_from_slice(b"minfo-here: y\n");
+        }
+        out.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: &str = "id: 5+l\nnode: 1+2\ncopy: 0+0\ntype: file\npred: 4+k\ncount: 3\n\
+        text: 21 4 10 20 d41d8cd98f00b204e9800998ecf8427e\ncpath: /a\x1bAb\ncopyfrom: 3 /old\n\
+        copyroot: 2 /new\nminfo-cnt: 1\nminfo-here: y\n\n";
+
+    #[test]
+    fn both_ways() {
+        let (node, len) = NodeRev::parse(NODE.as_bytes()).unwrap();
+        assert_eq!(len, NODE.len());
+        assert_eq!(&*node.created_path, "/a\u{1}b");
+        let mut out = Vec::new();
+        node.write(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), NODE);
+    }
+
+    #[test]
+    fn bytes_that_are_not_printable_ascii_are_escaped() {
+        let mut escaped = Vec::new();
+        escape_path("/\u{65e5}\n", &mut escaped);
+        assert_eq!(escaped, b"/\x1b&\x1b\xd7\x1b\xe5\x1bJ");
+        assert_eq!(unescape_path(&escaped).as_deref(), Some("/\u{65e5}\n"));
+        assert_eq!(unescape_path("/\u{65e5}".as_bytes()).as_deref(), Some("/\u{65e5}"));
+        assert_eq!(unescape_path(b"/a\x1b"), None);
+    }
+
+    #[test]
+    fn malformed_ones_are_refused() {
+        for (from, to) in [
+            ("id: 5+l\n", ""),
+            ("node: 1+2\n", ""),
+            ("type: file", "type: link"),
+            ("count: 3", "count: x"),
+            ("cpath: /a", "cpath: a"),
+            ("\n\n", "\n"),
+            ("copyfrom: 3 ", "copyfrom: "),
+            ("pred: 4+k", "pred: 4"),
+            ("id: 5+l", "id 5+l"),
+        ] {
+            let wrong = NODE.replacen(from, to, 1);
+            assert_ne!(wrong, NODE);
+            assert!(NodeRev::parse(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+    }
+}

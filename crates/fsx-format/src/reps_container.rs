@@ -1,0 +1,166 @@
+//! Containers of texts: small representations of a packed shard, stored in full beside each other.
+//!
+//! All texts are pieces of one byte string. An instruction copies a piece of it, or runs other instructions; 1.14
+//! never writes the latter. A text that needs a base outside of the container is refused, as by 1.14.
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::limits::INSTRUCTIONS;
+use crate::packed::{Coding, Ints, Packed};
+use crate::proplist::len64;
+use sapwood_core::Exact;
+
+/// A container of texts.
+#[derive(Clone, Debug)]
+pub struct RepsContainer(Packed);
+
+/// Instructions that were not run: a range of them, and how many bytes it may still produce.
+type Pending = (usize, usize);
+
+impl RepsContainer {
+    /// Reads a whole container.
+    ///
+    /// # Errors
+    /// E160004 when it is malformed.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes, "container of representations");
+        let packed = Packed::read(&mut cursor)?;
+        cursor.finish()?;
+        if !packed.ints(0)?.is_empty() {
+            return Err(Error::corrupt("Container of representations with bases elsewhere"));
+        }
+        Ok(Self(packed))
+    }
+
+    /// How many texts there are.
+    ///
+    /// # Errors
+    /// E160004 when it is malformed.
+    pub fn len(&self) -> Result<usize> {
+        Ok(self.0.ints(1)?.len().minus(1))
+    }
+
+    /// Whether there is no text.
+    ///
+    /// # Errors
+    /// E160004 when it is malformed.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// The text at a position, which has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// E160004 when there is none, when it is malformed, or longer than `limit`.
+    pub fn get(&self, at: usize, limit: u64) -> Result<Vec<u8>> {
+        let wrong = || Error::corrupt(format!("Container of representations has no text {at}"));
+        let firsts = self.0.ints(1)?;
+        let first = |at: usize| firsts.get(at).and_then(|first| usize::try_from(first).ok());
+        let range = first(at).zip(at.checked_add(1).and_then(first));
+        let (start, end) = range.filter(|(start, end)| start <= end).ok_or_else(wrong)?;
+        self.run((start, end), limit)
+    }
+
+    fn run(&self, range: Pending, limit: u64) -> Result<Vec<u8>> {
+        let wrong = || Error::corrupt("Malformed instruction in container of representations");
+        let instructions = self.0.ints(2)?;
+        let base = self.0.ints(3)?.get(0).ok_or_else(wrong)?;
+        let text = self.0.strings(0)?.get(0).unwrap_or_default();
+        let mut out = Vec::new();
+        let mut pending = vec![range];
+        let mut left = INSTRUCTIONS;
+        while let Some((start, end)) = pending.pop() {
+            if start == end {
+                continue;
+            }
+            left = left.checked_sub(1).ok_or_else(wrong)?;
+            pending.push((start.checked_add(1).ok_or_else(wrong)?, end));
+            let [offset, count] = instructions.record::<2>(start).ok_or_else(wrong)?;
+            let count = usize::try_from(count).map_err(|_| wrong())?;
+            if offset < 0 {
+                let from = usize::try_from(offset.unsigned_abs()).map_err(|_| wrong())?;
+                pending.push((from, from.checked_add(count).ok_or_else(wrong)?));
+                // Nested ranges wait on the stack, so a circle grows it: no text nests that deep.
+                if pending.len() > 64 {
+                    return Err(wrong());
+                }
+                continue;
+            }
+            let from = offset.checked_sub(base).and_then(|from| usize::try_from(from).ok());
+            let from = from.ok_or_else(wrong)?;
+            let to = from.checked_add(count).ok_or_else(wrong)?;
+            out.extend_from_slice(text.get(from..to).ok_or_else(wrong)?);
+            if len64(out.len()) > limit {
+                return Err(wrong());
+            }
+        }
+        Ok(out)
+    }
+
+    /// Appends a container of these texts, one instruction a text.
+    ///
+    /// # Errors
+    /// E160004 for texts that are too long together.
+    pub fn write(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<()> {
+        let int = |len: usize| i64::try_from(len).map_err(|_| Error::corrupt("Text out of range"));
+        let bases = [Coding::SignedDelta, Coding::Delta, Coding::Delta, Coding::Delta];
+        let mut firsts = Ints::new(Coding::Delta);
+        let mut instructions = Ints::split(&[Coding::SignedDelta, Coding::Plain]);
+        let mut all = Vec::new();
+        for (at, text) in texts.iter().enumerate() {
+            firsts.push(int(at)?);
+            instructions.push(int(all.len())?);
+            instructions.push(int(text.len())?);
+            all.extend_from_slice(text);
+        }
+        firsts.push(int(texts.len())?);
+        let misc = Ints::Flat(Coding::Plain, vec![0]);
+        let ints = vec![Ints::split(&bases), firsts, instructions, misc];
+        let mut packed = Packed { ints, strings: Vec::new() };
+        packed.push_strings([all.as_slice()]);
+        packed.write(out).map_err(|error| Error::corrupt(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways() {
+        let texts: [&[u8]; 4] = [b"one", b"", b"three", &[5; 3000]];
+        let mut bytes = Vec::new();
+        RepsContainer::write(&texts, &mut bytes).unwrap();
+        let container = RepsContainer::read(&bytes).unwrap();
+        assert_eq!(container.len(), Ok(4));
+        for (at, text) in texts.iter().enumerate() {
+            assert_eq!(container.get(at, 1 << 20).as_deref(), Ok(*text));
+        }
+        assert!(container.get(4, 9).is_err());
+        assert!(container.get(3, 2999).is_err(), "longer than its limit");
+    }
+
+    fn with_instructions(instructions: &[(i64, i64)]) -> RepsContainer {
+        let mut stream = Ints::split(&[Coding::SignedDelta, Coding::Plain]);
+        for (offset, count) in instructions {
+            stream.push(*offset);
+            stream.push(*count);
+        }
+        let firsts = Ints::Flat(Coding::Delta, vec![0, 2]);
+        let bases = Ints::split(&[Coding::Delta; 4]);
+        let mut packed = Packed {
+            ints: vec![bases, firsts, stream, Ints::Flat(Coding::Plain, vec![0])],
+            strings: Vec::new(),
+        };
+        packed.push_strings([&b"abcdef"[..]]);
+        RepsContainer(packed)
+    }
+
+    #[test]
+    fn instructions_may_run_others_but_not_for_ever() {
+        let nested = with_instructions(&[(-2, 2), (5, 1), (0, 2), (3, 1)]);
+        assert_eq!(nested.get(0, 100).unwrap(), b"abdf");
+        assert!(with_instructions(&[(0, 1), (-1, 1)]).get(0, 100).is_err(), "a circle");
+        assert!(with_instructions(&[(0, 7), (0, 1)]).get(0, 100).is_err(), "beyond the text");
+    }
+}
