@@ -10,6 +10,7 @@
 mod arguments;
 mod bench;
 mod command;
+mod convert;
 mod getopt;
 mod import_httpd;
 mod input;

@@ -43,6 +43,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::bench::manual),
     },
     Program {
+        name: "convert",
+        linked: false,
+        about: "convert a repository to another format, also while it is used",
+        run: crate::convert::run,
+        manual: Some(crate::convert::manual),
+    },
+    Program {
         name: "watch",
         linked: false,
         about: "watch working copies, so that 'svn status' need not look at every file",

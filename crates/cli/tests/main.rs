@@ -15,6 +15,7 @@
 mod bench;
 mod common;
 mod company;
+mod convert;
 mod dump;
 mod editors;
 mod fuzz_kept;

@@ -5,3 +5,5 @@ pub use sapwood_fsfs::{create, hotcopy, maintenance, pack, upgrade, verify};
 
 pub use sapwood_fsfs::create::CreateOptions;
 pub use sapwood_fsfs::maintenance::MaintenanceOptions;
+
+pub use crate::locks::mirror_locks;

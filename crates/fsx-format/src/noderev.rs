@@ -47,6 +47,8 @@ const ESCAPE: u8 = 0x1b;
 pub(crate) fn escape_path(path: &str, out: &mut Vec<u8>) {
     for byte in rawname::to_bytes(path).iter() {
         match *byte {
+            // Escaped they would be a NUL and a line end: 1.14 cannot read what it writes of them.
+            plain @ (0xc0 | 0xca) => out.push(plain),
             escaped @ (0..0x20 | 0x80..) => {
                 out.extend_from_slice(&[ESCAPE, escaped.wrapping_add(0x40)]);
             }
@@ -232,6 +234,10 @@ mod tests {
         assert_eq!(unescape_path(&escaped).as_deref(), Some("/\u{65e5}\n"));
         assert_eq!(unescape_path("/\u{65e5}".as_bytes()).as_deref(), Some("/\u{65e5}"));
         assert_eq!(unescape_path(b"/a\x1b"), None);
+        let mut plain = Vec::new();
+        escape_path("/\u{2b0}", &mut plain);
+        assert_eq!(plain, b"/\xca\x1b\xf0");
+        assert_eq!(unescape_path(&plain).as_deref(), Some("/\u{2b0}"));
     }
 
     #[test]

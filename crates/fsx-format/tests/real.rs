@@ -13,7 +13,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use sapwood_core::{Md5, NodeKind, PropList, Revnum};
 use sapwood_fsfs_format::Footer;
@@ -27,33 +26,10 @@ use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::{
     ChangeSet, Id, NodeRev, changes, directory, l2p, proplist, rep, revprops,
 };
-use sapwood_testkit::{Programs, repository};
+use sapwood_testkit::{fsx, random};
 
 /// Revisions in a shard.
 const SHARD: u64 = 20;
-
-/// A repository of the reference with a random history. Returns the youngest revision.
-fn make(path: &Path, pack: bool) -> usize {
-    let svnadmin = |args: &[&str]| {
-        let mut command = Programs::reference().command("svnadmin");
-        run(command.args(args).arg(path));
-    };
-    svnadmin(&["create", "--fs-type", "fsx"]);
-    let format = path.join("db/format");
-    fs::remove_file(&format).unwrap();
-    fs::write(&format, FormatFile { number: 2, shard_size: SHARD }.to_text()).unwrap();
-    let history = sapwood_testkit::random::history(7, 50);
-    repository::load(path, &history.dump(0..=history.youngest()));
-    if pack {
-        svnadmin(&["pack", "-q"]);
-    }
-    history.youngest()
-}
-
-fn run(command: &mut Command) {
-    let out = command.output().expect("the reference's svnadmin runs");
-    assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
-}
 
 /// Where each item is, by the index that says what is at each offset.
 type Places = BTreeMap<(Revnum, u64), (u64, u64)>;
@@ -295,10 +271,11 @@ fn read(repository: &Path) -> (Found, Vec<PropList>) {
 fn repositories_of_the_reference_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
-    let youngest = make(&plain, false);
-    make(&packed, true);
+    let history = random::history(7, 50);
+    fsx::make(&plain, &history, SHARD, false);
+    fsx::make(&packed, &history, SHARD, true);
     let ((a, a_props), (b, b_props)) = (read(&plain), read(&packed));
-    assert_eq!(a_props.len(), youngest + 1);
+    assert_eq!(a_props.len(), history.youngest() + 1);
     let without_dates = |mut list: PropList| {
         list.remove("svn:date");
         list

@@ -66,6 +66,17 @@ pub fn hotcopy(
         .map_err(|e| SvnError::io(&e, replace_failure(&e, &format)).into())
 }
 
+/// Copies what a repository has beside its revisions and lock files: hooks, configuration, folders of the administrator's.
+pub(crate) fn copy_folders(
+    storage: &dyn WriteStorage,
+    from: &Path,
+    to: &Path,
+    options: &HotcopyOptions,
+    cancel: &CancelToken,
+) -> Result<()> {
+    Copy { storage, options, cancel, to }.folder(from, to, 0)
+}
+
 struct Copy<'a> {
     storage: &'a dyn WriteStorage,
     options: &'a HotcopyOptions,

@@ -9,6 +9,7 @@ pub mod authorizer;
 pub mod authz;
 pub mod change_tree;
 pub mod commit;
+pub mod convert;
 pub mod create;
 pub mod dir_delta;
 pub mod dirent;

@@ -18,6 +18,7 @@ mod bulk_commit;
 mod cancelled;
 mod commit;
 mod common;
+mod convert;
 mod deep;
 mod faults;
 mod group_commit;

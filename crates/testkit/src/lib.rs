@@ -21,6 +21,7 @@ pub mod compare;
 pub mod counted;
 pub mod crashing;
 pub mod findings;
+pub mod fsx;
 pub mod history;
 pub mod library;
 pub mod pair;

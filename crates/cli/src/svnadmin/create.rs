@@ -67,7 +67,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 /// The minor version that must be able to use the repository, if that was said; options that were
 /// given later count.
-fn compatible_minor(options: &Options) -> SvnResult<Option<u32>> {
+pub(crate) fn compatible_minor(options: &Options) -> SvnResult<Option<u32>> {
     let old = [name::PRE_1_4_COMPATIBLE, name::PRE_1_5_COMPATIBLE, name::PRE_1_6_COMPATIBLE];
     for (option, minor) in old.into_iter().zip(3..) {
         if options.has(option) {

@@ -2,7 +2,7 @@
 
 mod build_repcache;
 mod crashtest;
-mod create;
+pub(crate) mod create;
 mod dblogs;
 mod delrevprop;
 mod deltify;

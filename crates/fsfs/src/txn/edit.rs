@@ -110,6 +110,11 @@ impl Txn {
         self.tree.change_prop(path, name, value)
     }
 
+    /// Records a change of a node that changes nothing, with or without the flag for properties.
+    pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
+        self.tree.touch(path, prop_mod)
+    }
+
     /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.
     pub fn set_text(
         &mut self,

@@ -208,6 +208,16 @@ impl Tree {
         self.changes.add(path, change)
     }
 
+    /// Records that the node at `path` was changed, without a change: a new node-revision, and a change in the
+    /// revision's list with these flags. (Other programs' commits have such changes.)
+    pub(crate) fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
+        let mut steps = self.walk(path, false)?;
+        let at = self.make_mutable(&mut steps)?;
+        let node = &self.txn_node(at)?.node;
+        let change = Change { prop_mod, ..Change::new(node.id, ChangeKind::Modify, node.kind) };
+        self.changes.add(path, change)
+    }
+
     /// Makes a file changeable: its place.
     pub(crate) fn open_file(&mut self, path: &FsPath) -> Result<usize> {
         let mut steps = self.walk(path, false)?;

@@ -1,0 +1,168 @@
+//! `sapwood convert`: a repository becomes one of another format. What is done is in `sapwood_repos::convert`; here are
+//! options and words.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_fs::Caches;
+use sapwood_fs::admin::CreateOptions;
+use sapwood_repos::convert::{Event, convert};
+use sapwood_repos::create::RepositoryOptions;
+
+use crate::command::{OptionSpec, Options, name, to_text};
+use crate::getopt::{Item, Parser};
+use crate::manual::{Described, Manual};
+use crate::output::{self, Output};
+use crate::svnadmin::create::compatible_minor;
+use crate::{repo, report, signals};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::value("fs-type", None, "kind of filesystem of TARGET: fsfs (the default)"),
+    OptionSpec::value(
+        "compatible-version",
+        None,
+        "the oldest Subversion that must be able to use TARGET (1.14)",
+    ),
+    name::QUIET.flag(Some('q'), "print only errors"),
+    name::HELP.flag(Some('h'), "print this"),
+    name::HELP_MARK.flag(Some('?'), "print this"),
+];
+
+const TEXT: &str = "\
+Makes TARGET, a repository of another kind or format with the revisions of SOURCE: FSX
+becomes FSFS, and FSFS of one format becomes FSFS of another. Revision numbers, UUID, revision
+properties, locks, hooks and configuration are kept. SOURCE is only read, and may be in use.
+
+A conversion that was interrupted goes on when the command is given again. The same command
+takes over revisions that were committed since: convert a large repository while it is used,
+then stop its server, give the command once more, and put TARGET in the place of SOURCE.
+TARGET must not be in use, or changed, before that.
+
+Every revision is compared at the end: its properties, changed paths and their nodes; and all
+of the youngest tree.
+";
+
+/// Bytes of cache.
+const CACHE: usize = 256 << 20;
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    let mut out = Output::stdout();
+    let result = sub_main(args, &mut out);
+    match result.and_then(|code| out.flush().map(|()| code)) {
+        Ok(code) => code,
+        Err(error) => {
+            // What was printed so far comes before the error.
+            let _ = out.flush();
+            report::exit_error(&error, "sapwood convert: ");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The manual page.
+pub(crate) fn manual() -> Manual {
+    let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
+    Manual {
+        synopsis: vec!["sapwood convert [OPTIONS] SOURCE TARGET".to_owned()],
+        laid_out: TEXT.to_owned(),
+        options: specs.map(Described::of).collect(),
+        ..Manual::default()
+    }
+}
+
+fn help() -> String {
+    let options = OPTIONS.iter().filter(|option| !option.long.is_empty());
+    let options: String = options.map(OptionSpec::line).collect();
+    format!("usage: sapwood convert [OPTIONS] SOURCE TARGET\n\n{TEXT}\nValid options:\n{options}")
+}
+
+/// Takes the command line apart; `None` when it was wrong, which is reported already.
+fn take(args: Vec<OsString>) -> SvnResult<Option<(Options, Vec<String>)>> {
+    let (mut options, mut paths) = (Options::default(), Vec::new());
+    let mut parser = Parser::new(OPTIONS, args);
+    let wrong = |what: &str| {
+        report::as_it_is(&format!(
+            "sapwood convert: {what}\nType 'sapwood convert --help' for usage.\n"
+        ));
+        Ok(None)
+    };
+    loop {
+        match parser.next() {
+            Ok(None) => break,
+            Ok(Some(Item::Argument(arg))) => paths.push(to_text(&arg)?),
+            Ok(Some(Item::Option(spec, value))) => options.push(spec.name(), value),
+            Err(what) => return wrong(&what.to_string()),
+        }
+    }
+    let wants_help = options.has(name::HELP) || options.has(name::HELP_MARK);
+    if paths.len() != 2 && !wants_help {
+        return wrong("a source and a target are needed");
+    }
+    Ok(Some((options, paths)))
+}
+
+/// How the target is made.
+fn target_options(options: &Options) -> SvnResult<RepositoryOptions> {
+    match options.value(name::FS_TYPE)?.as_deref() {
+        None | Some("fsfs") => {}
+        Some("fsx") => {
+            let message = "FSX repositories cannot be written yet";
+            return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+        }
+        Some(other) => {
+            let message = format!("Unknown FS type '{other}'");
+            return Err(SvnError::new(ErrorCode::FS_UNKNOWN_FS_TYPE, message));
+        }
+    }
+    let minor = compatible_minor(options)?;
+    let mut fs = CreateOptions::default();
+    if let Some(minor) = minor {
+        fs.format = CreateOptions::format_for(minor).ok_or_else(|| {
+            let message = "Repositories compatible with 1.0 cannot be made";
+            SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message)
+        })?;
+    }
+    Ok(RepositoryOptions { fs, compatible_minor: minor })
+}
+
+fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
+    let Some((options, paths)) = take(args)? else { return Ok(ExitCode::FAILURE) };
+    if options.has(name::HELP) || options.has(name::HELP_MARK) {
+        output::help(&help());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let made = target_options(&options)?;
+    let path = |at: usize| repo::local_path(paths.get(at).map_or("", String::as_str));
+    let (from, to) = (path(0)?, path(1)?);
+    let [from, to] = [&from, &to].map(|path| Path::new(repo::local_style(path)));
+    let quiet = options.has(name::QUIET);
+    let (mut committed, mut verified) = (0u64, 0u64);
+    let caches = Caches::new(CACHE);
+    let youngest = convert(from, to, &made, &caches, &signals::cancel_token(), &mut |event| {
+        let line = match event {
+            Event::Continued(revision) => format!("* Continuing after revision {revision}.\n"),
+            Event::Committed(revision) => {
+                committed += 1;
+                line_of("Converted", revision)
+            }
+            Event::Verified(revision) => {
+                verified += 1;
+                line_of("Compared", revision)
+            }
+        };
+        if quiet { Ok(()) } else { out.text(&line) }
+    })?;
+    if !quiet {
+        out.text(&format!(
+            "Revision {youngest}: {committed} converted, {verified} compared, no difference.\n"
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line_of(done: &str, revision: Revnum) -> String {
+    format!("* {done} revision {revision}.\n")
+}

@@ -1,0 +1,193 @@
+//! Texts: of files of any length, of directories and of property lists.
+//!
+//! A representation is a delta against another one, and so on: the chain is read from all of its files at once, one
+//! window of each, so that memory does not depend on the length of the text. At the end length and MD5 are compared with those
+//! that the node-revision has.
+
+use std::collections::HashSet;
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::{Exact, Md5, SvnError, SvnResult};
+use sapwood_delta::{ApplyReader, Decoder, TextDelta, Window};
+use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
+use sapwood_store::StoredFile;
+
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::revfile::{RevFile, read_at};
+
+/// Bytes of svndiff that are read at once.
+const PIECE: u64 = 64 << 10;
+/// The longest first line of a representation.
+const HEADER: u64 = 128;
+/// The longest chain of deltas.
+const CHAIN: usize = 4096;
+
+/// Reads a text. Reading fails at the end when it is not the text that the node-revision means.
+pub struct Contents {
+    inner: Box<dyn Read + Send>,
+    rep: Option<Representation>,
+    hasher: Option<Md5Hasher>,
+    len: u64,
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Contents").field("rep", &self.rep).finish_non_exhaustive()
+    }
+}
+
+impl Read for Contents {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buf)?;
+        self.len = self.len.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buf.get(..read).unwrap_or_default());
+        }
+        if read == 0
+            && !buf.is_empty()
+            && let Some(hasher) = self.hasher.take()
+        {
+            self.check(hasher.finish()).map_err(|error| io::Error::other(SvnError::from(error)))?;
+        }
+        Ok(read)
+    }
+}
+
+impl Contents {
+    fn check(&self, actual: Md5) -> Result<()> {
+        match self.rep {
+            Some(rep) if rep.md5 != actual || rep.expanded_size != self.len => {
+                Err(Error::Corrupt(format!(
+                    "Checksum mismatch while reading representation: expected {} ({} bytes), actual {actual} ({} bytes)",
+                    rep.md5, rep.expanded_size, self.len
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The svndiff of a representation.
+struct StoredWindows {
+    file: Arc<dyn StoredFile>,
+    path: PathBuf,
+    at: u64,
+    left: u64,
+    decoder: Decoder,
+}
+
+impl TextDelta for StoredWindows {
+    fn next_window(&mut self) -> SvnResult<Option<Window>> {
+        loop {
+            if let Some(window) = self.decoder.next_window()? {
+                return Ok(Some(window));
+            }
+            if self.left == 0 {
+                self.decoder.finish()?;
+                return Ok(None);
+            }
+            let len = self.left.min(PIECE);
+            self.decoder.push(&read_at(&*self.file, &self.path, self.at, len)?);
+            self.at = self.at.saturating_add(len);
+            self.left = self.left.saturating_sub(len);
+        }
+    }
+}
+
+/// One step of a chain.
+enum Link {
+    Text(Vec<u8>),
+    Delta(Box<StoredWindows>, Option<(Id, u64)>),
+}
+
+impl Filesystem {
+    /// A text by its representation; `None` is the empty one.
+    pub(crate) fn contents(&self, rep: Option<Representation>) -> Result<Contents> {
+        let inner: Box<dyn Read + Send> = match rep {
+            None => Box::new(io::empty()),
+            Some(rep) => self.0.while_packed(|| self.chain(&rep))?,
+        };
+        Ok(Contents { inner, rep, hasher: rep.map(|_| Md5Hasher::new()), len: 0 })
+    }
+
+    /// A whole text of at most `limit` bytes.
+    pub(crate) fn whole(&self, rep: Option<Representation>, limit: u64) -> Result<Vec<u8>> {
+        let size = rep.map_or(0, |rep| rep.expanded_size);
+        if size > limit {
+            let error = FormatError::TooLarge { what: "representation", size, limit };
+            return Err(Error::Svn(error.into()));
+        }
+        let mut text = Vec::new();
+        let read = self.contents(rep)?.read_to_end(&mut text);
+        read.map_err(|error| Error::Svn(SvnError::from_stream(error)))?;
+        Ok(text)
+    }
+
+    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send>> {
+        let mut deltas = Vec::new();
+        let mut seen = HashSet::new();
+        let mut next = Some((rep.id, rep.size));
+        let mut source: Box<dyn Read + Send> = Box::new(io::empty());
+        while let Some((id, size)) = next {
+            if !seen.insert(id) || deltas.len() >= CHAIN {
+                return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
+            }
+            match self.link(id, size, rep.expanded_size)? {
+                Link::Text(text) => {
+                    source = Box::new(Cursor::new(text));
+                    next = None;
+                }
+                Link::Delta(windows, base) => {
+                    deltas.push(windows);
+                    next = base;
+                }
+            }
+        }
+        while let Some(delta) = deltas.pop() {
+            source = Box::new(ApplyReader::new(*delta, source));
+        }
+        Ok(source)
+    }
+
+    fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
+        let Some(revision) = id.change_set.revision() else {
+            return Err(Error::Corrupt(format!("Representation '{id}' is not in a revision")));
+        };
+        let (key, file) = self.0.revision_file(revision)?;
+        let item = file.find(revision, id.number)?;
+        // A base may be longer than the text that is made of it.
+        let limit = expanded.max(1 << 24);
+        if let Some(text) = self.0.contained_text(key, &file, &item, limit)? {
+            return Ok(Link::Text(text));
+        }
+        self.stored(&file, item.entry.offset, item.entry.size, size)
+    }
+
+    fn stored(&self, file: &Arc<RevFile>, offset: u64, len: u64, size: u64) -> Result<Link> {
+        let wrong = |error| file.wrong(offset, error);
+        let head = read_at(&*file.file, &file.path, offset, len.min(HEADER))?;
+        let (header, line) = RepHeader::parse(&head).map_err(wrong)?;
+        let end = u64::try_from(line.plus(rep::END.len())).unwrap_or(u64::MAX);
+        if end.checked_add(size) != Some(len) {
+            let error = FormatError::corrupt(
+                "Representation of another length than its node-revision says",
+            );
+            return Err(wrong(error));
+        }
+        let windows = StoredWindows {
+            file: Arc::clone(&file.file),
+            path: file.path.clone(),
+            at: offset.saturating_add(u64::try_from(line).unwrap_or(u64::MAX)),
+            left: size,
+            decoder: Decoder::new(),
+        };
+        let base = header.base.map(|(revision, number, size)| {
+            (Id { change_set: ChangeSet::Revision(revision), number }, size)
+        });
+        Ok(Link::Delta(Box::new(windows), base))
+    }
+}

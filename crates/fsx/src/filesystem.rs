@@ -1,0 +1,196 @@
+//! An opened `db` folder: what kind of filesystem it is, its youngest revision, and revision properties.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
+use sapwood_fsx_format::changes_container::ChangesContainer;
+use sapwood_fsx_format::format_file::FormatFile;
+use sapwood_fsx_format::layout::{Layout, names};
+use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
+use sapwood_fsx_format::reps_container::RepsContainer;
+use sapwood_fsx_format::revprops::{self, RevpropPack};
+use sapwood_store::{LocalStorage, Storage};
+
+use crate::error::{Error, Result};
+use crate::recent::Recent;
+use crate::revfile::RevFile;
+
+/// The longest small file that is read.
+const SMALL: usize = 1 << 20;
+/// The longest file of revision properties that is read.
+const PROPS: usize = 1 << 28;
+/// Revision and pack files that are kept open, with their indexes.
+const FILES: usize = 16;
+/// Containers of each kind that are kept.
+const CONTAINERS: usize = 8;
+
+/// An opened FSX filesystem.
+#[derive(Clone, Debug)]
+pub struct Filesystem(pub(crate) Arc<Fs>);
+
+/// What all clones share.
+#[derive(Debug)]
+pub(crate) struct Fs {
+    db: PathBuf,
+    pub(crate) storage: LocalStorage,
+    pub(crate) layout: Layout,
+    uuid: String,
+    /// The first revision that is not packed, as last seen.
+    min_unpacked: AtomicU64,
+    pub(crate) files: Recent<FileKey, RevFile>,
+    pub(crate) noderevs: Recent<ContainerKey, NodeRevsContainer>,
+    pub(crate) changes: Recent<ContainerKey, ChangesContainer>,
+    pub(crate) reps: Recent<ContainerKey, RepsContainer>,
+    revprop_packs: Recent<String, RevpropPack>,
+}
+
+/// A revision or pack file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKey {
+    Revision(Revnum),
+    Pack(u64),
+}
+
+/// A container: shard and offset.
+pub(crate) type ContainerKey = (u64, u64);
+
+impl Filesystem {
+    /// Opens the `db` folder of a repository.
+    ///
+    /// # Errors
+    /// E160033 for another kind of filesystem, E160043 for another format; errors of the system.
+    pub fn open(db: &Path) -> Result<Self> {
+        let storage = LocalStorage;
+        let small = |name: &str| read(&storage, &db.join(name), SMALL);
+        let kind = small(names::FS_TYPE)?;
+        if kind.trim_ascii() != b"fsx" {
+            let kind = kind.trim_ascii().escape_ascii();
+            let message = format!("Unsupported FS type '{kind}': expected 'fsx'");
+            return Err(SvnError::new(ErrorCode::FS_UNKNOWN_FS_TYPE, message).into());
+        }
+        let format = FormatFile::parse(&small(names::FORMAT)?);
+        let format = format.map_err(|error| Error::Svn(error.into()))?;
+        let uuid = String::from_utf8_lossy(&small(names::UUID)?).lines().next().map(str::to_owned);
+        let fs = Fs {
+            db: db.to_owned(),
+            storage,
+            layout: Layout(format),
+            uuid: uuid.unwrap_or_default(),
+            min_unpacked: AtomicU64::new(0),
+            files: Recent::new(FILES),
+            noderevs: Recent::new(CONTAINERS),
+            changes: Recent::new(CONTAINERS),
+            reps: Recent::new(CONTAINERS),
+            revprop_packs: Recent::new(CONTAINERS),
+        };
+        fs.refresh_min_unpacked()?;
+        Ok(Self(Arc::new(fs)))
+    }
+
+    /// The repository's UUID.
+    #[must_use]
+    pub fn uuid(&self) -> &str {
+        &self.0.uuid
+    }
+
+    /// The youngest revision now.
+    ///
+    /// # Errors
+    /// When `current` cannot be read or understood.
+    pub fn youngest(&self) -> Result<Revnum> {
+        self.0.number(names::CURRENT).map(Revnum)
+    }
+
+    /// The properties of a revision now.
+    ///
+    /// # Errors
+    /// E160006 for a revision that does not exist; corruption, and errors of the system.
+    pub fn revprops(&self, revision: Revnum) -> Result<PropList> {
+        self.ensure_exists(revision)?;
+        self.0.while_packed(|| self.0.revprops(revision))
+    }
+
+    pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
+        if revision <= self.youngest()? { Ok(()) } else { Err(Error::NoSuchRevision(revision)) }
+    }
+}
+
+fn read(storage: &LocalStorage, path: &Path, limit: usize) -> Result<Vec<u8>> {
+    storage.read(path, limit).map_err(|error| Error::io("Can't open file", path, error))
+}
+
+impl Fs {
+    /// A file below `db`.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.db.join(name)
+    }
+
+    fn number(&self, name: &str) -> Result<u64> {
+        let path = self.file(name);
+        let bytes = read(&self.storage, &path, SMALL)?;
+        let number = bytes.strip_suffix(b"\n").and_then(sapwood_core::revnum::parse_u64);
+        number.ok_or_else(|| {
+            Error::Corrupt(format!("'{}' does not hold a revision number", path.display()))
+        })
+    }
+
+    fn refresh_min_unpacked(&self) -> Result<u64> {
+        let now = self.number(names::MIN_UNPACKED)?;
+        self.min_unpacked.fetch_max(now, Ordering::AcqRel);
+        Ok(self.min_unpacked.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn is_packed(&self, revision: Revnum) -> bool {
+        revision.0 < self.min_unpacked.load(Ordering::Acquire)
+    }
+
+    /// Does something that reads files of revisions. When a file is missing because its shard was packed meanwhile, does it
+    /// again.
+    pub(crate) fn while_packed<T>(&self, mut step: impl FnMut() -> Result<T>) -> Result<T> {
+        let before = self.min_unpacked.load(Ordering::Acquire);
+        match step() {
+            Err(error) if error.is_missing_file() => {
+                if self.refresh_min_unpacked()? == before {
+                    return Err(error);
+                }
+                step()
+            }
+            done => done,
+        }
+    }
+
+    fn revprops(&self, revision: Revnum) -> Result<PropList> {
+        let is_packed = self.is_packed(revision);
+        if is_packed && revision != Revnum::ZERO {
+            return self.packed_revprops(revision);
+        }
+        let path = self.file(&self.layout.revprops(revision, is_packed));
+        let bytes = read(&self.storage, &path, PROPS)?;
+        revprops::parse_file(&bytes).map_err(|error| Error::Item { path, offset: 0, error })
+    }
+
+    fn packed_revprops(&self, revision: Revnum) -> Result<PropList> {
+        let shard = self.layout.0.shard(revision);
+        let path = self.file(&self.layout.manifest(shard));
+        let bytes = read(&self.storage, &path, PROPS)?;
+        let wrong = |path: PathBuf, error| Error::Item { path, offset: 0, error };
+        let entries =
+            revprops::parse_manifest(&bytes).map_err(|error| wrong(path.clone(), error))?;
+        let Some((entry, at)) = revprops::find(&entries, revision) else {
+            let error = sapwood_fsx_format::Error::IndexRevision(revision.0);
+            return Err(wrong(path, error));
+        };
+        let name = self.layout.revprop_pack(shard, entry);
+        let path = self.file(&name);
+        // A change may write the same file anew: packs are kept only while they are those on disk.
+        let stamp = self.storage.stamp(&path);
+        let stamp = stamp.map_err(|error| Error::io("Can't stat", &path, error))?;
+        let pack = self.revprop_packs.get_or(format!("{name} {stamp:?}"), || {
+            let bytes = read(&self.storage, &path, PROPS)?;
+            RevpropPack::read(&bytes).map_err(|error| wrong(path.clone(), error))
+        })?;
+        pack.get(at).map_err(|error| wrong(path.clone(), error))
+    }
+}

@@ -1,0 +1,27 @@
+//! FSX filesystems, format 2, read from disk: packed or not, while other programs write to them.
+//!
+//! [`Filesystem`] is an opened `db` folder, [`Node`] a file or directory of a revision. Both are cheap to clone and can be
+//! shared by threads. What is on disk is described in `docs/formats/fsx.md`; `sapwood-fsx-format` parses it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `filesystem` | opening; youngest revision; revision properties |
+//! | `revfile` | a revision or pack file: its indexes, and its items with their checksums |
+//! | `items` | node-revisions, changed paths and short texts, also out of containers |
+//! | `contents` | texts of any length, by their chains of deltas |
+//! | `node` | trees |
+//! | `recent` | the few things that were used last |
+
+mod contents;
+mod error;
+mod filesystem;
+mod items;
+mod node;
+mod recent;
+mod revfile;
+
+pub use contents::Contents;
+pub use error::{Error, Result};
+pub use filesystem::Filesystem;
+pub use node::Node;
+pub use sapwood_fsx_format::{Change, ChangeKind, Id};

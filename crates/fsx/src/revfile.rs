@@ -1,0 +1,181 @@
+//! A revision or pack file: where its items are, and their bytes, whose checksums are compared.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sapwood_core::{Cut, Exact, Revnum};
+use sapwood_fsfs_format::Footer;
+use sapwood_fsfs_format::fnv::Fnv1a32x4;
+use sapwood_fsx_format::p2l::{Entry, ItemType};
+use sapwood_fsx_format::{Error as FormatError, l2p, p2l};
+use sapwood_store::StoredFile;
+
+use crate::error::{Error, Result};
+use crate::filesystem::{FileKey, Fs};
+
+/// Bytes at the end of a file in which its footer lies.
+const FOOTER: u64 = 256;
+/// The longest header or page of an index.
+const INDEX: u64 = 1 << 28;
+/// The longest item that is read whole.
+const ITEM: u64 = 1 << 28;
+
+/// An opened file with the headers of its indexes.
+#[derive(Debug)]
+pub(crate) struct RevFile {
+    pub(crate) path: PathBuf,
+    pub(crate) file: Arc<dyn StoredFile>,
+    footer: Footer,
+    l2p: l2p::Header,
+    p2l: p2l::Header,
+}
+
+/// Where an item is.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) entry: Entry,
+    pub(crate) sub_item: usize,
+}
+
+impl RevFile {
+    fn open(fs: &Fs, key: FileKey) -> Result<Self> {
+        let layout = fs.layout;
+        let (name, first, revisions) = match key {
+            FileKey::Revision(revision) => (layout.revision(revision), revision, 1),
+            FileKey::Pack(shard) => {
+                let size = layout.0.shard_size;
+                (layout.pack(shard), Revnum(shard.saturating_mul(size)), size)
+            }
+        };
+        let path = fs.file(&name);
+        let io = |error| Error::io("Can't open file", &path, error);
+        let file = sapwood_store::Storage::open(&fs.storage, &path).map_err(io)?;
+        let len = file.len().map_err(io)?;
+        let wrong = |offset, error| Error::Item { path: path.clone(), offset, error };
+        let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
+        let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;
+        let index = |offset: u64, len: u64| read_at(&*file, &path, offset, len);
+        let (l2p_len, p2l_len) = (footer.l2p_len(), footer.p2l_len());
+        let bytes = index(footer.l2p_offset, l2p_len)?;
+        let l2p = l2p::Header::parse(&bytes, l2p_len, first, revisions);
+        let l2p = l2p.map_err(|error| wrong(footer.l2p_offset, error))?;
+        let bytes = index(footer.p2l_offset, p2l_len)?;
+        let p2l = p2l::Header::parse(&bytes, p2l_len, first);
+        let p2l = p2l.map_err(|error| wrong(footer.p2l_offset, error))?;
+        if p2l.data_len != footer.l2p_offset {
+            let error = FormatError::index("P2L index of a file of another length");
+            return Err(wrong(footer.p2l_offset, error));
+        }
+        Ok(Self { path, file, footer, l2p, p2l })
+    }
+
+    /// An error of an item of this file.
+    pub(crate) fn wrong(&self, offset: u64, error: FormatError) -> Error {
+        Error::Item { path: self.path.clone(), offset, error }
+    }
+
+    /// Looks up an item in both indexes, which must agree about it.
+    pub(crate) fn find(&self, revision: Revnum, number: u64) -> Result<Item> {
+        let wrong = |error| self.wrong(self.footer.l2p_offset, error);
+        let (page, at) = self.l2p.page(revision, number).map_err(wrong)?;
+        let offset = self.footer.l2p_offset.saturating_add(page.offset);
+        let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
+        let items = l2p::parse_page(&bytes, page.entries).map_err(wrong)?;
+        let at = usize::try_from(at).ok().and_then(|at| items.get(at).copied().flatten());
+        let Some(location) = at else {
+            let message = format!("Item index {number} of revision {revision} is not used");
+            return Err(wrong(FormatError::IndexOverflow(message.into())));
+        };
+        let entry = self.entry(location.offset)?;
+        let sub_item = usize::try_from(location.sub_item).ok();
+        let item = sub_item.and_then(|at| Some((at, entry.items.get(at)?)));
+        match item {
+            Some((sub_item, id))
+                if id.change_set.revision() == Some(revision) && id.number == number =>
+            {
+                Ok(Item { entry, sub_item })
+            }
+            _ => Err(wrong(FormatError::index(format!(
+                "Indexes disagree about item {number} of revision {revision}"
+            )))),
+        }
+    }
+
+    /// What begins at an offset. An item is described in the page in which it ends.
+    fn entry(&self, offset: u64) -> Result<Entry> {
+        let wrong = |error| self.wrong(self.footer.p2l_offset, error);
+        let first =
+            offset.checked_div(self.p2l.page_size).and_then(|page| usize::try_from(page).ok());
+        let pages = first.and_then(|first| self.p2l.pages.get(first..)).unwrap_or_default();
+        for (start, len) in pages.iter().filter(|(_, len)| *len > 0) {
+            let start = self.footer.p2l_offset.saturating_add(*start);
+            let bytes = read_at(&*self.file, &self.path, start, *len)?;
+            let entries = p2l::parse_page(&bytes, self.p2l.first).map_err(wrong)?;
+            if let Some(entry) = entries.iter().find(|entry| entry.offset == offset) {
+                return Ok(entry.clone());
+            }
+            if entries.first().is_some_and(|entry| entry.offset > offset) {
+                break;
+            }
+        }
+        Err(wrong(FormatError::index(format!("No item begins at offset {offset}"))))
+    }
+
+    /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.
+    pub(crate) fn bytes(&self, entry: &Entry, kind: ItemType) -> Result<Vec<u8>> {
+        if entry.kind != kind {
+            let message = format!("Item of type {:?} where {kind:?} is expected", entry.kind);
+            return Err(self.wrong(entry.offset, FormatError::index(message)));
+        }
+        let end = entry.offset.checked_add(entry.size);
+        if end.is_none_or(|end| end > self.p2l.data_len) || entry.size > ITEM {
+            let error = FormatError::index("Item beyond the items of its file");
+            return Err(self.wrong(entry.offset, error));
+        }
+        let bytes = read_at(&*self.file, &self.path, entry.offset, entry.size)?;
+        let (expected, actual) = (entry.checksum, Fnv1a32x4::of(&bytes));
+        if expected == actual {
+            return Ok(bytes);
+        }
+        let error = FormatError::Checksum { what: "item", expected, actual };
+        Err(self.wrong(entry.offset, error))
+    }
+}
+
+/// Reads exactly `len` bytes.
+pub(crate) fn read_at(
+    file: &dyn StoredFile,
+    path: &std::path::Path,
+    offset: u64,
+    len: u64,
+) -> Result<Vec<u8>> {
+    let wrong = |error| Error::Item { path: path.to_owned(), offset, error };
+    if len > INDEX {
+        let error = FormatError::TooLarge { what: "part of a file", size: len, limit: INDEX };
+        return Err(wrong(error));
+    }
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+    let mut done = 0usize;
+    while done < bytes.len() {
+        let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
+        let rest = bytes.get_mut(done..).unwrap_or_default();
+        let read = file.read_at(rest, at);
+        match read.map_err(|error| Error::io("Can't read file", path, error))? {
+            0 => return Err(wrong(FormatError::UnexpectedEnd("revision file"))),
+            read => done = done.plus(read),
+        }
+    }
+    debug_assert_eq!(bytes.tail(done).len(), 0);
+    Ok(bytes)
+}
+
+impl Fs {
+    /// The file that has a revision, and the key that its containers are kept by.
+    pub(crate) fn revision_file(&self, revision: Revnum) -> Result<(FileKey, Arc<RevFile>)> {
+        let key = match self.is_packed(revision) {
+            true => FileKey::Pack(self.layout.0.shard(revision)),
+            false => FileKey::Revision(revision),
+        };
+        Ok((key, self.files.get_or(key, || RevFile::open(self, key))?))
+    }
+}

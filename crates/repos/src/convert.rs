@@ -1,0 +1,186 @@
+//! Converting a repository: its revisions are committed anew to a filesystem of another kind or format, without a dump
+//! in between. Numbers, UUID, properties of revisions, locks, hooks and configuration stay.
+//!
+//! Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
+//! repeated takes over what has come since. At the end everything is compared ([`verify`]), and the target's file
+//! `converted-revision` says up to which revision.
+
+mod commit;
+mod folders;
+pub mod verify;
+
+use std::path::{Path, PathBuf};
+
+use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_fs::source::Source;
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, LocalStorage, OpenOptions, WriteStorage as _};
+use std::sync::Arc;
+
+use crate::create::{RepositoryOptions, create};
+use crate::repository::Repository;
+
+/// What happens during a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The target is there and has these revisions already.
+    Continued(Revnum),
+    /// A revision was committed to the target; it may not be visible yet.
+    Committed(Revnum),
+    /// A revision of the target was found equal to that of the source.
+    Verified(Revnum),
+}
+
+/// Receives events.
+pub type Notify<'a> = dyn FnMut(Event) -> SvnResult<()> + 'a;
+
+/// How many transactions' numbers are reserved at once.
+const NUMBERS_AT_ONCE: u64 = 1024;
+
+/// Converts the repository in the folder `from` to the one in the folder `to`, which is made with `options` unless it is
+/// there. Returns the youngest revision of both.
+///
+/// # Errors
+/// E165000 when the target exists and was not converted from this source; E160004 when the result differs from the source;
+/// errors of reading the source and writing the target. What was committed until then stays, for the next try.
+pub fn convert(
+    from: &Path,
+    to: &Path,
+    options: &RepositoryOptions,
+    caches: &Arc<Caches>,
+    cancel: &CancelToken,
+    notify: &mut Notify<'_>,
+) -> SvnResult<Revnum> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path).map_err(|error| {
+            SvnError::io(
+                &error,
+                format_args!("Can't determine absolute path of '{}'", path.display()),
+            )
+        })
+    };
+    let (from, to) = (absolute(from)?, absolute(to)?);
+    if from == to {
+        let message = "Source and target of the conversion are the same";
+        return Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, message));
+    }
+    let source = Source::open(&from.join("db"), caches, &OpenOptions::default())?;
+    if !Repository::is_root(&to) {
+        make_target(&source, &to, options, caches)?;
+    }
+    let target = Repository::open(&to, caches, &OpenOptions::default())?;
+    let done = check_target(&source, &target)?;
+    if done > Revnum::ZERO {
+        notify(Event::Continued(done))?;
+    }
+    let youngest = source.youngest()?;
+    let write =
+        WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
+    let writer = Writer::new(target.fs(), write)?;
+    commit::revisions(&source, &writer, (done.next(), youngest), cancel, notify)?;
+    writer.flush_reps();
+    for revision in (0..=youngest.0).map(Revnum) {
+        cancel.check()?;
+        take_revprops(&source.revprops(revision)?, &writer, revision)?;
+    }
+    folders::copy(&from, &to, cancel)?;
+    let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
+    verify::verify(&source, &target, (first, youngest), cancel, notify)?;
+    let text = format!("{youngest}\n");
+    STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
+        SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
+    })?;
+    Ok(youngest)
+}
+
+/// The file in the folder of a target with the last revision that was compared with the source.
+const VERIFIED: &str = "converted-revision";
+
+/// What it says; `None` when it is not there.
+fn verified(to: &Path) -> SvnResult<Option<Revnum>> {
+    let path = to.join(VERIFIED);
+    match std::fs::read(&path) {
+        Ok(text) => Ok(Revnum::parse(text.trim_ascii())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            Err(SvnError::io(&error, format_args!("Can't open file '{}'", path.display())))
+        }
+    }
+}
+
+/// Makes an empty target with the UUID of the source. It appears at its path when it is complete.
+fn make_target(
+    source: &Source,
+    to: &Path,
+    options: &RepositoryOptions,
+    caches: &Arc<Caches>,
+) -> SvnResult<()> {
+    let io = |error: &std::io::Error, what: &str, path: &Path| {
+        SvnError::io(error, format_args!("{what} '{}'", path.display()))
+    };
+    match std::fs::read_dir(to).map(|mut entries| entries.next().is_some()) {
+        Ok(true) => {
+            let message = format!("'{}' exists and is non-empty", to.display());
+            return Err(SvnError::new(ErrorCode::DIR_NOT_EMPTY, message));
+        }
+        Ok(false) => std::fs::remove_dir(to).map_err(|e| io(&e, "Can't remove", to))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(io(&error, "Can't open directory", to)),
+    }
+    let beside = beside(to)?;
+    match std::fs::remove_dir_all(&beside) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(io(&error, "Can't remove", &beside));
+        }
+        _ => {}
+    }
+    create(&beside, options)?;
+    let made = Repository::open(&beside, caches, &OpenOptions::default())?;
+    Writer::new(made.fs(), WriteOptions::default())?.set_uuid(&source.uuid()?)?;
+    drop(made);
+    std::fs::rename(&beside, to).map_err(|e| io(&e, "Can't move to", to))
+}
+
+/// The folder in which a target is made.
+fn beside(to: &Path) -> SvnResult<PathBuf> {
+    let name = to.file_name().ok_or_else(|| {
+        SvnError::new(ErrorCode::BAD_FILENAME, format!("'{}' has no name", to.display()))
+    })?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(".converting");
+    Ok(to.with_file_name(hidden))
+}
+
+/// That the target was converted from the source: the youngest revision that it has.
+fn check_target(source: &Source, target: &Repository) -> SvnResult<Revnum> {
+    let other = |why: &str| {
+        let path = target.path().display();
+        let message = format!("'{path}' is not a conversion of this repository: {why}");
+        SvnError::new(ErrorCode::REPOS_BAD_ARGS, message)
+    };
+    let uuid = (source.uuid()?, target.fs().uuid()?);
+    if uuid.0 != uuid.1 {
+        return Err(other("it has another UUID"));
+    }
+    let youngest = target.fs().youngest()?;
+    if youngest > source.youngest()? {
+        return Err(other("it has more revisions"));
+    }
+    let copy = Source::Fsfs(target.fs().clone());
+    if youngest > Revnum::ZERO && !verify::same_changes(source, &copy, youngest)? {
+        return Err(other(&format!("revision {youngest} differs")));
+    }
+    Ok(youngest)
+}
+
+/// Makes the properties of a revision those of the source.
+fn take_revprops(wanted: &PropList, writer: &Writer, revision: Revnum) -> SvnResult<()> {
+    if *writer.fs().revprops(revision)? == *wanted {
+        return Ok(());
+    }
+    Ok(writer.change_revision_props(revision, &mut |_| Ok(Some(wanted.clone())))?)
+}
+
+/// The storage that conversions write to.
+const STORAGE: LocalStorage = LocalStorage;

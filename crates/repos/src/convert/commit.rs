@@ -1,0 +1,97 @@
+//! Revisions of the source become those of the target, one transaction each.
+
+use sapwood_core::{CancelToken, ErrorCode, FsPath, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_fs::source::{Source, SourceChange};
+use sapwood_fs::txn::{Bulk, Txn, Writer};
+use sapwood_fs::{ChangeKind, Roots};
+use std::sync::Arc;
+
+use super::{Event, Notify};
+
+/// Commits revisions from the first to the last of `range`.
+pub(super) fn revisions(
+    source: &Source,
+    writer: &Arc<Writer>,
+    range: (Revnum, Revnum),
+    cancel: &CancelToken,
+    notify: &mut Notify<'_>,
+) -> SvnResult<()> {
+    let bulk = Bulk::new(writer)?;
+    let mut roots = Roots::new(writer.fs());
+    let mut all = || {
+        for revision in (range.0.0..=range.1.0).map(Revnum) {
+            cancel.check()?;
+            let mut txn = match &bulk {
+                Some(bulk) => bulk.begin()?,
+                None => writer.begin(writer.fs().youngest()?)?,
+            };
+            if txn.base_revision().next() != revision {
+                let message = "The target was changed by another program during the conversion";
+                return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
+            }
+            for change in source.changes(revision)? {
+                apply(source, &mut txn, &mut roots, revision, &change)?;
+            }
+            *txn.props_mut() = source.revprops(revision)?;
+            txn.keep_date(true);
+            match &bulk {
+                Some(bulk) => bulk.commit(txn)?,
+                None => txn.commit()?,
+            };
+            notify(Event::Committed(revision))?;
+        }
+        Ok(())
+    };
+    let done = all();
+    // An earlier revision that could not be published is the first error.
+    let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.settle().map_err(SvnError::from));
+    published.and(done)
+}
+
+/// Makes one changed path of the target what it is in the source.
+fn apply(
+    source: &Source,
+    txn: &mut Txn,
+    roots: &mut Roots,
+    revision: Revnum,
+    change: &SourceChange,
+) -> SvnResult<()> {
+    let path: &FsPath = &change.path;
+    if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) && txn.kind(path)?.is_some()
+    {
+        txn.delete(path)?;
+    }
+    let node = match change.kind {
+        ChangeKind::Delete => return Ok(()),
+        ChangeKind::Modify => source.node(revision, path)?,
+        ChangeKind::Add | ChangeKind::Replace => {
+            let node = source.node(revision, path)?;
+            match &change.copy_from {
+                Some((from, from_path)) => txn.copy(&roots.get(*from)?, from_path, path, true)?,
+                None if node.kind() == NodeKind::Dir => txn.make_dir(path)?,
+                None => txn.make_file(path)?,
+            }
+            node
+        }
+    };
+    let (before, after) = (txn.node_props(path)?, node.props()?);
+    let changes = before.diff_to(&after);
+    for (name, value) in &changes {
+        txn.change_prop(path, name, value.as_deref())?;
+    }
+    let mut is_written = !changes.is_empty();
+    if node.kind() == NodeKind::File {
+        let md5 = node.md5()?;
+        // A text that was written again is a change too.
+        if change.text || txn.file_md5(path)? != md5 {
+            txn.set_text(path, &mut node.text()?, Some(md5))?;
+            is_written = true;
+        }
+    }
+    // So are properties that were set to what they were, and a node that was only opened for a change.
+    let is_only_touched = change.kind == ChangeKind::Modify && !is_written;
+    if is_only_touched || (change.props && changes.is_empty()) {
+        txn.touch(path, change.props)?;
+    }
+    Ok(())
+}
