@@ -229,3 +229,29 @@ fn unchunked(mut body: &[u8]) -> Vec<u8> {
         body = &body[end + 4 + length..];
     }
 }
+
+/// Clients that wait are no reason for a server to wait when it is to end.
+#[test]
+fn a_server_ends_at_once() {
+    let mut served = Served::start(PLACES);
+    let send = |bytes: &[u8]| {
+        let mut socket = connect(&served);
+        socket.write_all(bytes).unwrap();
+        socket
+    };
+    let ask = b"GET /free/repo/trunk/ HTTP/1.1\r\nHost: h\r\n\r\n";
+    let mut idle: Vec<TcpStream> = (0..20).map(|_| send(ask)).collect();
+    for socket in &mut idle {
+        assert_eq!(socket.read(&mut [0; 1000]).unwrap().min(1), 1);
+    }
+    let half_heads: Vec<TcpStream> = (0..20).map(|_| send(&ask[..30])).collect();
+    let silent: Vec<TcpStream> = (0..20).map(|_| send(b"")).collect();
+    let body = b"REPORT /free/repo/!svn/me HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n<";
+    let half_bodies: Vec<TcpStream> = (0..20).map(|_| send(body)).collect();
+    assert_eq!(status(&served.get("/free/repo/trunk/", "")), 200);
+    let begun = Instant::now();
+    served.end();
+    // A request that is worked on is given five seconds: this is of none.
+    assert!(begun.elapsed() < Duration::from_secs(4), "after {:?}", begun.elapsed());
+    drop((idle, half_heads, silent, half_bodies));
+}
