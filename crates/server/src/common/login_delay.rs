@@ -74,8 +74,9 @@ impl Record {
     }
 }
 
-/// The least time after which it is looked again whether there is room for an attempt.
+/// The least and the most time after which it is looked again whether there is room for an attempt.
 const LOOK: Duration = Duration::from_millis(50);
+const MOST_LOOK: Duration = Duration::from_millis(500);
 
 /// The failures of all connections.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +145,7 @@ impl LoginDelay {
         let Some(at) = address.filter(|_| !first.is_zero()) else { return Ok(attempt(false)) };
         let mut records = self.records.lock();
         if let Some(wait) = wait(&mut records, &Key::Both(at, user.clone()), at, now) {
-            return Err(wait);
+            return Err(wait.min(MOST_LOOK));
         }
         for key in [Key::Both(at, user.clone()), Key::Address(at)] {
             let record = records.entry(key).or_insert_with(|| Record::new(now));

@@ -108,14 +108,11 @@ async fn turn(
                     let caller = Caller::new(Some(head.client), Some(user));
                     queue = Some(shared.workers.attempts.try_acquire(caller)?);
                 }
-                tokio::time::sleep(wait.min(MOST_WAIT)).await;
+                tokio::time::sleep(wait).await;
             }
         }
     }
 }
-
-/// How long an attempt waits at most before it is looked again whether it may go on.
-const MOST_WAIT: Duration = Duration::from_millis(500);
 
 /// The name and password of Basic authentication.
 pub(super) fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
