@@ -179,6 +179,7 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     options.config_file = options.config_file.or_else(|| file.svnserve_conf.clone());
     let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
     problems.extend(tls_problem(&options, &file));
+    problems.extend(redirect_problem(&options, &file));
     let tls = tls_files(&options, &file).filter(|_| problems.is_empty());
     problems.extend(disk::problems(&file, tls));
     if problems.iter().any(|problem| !problem.is_warning) {
@@ -191,6 +192,10 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         options.http.bulk_updates = bulk;
     }
     options.http.v2 &= v2;
+    if file.redirect_to_https {
+        let port = options.https_port.unwrap_or(DEFAULT_HTTPS_PORT);
+        options.http.redirect_to_https = Some(port);
+    }
     options.folder |= file.path.is_some();
     options.file = file;
     if options.path.is_none() && options.http.locations.is_empty() && !options.demo {
@@ -222,6 +227,14 @@ fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let has_both = options.certificate.is_some() && options.key.is_some();
     let why = "https needs both 'tls-certificate' and 'tls-key'";
     (!has_both).then(|| Problem::error(name, why))
+}
+
+/// A port that is to lead to https, where there is none of the two.
+fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
+    let speaks_https = options.certificate.is_some() && options.https_port != Some(0);
+    let has_both = speaks_https && options.http_port.is_some() && !options.no_http;
+    let why = "'redirect-to-https' needs 'http-port', a certificate and a known 'https-port'";
+    (file.redirect_to_https && !has_both).then(|| Problem::error("redirect-to-https", why))
 }
 
 /// The manual page.
@@ -385,8 +398,9 @@ fn serve(options: &Options) -> SvnResult<()> {
         let address = server.as_ref().map(HttpServer::address)?;
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
-    let pages: Vec<String> =
-        [url("http", 80, &http), url("https", 443, &https)].into_iter().flatten().collect();
+    // What only leads to https is no address to use.
+    let plain = url("http", 80, &http).filter(|_| shared.settings.http.redirect_to_https.is_none());
+    let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
     let hello = match &listener {
         Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
         None => hello_places(&pages, &shared.settings.http.locations),

@@ -340,3 +340,51 @@ fn an_httpds_configuration_becomes_ours() {
     let checked = Programs::ours().run("sapwood", check).expect_success("check").stdout_text();
     assert_eq!(checked, "The configuration is sound.\n");
 }
+
+/// At the top browsers see the places that may be looked into without a password, and others what they always got.
+#[test]
+fn the_top_names_what_may_be_seen() {
+    let browser = "Accept: text/html,*/*\r\n";
+    let served = Served::start(&format!("{PLACES}{HIDDEN}"));
+    let page = served.get("/", browser);
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    let shown: Vec<&str> =
+        page.split("<li><a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    // A login, rules that let in no visitor, a folder whose names are not listed, rules that cannot be read.
+    assert_eq!(shown, ["/open/", "/mixed/", "/one/"]);
+    for name in ["closed", "lenient", "inside", "ruled", "alone", "own"] {
+        assert!(!page.contains(name), "{name}: {page}");
+    }
+    assert!(page.contains(">One</a>"), "{page}");
+    // A password is not looked at here, whether it is right or not.
+    for who in [places::ADA, places::WRONG] {
+        let again = served.get("/", &format!("{browser}{who}"));
+        assert_eq!(again.split("<html").nth(1), page.split("<html").nth(1));
+    }
+    for (method, headers) in [
+        ("GET", ""),
+        ("GET", "Accept: text/html\r\nUser-Agent: SVN/1.14.2\r\n"),
+        ("OPTIONS", browser),
+    ] {
+        let answer = served.request(method, "/", headers, "");
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{method} {headers}: {answer}");
+    }
+}
+
+/// Places of which a visitor sees nothing.
+const HIDDEN: &str = r#"
+[[location]]
+url = "/ruled"
+folder = "."
+list = true
+authz = "deep"
+[[location]]
+url = "/alone"
+repository = "repo"
+name = "A secret"
+authz = "deep"
+[[location]]
+url = "/own"
+repository = "repo"
+users = "users"
+"#;

@@ -340,3 +340,85 @@ fn what_has_no_end_here_has_none_there() {
     let body = answer.split_once("\r\n\r\n").unwrap().1;
     assert!(body.len() <= 100_000, "no more than the master said");
 }
+
+/// A number of a process.
+fn status_of(served: &Served, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/status", served.0.id())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// How long an event is waited for before the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The status of a reply to a request on a connection of its own.
+fn status(port: u16, request: &str) -> String {
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.write_all(request.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    client.read_exact(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[9..]).into_owned()
+}
+
+/// A master that takes requests and says nothing: what is passed on to it keeps other users neither from reading
+/// nor from writing, and ends when those who wait for it go.
+#[test]
+fn a_master_that_does_not_answer() {
+    let pair = Pair::new();
+    let master = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = master.local_addr().unwrap().port();
+    // It listens, and the system takes its connections: more than may be under way.
+    let own = "[[location]]\nurl = '/own'\nfolder = 'masters'\nanonymous = 'write'\n";
+    let (served, port) = pair.mirror(&format!("http://127.0.0.1:{at}/m"), own);
+    let begin = "( create-txn )";
+    let post = |place: &str, user: &str| {
+        format!(
+            "POST /{place}/r%201/!svn/me HTTP/1.1\r\nHost: h\r\n{user}\
+             Content-Type: application/vnd.svn-skel\r\nContent-Length: {}\r\n\r\n{begin}",
+            begin.len()
+        )
+    };
+    let lock = "<D:lockinfo xmlns:D='DAV:'/>";
+    let lock = format!(
+        "LOCK /mir%20ror/r%201/trunk/f HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{lock}",
+        lock.len()
+    );
+    let asks = [
+        post("mir%20ror", ""),
+        lock,
+        "GET /mir%20ror/r%201/!svn/txr/1-1/x HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(),
+        "PUT /mir%20ror/r%201/!svn/txr/1-1/x HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx"
+            .to_owned(),
+    ];
+    let held: Vec<TcpStream> = (0..300)
+        .map(|n| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(asks[n % asks.len()].as_bytes()).unwrap();
+            client
+        })
+        .collect();
+    let (mut first, _) = master.accept().unwrap();
+    let mut byte = [0];
+    assert_eq!(first.read(&mut byte).unwrap(), 1, "the master is asked");
+    // Others read, at the mirror too, and another user writes.
+    let get = |place: &str| {
+        format!(
+            "GET /{place}/r%201/trunk/f HTTP/1.1\r\nHost: h\r\nAuthorization: Basic YTphCg==\r\n\r\n"
+        )
+    };
+    assert_eq!(status(port, &get("mir%20ror")), "200");
+    assert_eq!(status(port, &get("own")), "200");
+    assert_eq!(status(port, &post("own", "Authorization: Basic YTphCg==\r\n")), "201");
+    let threads = status_of(&served, "Threads");
+    assert!(threads < 200, "one user has {threads} threads");
+    drop(held);
+    let begun = std::time::Instant::now();
+    while status_of(&served, "Threads") > 20 {
+        assert!(begun.elapsed() < PATIENCE, "they end with their clients");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut rest = Vec::new();
+    let _ = first.read_to_end(&mut rest);
+    assert_eq!(status(port, &post("own", "")), "201", "and leave room");
+}

@@ -224,3 +224,60 @@ fn unchunked(mut body: &[u8]) -> Vec<u8> {
         body = &body[end + 4 + length..];
     }
 }
+
+/// Clients that wait are no reason for a server to wait when it is to end.
+#[test]
+fn a_server_ends_at_once() {
+    let mut served = Served::start(PLACES);
+    let send = |bytes: &[u8]| {
+        let mut socket = connect(&served);
+        socket.write_all(bytes).unwrap();
+        socket
+    };
+    let ask = b"GET /free/repo/trunk/ HTTP/1.1\r\nHost: h\r\n\r\n";
+    let mut idle: Vec<TcpStream> = (0..20).map(|_| send(ask)).collect();
+    for socket in &mut idle {
+        assert_eq!(socket.read(&mut [0; 1000]).unwrap().min(1), 1);
+    }
+    let half_heads: Vec<TcpStream> = (0..20).map(|_| send(&ask[..30])).collect();
+    let silent: Vec<TcpStream> = (0..20).map(|_| send(b"")).collect();
+    let body = b"REPORT /free/repo/!svn/me HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n<";
+    let half_bodies: Vec<TcpStream> = (0..20).map(|_| send(body)).collect();
+    assert_eq!(status(&served.get("/free/repo/trunk/", "")), 200);
+    let begun = Instant::now();
+    served.end();
+    // A request that is worked on is given five seconds: this is of none.
+    assert!(begun.elapsed() < Duration::from_secs(4), "after {:?}", begun.elapsed());
+    drop((idle, half_heads, silent, half_bodies));
+}
+
+/// Requests that take many times their size are worked on one after the other when they come together.
+#[test]
+fn large_requests_at_once_take_the_memory_of_one() {
+    let rights = "anonymous = \"write\"\n";
+    let mut served =
+        Served::start(&format!("{PLACES}[[location]]\nurl = \"/own\"\nfolder = \".\"\n{rights}"));
+    let props = "1 a 1 b ".repeat(1 << 20);
+    let body = format!("( create-txn-with-props ({props}) )");
+    let kind = "Content-Type: application/vnd.svn-skel\r\n";
+    let request = served.bytes("POST", "/own/repo/!svn/me", kind, body.as_bytes());
+    let post = |served: &Served| {
+        let mut socket = connect(served);
+        socket.write_all(&request).unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        assert_eq!(status(&String::from_utf8_lossy(&answer)), 201);
+    };
+    let before = process(&served, "VmHWM");
+    post(&served);
+    let one = process(&served, "VmHWM") - before;
+    assert!(one > 16 << 10, "it is a large request: {one} KiB");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| post(&served));
+        }
+    });
+    let eight = process(&served, "VmHWM") - before;
+    assert!(eight < 2 * one + (16 << 10), "one takes {one} KiB, eight at once {eight}");
+    served.end();
+}

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
@@ -120,6 +120,63 @@ fn https_alone_is_https_alone() {
     assert_eq!(says("", &[]), (false, false));
     assert_eq!(says(&named, &[]), (true, true));
     assert_eq!(says(&named, &["--no-http"]), (false, false));
+}
+
+/// A port that only leads to https: browsers are sent there, others hear why not, and nothing is done or looked at.
+#[test]
+fn plain_http_may_lead_to_https_only() {
+    let served = Served::start("localhost", (2020, 2100));
+    let folder = served.folder.canonicalize().unwrap();
+    let file = folder.join("f.toml");
+    let (https, http) = (free_port(), free_port());
+    let start = |begin: &str| {
+        let place = "[[location]]\nurl = '/a'\nfolder = '..'\nanonymous = 'write'\nlist = true\n";
+        let certificate = "tls-certificate = 'certificate'\ntls-key = 'key'\n";
+        let text =
+            format!("https-port = {https}\n{begin}{certificate}redirect-to-https = true\n{place}");
+        fs::write(&file, text).unwrap();
+        let mut command = Programs::ours().command("sapwood");
+        command.args(["serve", "--config", file.to_str().unwrap()]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let refused = start("").wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(words.contains("'redirect-to-https' needs 'http-port'"), "{words}");
+    let mut child = start(&format!("http-port = {http}\n"));
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let said: Vec<String> =
+        lines.map(|line| line.unwrap()).take_while(|line| !line.contains("Ctrl-C")).collect();
+    assert!(!said.join("\n").contains("http://"), "{said:?}");
+    let ask = |method: &str, path: &str, more: &str| {
+        let mut socket = std::net::TcpStream::connect(("127.0.0.1", http)).unwrap();
+        let host = format!("Host: localhost:{http}\r\nConnection: close\r\n");
+        socket
+            .write_all(format!("{method} {path} HTTP/1.1\r\n{host}{more}\r\n").as_bytes())
+            .unwrap();
+        // To the end, or to the sentence: it does not wait for the body.
+        let (mut answer, mut piece) = (String::new(), [0; 4096]);
+        while !answer.contains("https only")
+            && let count @ 1.. = socket.read(&mut piece).unwrap()
+        {
+            answer.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+        answer
+    };
+    for (method, path) in [("GET", "/a/repo/trunk/?p=1"), ("HEAD", "/"), ("GET", "/nowhere/%20b")] {
+        let answer = ask(method, path, "Authorization: Basic YTpi\r\n");
+        assert!(answer.starts_with("HTTP/1.1 301 "), "{answer}");
+        let place = format!("\r\nlocation: https://localhost:{https}{path}\r\n");
+        assert!(answer.contains(&place), "{answer}");
+    }
+    let body = "Content-Length: 1000\r\n";
+    for method in ["OPTIONS", "PROPFIND", "POST", "PUT", "MKCOL", "REPORT", "DELETE", "TRACE"] {
+        let answer = ask(method, "/a/repo/!svn/me", body);
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{method}: {answer}");
+        assert!(answer.contains("https only"), "{method}: {answer}");
+        assert!(!answer.to_ascii_lowercase().contains("www-authenticate"), "{answer}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// A connection that gave its buffers back is still the same to its client.

@@ -82,11 +82,36 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let c = Civil::of(*self, 0);
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-            c.year, c.month, c.day, c.hour, c.minute, c.second, c.micros
-        )
+        if !(0..=9999).contains(&c.year) {
+            return write!(
+                f,
+                "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+                c.year, c.month, c.day, c.hour, c.minute, c.second, c.micros
+            );
+        }
+        // Dates are written for each entry of a list: this takes a fifth of what the format takes.
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        let fields = [
+            (0..4, c.year),
+            (5..7, c.month),
+            (8..10, c.day),
+            (11..13, c.hour),
+            (14..16, c.minute),
+            (17..19, c.second),
+            (20..26, c.micros),
+        ];
+        for (place, value) in fields {
+            put_digits(text.get_mut(place).unwrap_or(&mut []), value);
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// Writes the last digits of a number, as many as there is room for.
+fn put_digits(room: &mut [u8], mut value: i64) {
+    for digit in room.iter_mut().rev() {
+        *digit = b'0' | u8::try_from(value % 10).unwrap_or(0);
+        value /= 10;
     }
 }
 

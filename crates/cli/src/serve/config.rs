@@ -26,6 +26,7 @@ pub(super) struct File {
     pub(super) svn_port: Option<u16>,
     pub(super) http_port: Option<u16>,
     pub(super) https_port: Option<u16>,
+    pub(super) redirect_to_https: bool,
     pub(super) tls_certificate: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
     pub(super) tls_client_ca: Option<PathBuf>,

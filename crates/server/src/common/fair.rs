@@ -9,7 +9,7 @@
 //! waits holds no thread, and a waiting future that is dropped leaves the queue.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -22,10 +22,33 @@ use crate::common::login_delay::network;
 /// Who asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The address, or of IPv6 the network of 64 bits.
-    site: Option<IpAddr>,
+    /// A hash of the address, or of IPv6 of the network of 64 bits.
+    site: u64,
     /// A hash of the user's name.
     user: u64,
+}
+
+/// A map whose keys are hashes already, by a random key.
+type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+
+/// The hash of a hash.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Caller {
@@ -33,8 +56,8 @@ impl Caller {
     pub(crate) fn new(address: Option<IpAddr>, user: Option<&str>) -> Self {
         // A random key: clients cannot choose names that meet in one queue.
         static KEY: OnceLock<RandomState> = OnceLock::new();
-        let user = KEY.get_or_init(RandomState::new).hash_one(user);
-        Self { site: address.map(network), user }
+        let key = KEY.get_or_init(RandomState::new);
+        Self { site: key.hash_one(address.map(network)), user: key.hash_one(user) }
     }
 }
 
@@ -58,15 +81,15 @@ struct State {
     /// Permits that are out.
     out: usize,
     waiting: usize,
-    sites: HashMap<Option<IpAddr>, Site>,
+    sites: ByHash<Site>,
     /// Sites with waiters, the next one in front.
-    order: VecDeque<Option<IpAddr>>,
+    order: VecDeque<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Site {
     out: usize,
-    users: HashMap<u64, User>,
+    users: ByHash<User>,
     /// Users with waiters, the next one in front.
     order: VecDeque<u64>,
 }

@@ -74,8 +74,9 @@ impl Record {
     }
 }
 
-/// The least time after which it is looked again whether there is room for an attempt.
+/// The least and the most time after which it is looked again whether there is room for an attempt.
 const LOOK: Duration = Duration::from_millis(50);
+const MOST_LOOK: Duration = Duration::from_millis(500);
 
 /// The failures of all connections.
 #[derive(Clone, Debug, Default)]
@@ -143,22 +144,38 @@ impl LoginDelay {
             |counts| Attempt { logins: self.clone(), address, user: user.clone(), first, counts };
         let Some(at) = address.filter(|_| !first.is_zero()) else { return Ok(attempt(false)) };
         let mut records = self.records.lock();
-        make_room(&mut records, now);
-        let both = Key::Both(at, user.clone());
-        let own = records.entry(both).or_insert_with(|| Record::new(now));
-        let mut wait = own.wait(OF_USER, now);
-        if own.proved.is_none_or(|proved| since(proved, now) > KNOWN) {
-            let all = records.entry(Key::Address(at)).or_insert_with(|| Record::new(now));
-            wait = wait.max(all.wait(OF_ADDRESS, now));
-        }
-        if let Some(wait) = wait {
-            return Err(wait);
+        if let Some(wait) = wait(&mut records, &Key::Both(at, user.clone()), at, now) {
+            return Err(wait.min(MOST_LOOK));
         }
         for key in [Key::Both(at, user.clone()), Key::Address(at)] {
             let record = records.entry(key).or_insert_with(|| Record::new(now));
             record.begun = record.begun.plus(1);
         }
         Ok(attempt(true))
+    }
+
+    /// An attempt whose password is known to be right without looking: begins and succeeds in one step. `false`
+    /// where too many are under way, so that it has to wait for its turn as others do.
+    pub fn prove_at_once(
+        &self,
+        address: Option<IpAddr>,
+        user: &str,
+        first: Duration,
+        now: Instant,
+    ) -> bool {
+        let user = user.to_ascii_lowercase();
+        let mut records = self.records.lock();
+        if let Some(at) = address.map(network) {
+            let both = Key::Both(at, user.clone());
+            if !first.is_zero() && wait(&mut records, &both, at, now).is_some() {
+                return false;
+            }
+            if let Some(record) = records.get_mut(&both) {
+                record.proved = Some(now);
+            }
+        }
+        records.remove(&Key::User(user));
+        true
     }
 
     /// The longest time that an attempt may wait for its turn, at a place with this first delay.
@@ -235,6 +252,26 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// How long an attempt has to wait, if too many are under way. `both` is its user at its address, `at`.
+fn wait(
+    records: &mut HashMap<Key, Record>,
+    both: &Key,
+    at: IpAddr,
+    now: Instant,
+) -> Option<Duration> {
+    make_room(records, now);
+    let own = match records.get_mut(both) {
+        Some(own) => own,
+        None => records.entry(both.clone()).or_insert_with(|| Record::new(now)),
+    };
+    let wait = own.wait(OF_USER, now);
+    if own.proved.is_some_and(|proved| since(proved, now) <= KNOWN) {
+        return wait;
+    }
+    let all = records.entry(Key::Address(at)).or_insert_with(|| Record::new(now));
+    wait.max(all.wait(OF_ADDRESS, now))
 }
 
 /// Forgets what is old, when there is too much.
@@ -355,6 +392,29 @@ mod tests {
         assert_eq!(begun.len(), OF_USER);
         drop(begun);
         assert!(logins.begin(address(1), "ada", SECOND, now).is_ok());
+    }
+
+    #[test]
+    fn what_is_right_at_once_counts_as_an_attempt_that_succeeds() {
+        let (logins, now) = (LoginDelay::default(), Instant::now());
+        let prove = |user: &str| logins.prove_at_once(address(1), user, SECOND, now);
+        let mut begun: Vec<Attempt> =
+            std::iter::from_fn(|| logins.begin(address(1), "ada", SECOND, now).ok()).collect();
+        assert!(!prove("Ada"), "as many are under way as may be");
+        assert!(logins.prove_at_once(address(1), "ada", Duration::ZERO, now), "no delays there");
+        begun.pop();
+        assert!(prove("ADA"), "once one is over");
+        drop(begun);
+        // The user is known at the address now, so others' attempts there do not count.
+        let others: Vec<Attempt> = (0..)
+            .map_while(|n| logins.begin(address(1), &format!("user{n}"), SECOND, now).ok())
+            .collect();
+        assert_eq!(others.len(), OF_ADDRESS);
+        assert!(prove("ada") && !prove("bob"));
+        let failures = |user| logins.begin(address(2), user, SECOND, now).unwrap().failed(now);
+        let _ = failures("ada");
+        assert!(prove("ada"));
+        assert!(!logins.records.lock().contains_key(&Key::User("ada".to_owned())), "forgiven");
     }
 
     #[test]

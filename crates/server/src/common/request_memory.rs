@@ -160,11 +160,7 @@ impl Share {
         let memory = Arc::clone(&self.memory);
         let begun = Instant::now();
         let mut state = memory.state.lock();
-        while !self.grow_now(&mut state, bytes, begun)? {
-            if begun.elapsed() >= PATIENCE {
-                return Err(gone());
-            }
-            end_slow(&state);
+        while !self.try_to_grow(&mut state, bytes, begun)? {
             memory.changed.wait_for(&mut state, LOOK);
         }
         Ok(())
@@ -177,19 +173,22 @@ impl Share {
     pub(crate) async fn grow_async(&mut self, bytes: usize) -> SvnResult<()> {
         let memory = Arc::clone(&self.memory);
         let begun = Instant::now();
-        loop {
-            {
-                let mut state = memory.state.lock();
-                if self.grow_now(&mut state, bytes, begun)? {
-                    return Ok(());
-                }
-                end_slow(&state);
-            }
-            if begun.elapsed() >= PATIENCE {
-                return Err(gone());
-            }
+        while !self.try_to_grow(&mut memory.state.lock(), bytes, begun)? {
             tokio::time::sleep(LOOK_ASYNC).await;
         }
+        Ok(())
+    }
+
+    /// Makes the share `bytes` large; `false` where it has to wait for others, of which the slow ones are ended.
+    fn try_to_grow(&mut self, state: &mut State, bytes: usize, begun: Instant) -> SvnResult<bool> {
+        if self.grow_now(state, bytes, begun)? {
+            return Ok(true);
+        }
+        if begun.elapsed() >= PATIENCE {
+            return Err(gone());
+        }
+        end_slow(state);
+        Ok(false)
     }
 
     /// Makes the share `bytes` large, if there is so much. It has waited since `begun`.

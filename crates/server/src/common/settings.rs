@@ -189,6 +189,8 @@ pub struct HttpSettings {
     pub transaction_idle: Duration,
     /// Whether a client must show a certificate, whatever it asks for.
     pub requires_certificate: bool,
+    /// Where https is spoken, if what comes without encryption is only sent there.
+    pub redirect_to_https: Option<u16>,
 }
 
 impl Default for HttpSettings {
@@ -208,6 +210,7 @@ impl Default for HttpSettings {
             transactions: 1000,
             transaction_idle: Duration::from_secs(24 * 3600),
             requires_certificate: false,
+            redirect_to_https: None,
         }
     }
 }

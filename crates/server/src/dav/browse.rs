@@ -85,13 +85,23 @@ pub(super) fn visitor(
     let users = Users::of(shared, access, plain)?;
     let user = who::user(shared, head, access, &users)?;
     let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
-    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
-    if granted < required || (user.is_none() && access.login == Login::Required) {
+    if !may_come_in(access, user.as_deref(), required) {
         let is_nameless = user.is_none() && who::can_authenticate(access, &users);
         let may_ask = is_nameless && access.auth_access >= required;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
     Ok(user)
+}
+
+/// Whether a user, or a visitor without a name, may do so much at a place at all.
+pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: Blanket) -> bool {
+    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
+    granted >= required && (user.is_some() || access.login != Login::Required)
+}
+
+/// The names of the repositories in a folder whose roots a user may read, sorted.
+pub(super) fn names_in(shared: &Shared, place: &InFolder<'_>, user: Option<&str>) -> Vec<String> {
+    repositories(shared, &place.folder, place.start, place.location, user)
 }
 
 /// The page of a folder above repositories: those in it that its visitor may read.

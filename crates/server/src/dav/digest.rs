@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use hyper::header::AUTHORIZATION;
 use sapwood_core::Md5;
 use sapwood_core::exact::Exact as _;
 use sha2::Sha256;
@@ -150,7 +151,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 fn said(head: &Head) -> Option<Said> {
-    let value = head.header("authorization")?;
+    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("digest") {
         return None;

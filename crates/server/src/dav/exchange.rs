@@ -159,6 +159,8 @@ impl Exchange {
                 biased;
                 done = work => Ok(done),
                 () = left => Err(gone("by the client")),
+                // While no reply has begun hyper does not look whether the client is there.
+                () = outlet.line.hung_up() => Err(gone("by the client")),
                 () = tokio::time::sleep(outlet.patience) => Err(gone("nothing happens")),
             }
         })

@@ -139,7 +139,7 @@ fn rfc1123(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let day = usize::try_from(days % 7).ok().and_then(|n| DAYS.get(n)).unwrap_or(&"Thu");
     let month = month_name(part(5, 7));
-    format!("{day}, {} {month} {} {} GMT", part(8, 10), part(0, 4), part(11, 19))
+    [day, ", ", part(8, 10), " ", month, " ", part(0, 4), " ", part(11, 19), " GMT"].concat()
 }
 
 /// The media type of a file: what its property says, if that can be said in a header.

@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 
 use super::certificate::ClientCertificate;
-use super::login::Verdict;
+use super::login::{self, Verdict};
 use crate::settings::Network;
 
 /// The head of a request.
@@ -34,6 +34,8 @@ pub struct Head {
     pub wants_host: bool,
     /// The certificate that was shown on the connection.
     pub certificate: Option<Arc<ClientCertificate>>,
+    /// The name and password of Basic authentication that the request shows.
+    pub basic: Option<(String, String)>,
     /// What came of the name and password that the request shows, once they were looked at.
     pub verdict: Option<Verdict>,
 }
@@ -46,6 +48,7 @@ impl Head {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().map(str::to_owned);
         Self {
+            basic: login::credentials(&parts.headers),
             wants_host: parts.version >= Version::HTTP_11,
             method: parts.method,
             path,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use sapwood_core::base64;
 
 use super::head::Head;
@@ -108,18 +108,15 @@ async fn turn(
                     let caller = Caller::new(Some(head.client), Some(user));
                     queue = Some(shared.workers.attempts.try_acquire(caller)?);
                 }
-                tokio::time::sleep(wait.min(MOST_WAIT)).await;
+                tokio::time::sleep(wait).await;
             }
         }
     }
 }
 
-/// How long an attempt waits at most before it is looked again whether it may go on.
-const MOST_WAIT: Duration = Duration::from_millis(500);
-
 /// The name and password of Basic authentication.
-pub(super) fn credentials(head: &Head) -> Option<(String, String)> {
-    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+pub(super) fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;

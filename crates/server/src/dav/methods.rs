@@ -12,8 +12,8 @@ use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
 use super::who::Asks;
 use super::{
-    activity, admission, auto, browse, edit, error_page, get, locks, master, merge, options,
-    propfind, proppatch, report,
+    activity, admission, auto, browse, edit, error_page, get, locks, master, merge, only_https,
+    options, propfind, proppatch, report, top_page,
 };
 use crate::common::oplog::Subject;
 use crate::common::settings::Redirect;
@@ -147,6 +147,10 @@ fn answer(
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
     }
+    let is_plain = head.scheme == "http";
+    if let Some(port) = shared.settings.http.redirect_to_https.filter(|_| is_plain) {
+        return only_https::answer(head, exchange, port).map(|()| Answer::Given).map_err(nowhere);
+    }
     if shared.settings.http.requires_certificate && head.certificate.is_none() {
         return Err(nowhere(Fail::Forbidden));
     }
@@ -190,6 +194,7 @@ fn answer(
             let asks = Asks::of(nothing.location.access.as_deref(), REALM);
             return Err((admission::of_nothing(shared, head, &nothing), asks));
         }
+        None if top_page::write(shared, head, exchange) => return Ok(Answer::Given),
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
             return Err(nowhere(Fail::with(error, 404)));

@@ -26,6 +26,7 @@ use super::driven::Driver;
 use super::exchange::gone;
 use super::overflow::{Ending, Overflow};
 use super::piece::Piece;
+use super::socket::Line;
 use super::workers::Workers;
 use crate::common::fair::Caller;
 
@@ -119,6 +120,8 @@ pub(super) struct Outlet {
     /// The client's address.
     pub(super) client: IpAddr,
     pub(super) caller: Caller,
+    /// The client's side of the connection.
+    pub(super) line: Line,
     /// How long the client may read nothing.
     pub(super) patience: Duration,
 }

@@ -50,7 +50,7 @@ pub(super) struct Origin {
     pub(super) line: Line,
 }
 
-/// A request, while no thread has it.
+/// A request, while no thread has it. It goes through many hands, and is large: in a box.
 struct Job {
     shared: Arc<Shared>,
     head: Head,
@@ -63,46 +63,50 @@ struct Job {
 type Reply = oneshot::Receiver<Response<ReplyBody>>;
 
 /// Answers a request.
-pub(super) async fn answer(
+///
+/// hyper moves what is returned several times: it is small, and so what is seldom waited for is in a box.
+pub(super) fn answer(
     shared: Arc<Shared>,
     origin: Origin,
     under_way: UnderWay,
     request: Request<Incoming>,
-) -> Result<Response<Tracked<ReplyBody>>, Infallible> {
+) -> impl Future<Output = Result<Response<Tracked<ReplyBody>>, Infallible>> + Send {
     let (send, reply) = oneshot::channel();
     let line = origin.line.clone();
     let job = Job::new(shared, origin, under_way.clone(), request, send);
-    let reply = work(job, &line, reply).await;
-    Ok(reply.map(|body| Tracked::new(body, under_way)))
+    async move {
+        let reply = work(job, &line, reply).await;
+        Ok(reply.map(|body| Tracked::new(body, under_way)))
+    }
 }
 
 /// Takes a request through its stages, until there is a reply.
-async fn work(mut job: Job, line: &Line, mut reply: Reply) -> Response<ReplyBody> {
+async fn work(mut job: Box<Job>, line: &Line, mut reply: Reply) -> Response<ReplyBody> {
     let mut stage = job.first_stage().await;
     loop {
         let Some(permit) = or_gone(line, job.permit()).await else {
             return job.give_up(reply).await;
         };
-        let (hand_back, returned) = oneshot::channel();
-        tokio::task::spawn_blocking(move || job.run(stage, permit, hand_back));
+        let stage_run = tokio::task::spawn_blocking(move || job.run(stage, permit));
         let (next, its) = tokio::select! {
             biased;
             // A handler that ends without a reply has failed in a way that it should not.
             reply = &mut reply => return reply.unwrap_or_else(|_| ReplyBody::internal_error()),
-            returned = returned => match returned {
-                Ok(returned) => returned,
-                Err(_) => return received(reply).await,
+            returned = stage_run => match returned {
+                Ok(Some(returned)) => returned,
+                _ => return received(reply).await,
             },
         };
         job = its;
         let ready = match next {
             Next::Prove(claim) => {
-                let verdict = or_gone(line, login::prove(&job.shared, &job.head, *claim)).await;
+                let proof = Box::pin(login::prove(&job.shared, &job.head, *claim));
+                let verdict = or_gone(line, proof).await;
                 job.head.verdict = verdict;
                 job.head.verdict.is_some()
             }
             // A client that has sent all may close its side; one that has gone ends its body with an error.
-            Next::Body => match job.admitted().await {
+            Next::Body => match Box::pin(job.admitted()).await {
                 Ok(()) => {
                     stage = Stage::Run;
                     true
@@ -137,9 +141,9 @@ impl Job {
         under_way: UnderWay,
         request: Request<Incoming>,
         send: oneshot::Sender<Response<ReplyBody>>,
-    ) -> Self {
+    ) -> Box<Self> {
         let (parts, body) = request.into_parts();
-        let Origin { peer, driver, .. } = origin;
+        let Origin { peer, driver, line } = origin;
         let (http, limits) = (&shared.settings.http, shared.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;
@@ -150,6 +154,7 @@ impl Job {
             workers: Arc::clone(&shared.workers),
             client: head.client,
             caller,
+            line,
             patience: limits.stall,
         };
         let mut raw = RawBody::new(body, Handle::current(), driver, limits, under_way);
@@ -158,7 +163,7 @@ impl Job {
         }
         let mut exchange = Exchange::new(Body::new(raw), send, outlet);
         exchange.takes_gzip = http.gzip && packing::is_taken(&head);
-        Self { shared, head, exchange, caller, memory: None }
+        Box::new(Self { shared, head, exchange, caller, memory: None })
     }
 
     /// Where to begin: a small body that came with its head is no reason to ask for permission apart.
@@ -179,13 +184,11 @@ impl Job {
     }
 
     /// Runs a stage, in a thread that may block. What is not over is handed back.
-    fn run(mut self, stage: Stage, permit: Permit, back: oneshot::Sender<(Next, Self)>) {
+    fn run(mut self: Box<Self>, stage: Stage, permit: Permit) -> Option<(Next, Box<Self>)> {
         let next = methods::handle(&self.shared, &self.head, &mut self.exchange, stage);
         drop(permit);
         if !matches!(next, Next::Done) {
-            // Without a receiver the client has gone.
-            let _ = back.send((next, self));
-            return;
+            return Some((next, self));
         }
         let handle = self.exchange.outlet().handle.clone();
         if self.shared.saves.needs_watch() {
@@ -196,10 +199,11 @@ impl Job {
         } else {
             self.log();
         }
+        None
     }
 
     /// Sends what is left of a reply as the client takes it.
-    async fn send_rest(mut self) {
+    async fn send_rest(mut self: Box<Self>) {
         if let Some(exchange) = continued::send_rest(self.exchange, self.caller).await {
             self.exchange = exchange;
             self.log();
@@ -214,12 +218,17 @@ impl Job {
     }
 
     /// The client has gone, or has closed its side while it had to wait.
-    async fn give_up(self, reply: Reply) -> Response<ReplyBody> {
+    async fn give_up(self: Box<Self>, reply: Reply) -> Response<ReplyBody> {
         self.refuse(&gone("by the client"), 408, reply).await
     }
 
     /// Answers with an error, without a thread: the reply is short.
-    async fn refuse(mut self, error: &SvnError, status: u16, reply: Reply) -> Response<ReplyBody> {
+    async fn refuse(
+        mut self: Box<Self>,
+        error: &SvnError,
+        status: u16,
+        reply: Reply,
+    ) -> Response<ReplyBody> {
         self.exchange.is_within_connection();
         self.exchange.fail(error, status);
         self.log();

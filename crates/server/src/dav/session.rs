@@ -177,7 +177,7 @@ impl<'s> Session<'s> {
     /// What is to be answered instead.
     pub(super) fn admit(&self) -> DavResult {
         let moves = matches!(self.head.method.as_str(), "COPY" | "MOVE");
-        let address = self.head.header("destination").filter(|_| moves);
+        let address = if moves { self.head.header("destination") } else { None };
         // One that is not in this repository is refused later.
         let to = address.and_then(|address| self.resource_at(address).ok());
         let admission = Admission {

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::digest::Proof;
 use super::head::Head;
-use super::login::{self, Claim, Evidence, Verdict};
+use super::login::{Claim, Evidence, Verdict};
 use super::session::{DavResult, Fail};
 use crate::common::config::{AccessConfig, Login};
 use crate::common::htdigest::Htdigest;
@@ -107,7 +107,7 @@ pub(super) fn user(
         None => {}
     }
     let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
-    let (user, evidence) = match (digest, login::credentials(head)) {
+    let (user, evidence) = match (digest, head.basic.clone()) {
         (Some(Proof::Old), _) => return Err(Fail::AskWho),
         (Some(Proof::Is(user)), _) => (user, Evidence::Digest(true)),
         (Some(Proof::Not(user)), _) => (user, Evidence::Digest(false)),
@@ -122,9 +122,7 @@ pub(super) fn user(
         Evidence::Digest(is_right) => *is_right,
         Evidence::Password(word, users) => users.have_proved(shared, &user, word),
     };
-    let now = Instant::now();
-    if is_right && let Ok(attempt) = shared.logins.begin(Some(head.client), &user, delay, now) {
-        attempt.succeeded(now);
+    if is_right && shared.logins.prove_at_once(Some(head.client), &user, delay, Instant::now()) {
         return Ok(Some(user));
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))

@@ -107,6 +107,8 @@ pub(super) fn reads_again(head: &Head) -> bool {
 
 /// Who a request is from, as far as its head says.
 pub(super) fn caller(head: &Head) -> Caller {
-    let shown = super::login::credentials(head).map(|(user, _)| user);
-    Caller::new(Some(head.client), shown.or_else(|| super::digest::user(head)).as_deref())
+    match &head.basic {
+        Some((user, _)) => Caller::new(Some(head.client), Some(user)),
+        None => Caller::new(Some(head.client), super::digest::user(head).as_deref()),
+    }
 }

@@ -1,7 +1,7 @@
 //! Proving a user's name: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use md5::Md5;
 use sapwood_core::FsPath;
@@ -35,13 +35,10 @@ pub(crate) fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<
             Err(_) if begun.elapsed() >= LoginDelay::patience(first) => {
                 return Err(SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, ""));
             }
-            Err(wait) => session.conn.pause(wait.min(MOST_WAIT), &session.cancel)?,
+            Err(wait) => session.conn.pause(wait, &session.cancel)?,
         }
     }
 }
-
-/// How long an attempt waits at most before it is looked again whether it may go on.
-const MOST_WAIT: Duration = Duration::from_millis(500);
 
 /// Notes and logs that a password was wrong, or that there is no such user, and waits as long as
 /// that costs. The line is made for programs that shut addresses out: see SECURITY.md.

@@ -1,0 +1,63 @@
+//! The page at the top of a server that serves places only: those that its visitor may look into.
+//!
+//! Invariant: a place is named only if it would be shown to the same visitor without a password. Passwords belong
+//! to places, and browsers do not send them above those, so none is asked for or looked at here.
+
+use maud::html;
+use sapwood_core::{FsPath, uri};
+
+use super::browse;
+use super::error_page;
+use super::exchange::Exchange;
+use super::head::Head;
+use super::lookup::{self, Place};
+use super::who::{self, Users};
+use crate::common::access::{Required, UserAccess};
+use crate::common::config::Blanket;
+use crate::common::settings::Location;
+use crate::common::shared::Shared;
+
+/// Writes the page, if the request is a browser's for the top, and there is anything to name.
+pub(super) fn write(shared: &Shared, head: &Head, exchange: &mut Exchange) -> bool {
+    if head.path != "/" || !error_page::is_wanted(head) {
+        return false;
+    }
+    let all = &shared.settings.http.locations;
+    let shown: Vec<&Location> = all.iter().filter(|one| is_shown(shared, head, one)).collect();
+    if shown.is_empty() {
+        return false;
+    }
+    let name = |one: &Location| one.name.clone().unwrap_or_else(|| one.prefix.clone());
+    let body = html! {
+        h1 { "Repositories" }
+        ul { @for one in shown { li { a href={ "/" (uri::encode(&one.prefix)) "/" } { (name(one)) } } } }
+    };
+    browse::send(exchange, browse::page("Repositories", &body));
+    true
+}
+
+/// Whether a place would show something to the visitor.
+fn is_shown(shared: &Shared, head: &Head, location: &Location) -> bool {
+    let user = match location.access.as_deref() {
+        Some(access) => match who::user(shared, head, access, &Users::default()) {
+            Ok(user) if browse::may_come_in(access, user.as_deref(), Blanket::Read) => user,
+            _ => return false,
+        },
+        None => None,
+    };
+    let path = format!("/{}", uri::encode(&location.prefix));
+    match lookup::find(shared, &path, &mut |_| {}) {
+        Ok(Some(Place::Repository(place))) => {
+            let found = place.found;
+            let (name, rules_name) = (&found.name, &found.authz_name);
+            let mut access =
+                UserAccess::new(shared, None, name, rules_name, found.authz, found.config);
+            access.set_user(user);
+            access.may(Required::Read, Some(FsPath::ROOT), false)
+        }
+        Ok(Some(Place::Folder(folder))) => {
+            location.list && !browse::names_in(shared, &folder, user.as_deref()).is_empty()
+        }
+        _ => false,
+    }
+}
