@@ -65,7 +65,7 @@ pub fn run(data: &[u8]) {
     let limits = Limits { child_bytes: 64 << 10, ..Limits::default() };
     let whole = Document::open(data, limits).and_then(Document::into_root);
     if let Ok(root) = &whole {
-        let _ = propfind::Wanted::read(Some(root));
+        let _ = propfind::PropfindRequest::read(Some(root));
         let _ = proppatch::read(root);
         let _ = lock::read(root);
         let _ = merge::read(root);

@@ -23,8 +23,8 @@ use sapwood_core::{
 use sapwood_delta::Editor;
 use sapwood_ra::session::{
     CommitEditor, CommitRequest, FetchedDir, FetchedFile, FileRevReceiver, FileRevsRequest,
-    InheritedProps, ListRequest, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver,
-    ReplayRequest, Report, ReportRequest, RevpropChange, Told,
+    InheritedProps, ListRequest, LockReceiver, LogChange, LogEntry, LogRequest, MergeinfoRequest,
+    ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange,
 };
 use sapwood_ra::{Capability, Dirent, DirentFields, Session, Settings};
 
@@ -622,7 +622,7 @@ impl Session for Remembering {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: Told<'_, Lock>,
+        outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         self.there()?.lock(paths, comment, steal, outcome)
     }
@@ -631,7 +631,7 @@ impl Session for Remembering {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        outcome: Told<'_, ()>,
+        outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         self.there()?.unlock(paths, break_lock, outcome)
     }

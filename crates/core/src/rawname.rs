@@ -53,7 +53,7 @@ pub fn to_bytes(text: &str) -> Cow<'_, [u8]> {
 
 /// The text for people: `?\E6` for a byte that is not UTF-8.
 #[must_use]
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn printable(text: &str) -> Cow<'_, str> {
     if is_raw(text) { Cow::Owned(text.replace('\0', "?\\")) } else { Cow::Borrowed(text) }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     fn latin_1() {
         let text = from_bytes(b"/caf\xE9/\xC3\xA9").unwrap();
         assert_eq!(text, "/caf\0E9/é");
-        assert_eq!(shown(&text), "/caf?\\E9/é");
+        assert_eq!(printable(&text), "/caf?\\E9/é");
         assert_eq!(*to_bytes(&text), *b"/caf\xE9/\xC3\xA9");
         assert!(from_bytes(b"a\0b").is_none());
         assert!(matches!(to_bytes("é"), Cow::Borrowed(_)));

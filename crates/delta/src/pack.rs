@@ -37,8 +37,8 @@ impl Unpacker {
             return Ok(data);
         }
         let (len, data) = match varint::decode(data) {
-            varint::Decoded::Number(len, data) => (len, data),
-            varint::Decoded::Incomplete | varint::Decoded::TooLong => {
+            varint::Varint::Number(len, data) => (len, data),
+            varint::Varint::Incomplete | varint::Varint::TooLong => {
                 return Err(Error::PackedNoSize);
             }
         };

@@ -12,7 +12,7 @@ pub use encoder::Encoder;
 
 use crate::error::Error;
 use crate::pack::Unpacker;
-use crate::varint::{self, Decoded};
+use crate::varint::{self, Varint};
 use crate::window::{Op, WINDOW_MAX, Window};
 use sapwood_core::Exact;
 
@@ -88,12 +88,12 @@ impl WindowHeader {
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Error> {
         let mut rest = bytes;
         let mut next = || match varint::decode(rest) {
-            Decoded::Number(value, after) => {
+            Varint::Number(value, after) => {
                 rest = after;
                 Ok(Some(value))
             }
-            Decoded::Incomplete => Ok(None),
-            Decoded::TooLong => Err(Error::LongWindowHeader),
+            Varint::Incomplete => Ok(None),
+            Varint::TooLong => Err(Error::LongWindowHeader),
         };
         let mut numbers = [0u64; 5];
         for number in &mut numbers {

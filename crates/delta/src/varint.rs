@@ -8,7 +8,7 @@ pub const MAX_LEN: usize = 10;
 
 /// What [`decode`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoded<'a> {
+pub enum Varint<'a> {
     /// A number and the bytes after it.
     Number(u64, &'a [u8]),
     /// The input ends within the number.
@@ -20,25 +20,25 @@ pub enum Decoded<'a> {
 /// Takes a number off the front of `bytes`. Bits beyond 64 are lost, as in the reference; users
 /// check ranges.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Decoded<'_> {
+pub fn decode(bytes: &[u8]) -> Varint<'_> {
     let mut value = 0u64;
     let mut rest = bytes;
     for _ in 0..MAX_LEN {
-        let Some((byte, after)) = rest.split_first() else { return Decoded::Incomplete };
+        let Some((byte, after)) = rest.split_first() else { return Varint::Incomplete };
         rest = after;
         value = (value << 7) | u64::from(byte & 0x7f);
         if byte & 0x80 == 0 {
-            return Decoded::Number(value, rest);
+            return Varint::Number(value, rest);
         }
     }
-    Decoded::TooLong
+    Varint::TooLong
 }
 
 /// As [`decode`], `None` unless there is a number that fits.
 pub(crate) fn take(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match decode(bytes) {
-        Decoded::Number(value, rest) => Some((usize::try_from(value).ok()?, rest)),
-        Decoded::Incomplete | Decoded::TooLong => None,
+        Varint::Number(value, rest) => Some((usize::try_from(value).ok()?, rest)),
+        Varint::Incomplete | Varint::TooLong => None,
     }
 }
 
@@ -80,10 +80,10 @@ mod tests {
             let mut out = Vec::new();
             encode(&mut out, value);
             assert_eq!(out, form, "{value}");
-            assert_eq!(decode(form), Decoded::Number(value, &[]));
-            assert_eq!(decode(&form[..form.len() - 1]), Decoded::Incomplete);
+            assert_eq!(decode(form), Varint::Number(value, &[]));
+            assert_eq!(decode(&form[..form.len() - 1]), Varint::Incomplete);
         }
-        assert_eq!(decode(&[0x80; 10]), Decoded::TooLong);
-        assert_eq!(decode(&[0x80, 0x81, 0, 9]), Decoded::Number(128, &[9]));
+        assert_eq!(decode(&[0x80; 10]), Varint::TooLong);
+        assert_eq!(decode(&[0x80, 0x81, 0, 9]), Varint::Number(128, &[9]));
     }
 }

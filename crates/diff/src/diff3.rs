@@ -187,7 +187,7 @@ impl Runs {
 
 /// Where the three texts are.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Positions {
     original: usize,
     modified: usize,
     latest: usize,
@@ -208,10 +208,10 @@ fn span(start: usize, end: usize) -> Span {
 impl Merger<'_> {
     fn merge(&self, mut modified: Runs, mut latest: Runs) -> Vec<Hunk> {
         let mut hunks = Vec::new();
-        let mut from = Place::default();
+        let mut from = Positions::default();
         loop {
             let sync = synchronize(&mut modified, &mut latest);
-            let to = Place {
+            let to = Positions {
                 original: sync,
                 modified: modified.opposite(sync),
                 latest: latest.opposite(sync),
@@ -241,7 +241,7 @@ impl Merger<'_> {
                     latest: Span { start: to.latest, len },
                 });
             }
-            from = Place {
+            from = Positions {
                 original: to.original.plus(len),
                 modified: to.modified.plus(len),
                 latest: to.latest.plus(len),

@@ -216,7 +216,7 @@ impl Writer<'_, '_> {
         if opens {
             self.hunk.old_start = start;
             self.hunk.new_start = range.new_start.minus(before);
-            self.header_function = self.function.as_deref().map(shown_function).unwrap_or_default();
+            self.header_function = self.function.as_deref().map(function_line).unwrap_or_default();
         }
         self.read_new(Use::Skip, range.new_start);
         self.read_old(Use::Context, range.old_start);
@@ -269,7 +269,7 @@ pub(crate) fn may_start_function(line: &[u8]) -> bool {
 }
 
 /// The part of a line that fits a hunk header: whole characters, no space at the end.
-fn shown_function(line: &[u8]) -> Vec<u8> {
+fn function_line(line: &[u8]) -> Vec<u8> {
     let end = memchr::memchr(0, line).unwrap_or(line.len()).min(MAX_FUNCTION);
     let line = line.head(end);
     let spaces = line.iter().rev().take_while(|b| matches!(b, b' ' | 0x09..=0x0d)).count();
@@ -339,7 +339,7 @@ mod tests {
                 .starts_with("@@ -5,3 +5,3 @@ int main()\n")
         );
         let long = "\u{e4}".repeat(60);
-        assert_eq!(shown_function(format!("f{long}").as_bytes()).len(), 49);
-        assert_eq!(shown_function(b"f \t\r\n"), b"f");
+        assert_eq!(function_line(format!("f{long}").as_bytes()).len(), 49);
+        assert_eq!(function_line(b"f \t\r\n"), b"f");
     }
 }

@@ -30,13 +30,13 @@ pub mod read_ahead {
     //! What is about to be read: hints that may do nothing, one entry for each kind of thing. The module of the
     //! same name in `fsfs` has the table, the diagram and the order of locks.
     pub use sapwood_fsfs::read_ahead::{
-        Ahead, BATCH, Helper, NodesWanted, Novelty, Prefetch, Wanted,
+        BATCH, ColdReads, Helper, LogNeeds, NodesWanted, Novelty, Prefetch,
     };
 }
 pub mod txn {
     //! Changing a tree, and making a revision of it.
     pub use sapwood_fsfs::txn::{
-        Bulk, Committed, DeltaAhead, KnownText, Txn, WriteConfig, WriteOptions, Writer, flags,
+        Bulk, DeltaAhead, KnownText, NewRevision, Txn, WriteConfig, WriteOptions, Writer, flags,
     };
 }
 

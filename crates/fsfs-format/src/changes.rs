@@ -212,7 +212,7 @@ pub fn spell_names(bytes: &[u8]) -> Option<Vec<u8>> {
 /// # Errors
 /// E160004 when changes contradict each other.
 pub fn fold<'a>(changes: impl IntoIterator<Item = ChangeRef<'a>>) -> Result<Vec<ChangeRef<'a>>> {
-    let mut folded = Folded::default();
+    let mut folded = FoldedChanges::default();
     for change in changes {
         folded.add(change)?;
     }
@@ -220,13 +220,13 @@ pub fn fold<'a>(changes: impl IntoIterator<Item = ChangeRef<'a>>) -> Result<Vec<
 }
 
 #[derive(Default)]
-struct Folded<'a> {
+struct FoldedChanges<'a> {
     changes: BTreeMap<&'a str, ChangeRef<'a>>,
     /// What was deleted where there is a replacement now.
     deletions: BTreeMap<&'a str, ChangeRef<'a>>,
 }
 
-impl<'a> Folded<'a> {
+impl<'a> FoldedChanges<'a> {
     fn add(&mut self, new: ChangeRef<'a>) -> Result<()> {
         let path = new.path.as_str();
         match self.changes.get_mut(path) {

@@ -56,7 +56,10 @@ fn component(name: &[u8], names: Names) -> Result<&str> {
     };
     let fits = fits && !name.is_empty();
     std::str::from_utf8(name).ok().filter(|_| fits).ok_or_else(|| {
-        Error::corrupt(format!("Directory entry with the malformed name '{}'", text::shown(name)))
+        Error::corrupt(format!(
+            "Directory entry with the malformed name '{}'",
+            text::printable(name)
+        ))
     })
 }
 
@@ -169,7 +172,7 @@ impl Directory {
         }) else {
             return Ok(None);
         };
-        let mut new = Changed::new(self, text);
+        let mut new = DirectoryUpdate::new(self, text);
         for (name, now) in changes {
             new.change(name, now)?;
         }
@@ -310,7 +313,7 @@ fn fits(n: usize) -> Result<u32> {
 }
 
 /// A directory and its hash dump while they are made from those before.
-struct Changed<'a> {
+struct DirectoryUpdate<'a> {
     old: &'a Directory,
     old_text: &'a [u8],
     /// So many of the old entries are dealt with.
@@ -321,7 +324,7 @@ struct Changed<'a> {
     value: Vec<u8>,
 }
 
-impl<'a> Changed<'a> {
+impl<'a> DirectoryUpdate<'a> {
     fn new(old: &'a Directory, old_text: &'a [u8]) -> Self {
         Self {
             old,

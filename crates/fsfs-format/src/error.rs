@@ -80,7 +80,7 @@ impl Error {
     }
 
     pub(crate) fn revnum(bytes: &[u8]) -> Self {
-        Self::Revnum(crate::text::shown(bytes))
+        Self::Revnum(crate::text::printable(bytes))
     }
 
     pub(crate) fn index(message: impl Into<Cow<'static, str>>) -> Self {
@@ -112,7 +112,7 @@ impl Error {
 
     /// This error as the program tells it, with `place` behind its sentence.
     #[must_use]
-    pub fn told(self, place: std::fmt::Arguments<'_>) -> SvnError {
+    pub fn with_place(self, place: std::fmt::Arguments<'_>) -> SvnError {
         let (code, message) = (self.code(), format!("{self}{place}"));
         match self {
             Self::FooterOffset { cause, .. } => SvnError::new(code, cause).context(message),
@@ -129,6 +129,6 @@ impl From<hashdump::Error> for Error {
 
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
-        error.told(format_args!(""))
+        error.with_place(format_args!(""))
     }
 }

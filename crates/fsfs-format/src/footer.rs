@@ -86,12 +86,12 @@ impl Footer {
 fn offset(word: &[u8], end: u64) -> std::result::Result<u64, String> {
     let digits = word.strip_prefix(b"+").or_else(|| word.strip_prefix(b"-")).unwrap_or(word);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(format!("Could not convert '{}' into a number", text::shown(word)));
+        return Err(format!("Could not convert '{}' into a number", text::printable(word)));
     }
     let number = text::number(digits).filter(|n| *n == 0 || !word.starts_with(b"-"));
     number.filter(|offset| *offset < end).ok_or_else(|| {
         let last = end.saturating_sub(1);
-        format!("Number '{}' is out of range '[0, {last}]'", text::shown(word))
+        format!("Number '{}' is out of range '[0, {last}]'", text::printable(word))
     })
 }
 

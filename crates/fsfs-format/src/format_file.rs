@@ -41,7 +41,7 @@ impl FormatFile {
         check_digits(first, 0, path)?;
         let number = text::number(first).and_then(|n| u32::try_from(n).ok());
         let number = number
-            .ok_or_else(|| bad(format!("Number '{}' is out of range", text::shown(first))))?;
+            .ok_or_else(|| bad(format!("Number '{}' is out of range", text::printable(first))))?;
         check_number(number)?;
         let mut format = Self { number, ..Self::MISSING };
         for line in lines.take_while(|line| !line.is_empty()) {
@@ -52,7 +52,7 @@ impl FormatFile {
                     let size = line.strip_prefix(b"layout sharded ").and_then(text::number);
                     let size = size.filter(|size| i32::try_from(*size).is_ok());
                     let size = size.ok_or_else(|| {
-                        let line = text::shown(line);
+                        let line = text::printable(line);
                         bad(format!("'{path}' contains invalid filesystem format option '{line}'"))
                     })?;
                     // The reference takes 0 for the linear layout.
@@ -65,7 +65,7 @@ impl FormatFile {
                     format.addressing = Addressing::Logical;
                 }
                 _ => {
-                    let line = text::shown(line);
+                    let line = text::printable(line);
                     return Err(bad(format!(
                         "'{path}' contains invalid filesystem format option '{line}'"
                     )));
@@ -103,8 +103,8 @@ fn check_digits(line: &[u8], from: usize, path: &str) -> Result<()> {
     match odd {
         None => Ok(()),
         Some(odd) => {
-            let odd = text::shown(&[*odd]);
-            let line = text::shown(line);
+            let odd = text::printable(&[*odd]);
+            let line = text::printable(line);
             Err(Error::BadVersionFile(
                 format!(
                     "Format file '{path}' contains unexpected non-digit '{odd}' within '{line}'"

@@ -97,7 +97,7 @@ pub struct TxnId {
 impl TxnId {
     /// Parses a transaction's name; E160053 when malformed.
     pub fn parse(name: &[u8]) -> Result<Self> {
-        Self::try_parse(name).ok_or_else(|| Error::MalformedTxnId(text::shown(name)))
+        Self::try_parse(name).ok_or_else(|| Error::MalformedTxnId(text::printable(name)))
     }
 
     fn try_parse(name: &[u8]) -> Option<Self> {
@@ -138,7 +138,7 @@ pub struct NodeRevId {
 impl NodeRevId {
     /// Parses a whole slice; E160062 when malformed.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        Self::try_parse(bytes).ok_or_else(|| Error::MalformedNodeRevId(text::shown(bytes)))
+        Self::try_parse(bytes).ok_or_else(|| Error::MalformedNodeRevId(text::printable(bytes)))
     }
 
     fn try_parse(bytes: &[u8]) -> Option<Self> {

@@ -54,7 +54,7 @@ impl DigestFile {
         let mut file = Self::default();
         if let Some(locked) = fields.get(&b"path"[..]) {
             let corrupt = || {
-                let locked = text::shown(locked);
+                let locked = text::printable(locked);
                 let message = format!("Corrupt lockfile for path '{locked}' in filesystem '{db}'");
                 Error::corrupt(message)
             };

@@ -22,7 +22,7 @@ impl Manifest {
                 .ok_or_else(|| Error::corrupt("Pack manifest lacks trailing newline"))?;
             rest = after;
             let offset = text::number(line).ok_or_else(|| {
-                Error::corrupt(format!("Number '{}' invalid or too large", text::shown(line)))
+                Error::corrupt(format!("Number '{}' invalid or too large", text::printable(line)))
             })?;
             if offsets.last().is_some_and(|last| *last >= offset) {
                 return Err(Error::corrupt("Offsets in pack manifest are not ascending"));

@@ -114,13 +114,13 @@ impl NodeRev {
     pub fn copy_root(&self) -> (Option<Revnum>, &FsPath) {
         match &self.copy_root {
             Some((revision, path)) => (*revision, FsPath::trusted(path)),
-            None => (self.id.revision(), self.made_at()),
+            None => (self.id.revision(), self.created_path()),
         }
     }
 
     /// The path at which it was made, which was looked at when it was read.
     #[must_use]
-    pub fn made_at(&self) -> &FsPath {
+    pub fn created_path(&self) -> &FsPath {
         FsPath::trusted(&self.created_path)
     }
 
@@ -237,7 +237,7 @@ impl<'a> Headers<'a> {
                 return Ok((headers, all.len().minus(rest.len())));
             }
             let malformed = || {
-                let line = text::shown(line);
+                let line = text::printable(line);
                 Error::corrupt(format!("Found malformed header '{line}' in revision file"))
             };
             let colon = memchr::memchr(b':', line).ok_or_else(malformed)?;

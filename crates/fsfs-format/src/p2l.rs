@@ -212,7 +212,7 @@ impl P2lPage {
         let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
         // The last page ends at a multiple of the page size, behind the last item.
         let page_end = page.saturating_add(1).saturating_mul(header.page_size);
-        let mut run = Run::begin(bytes, header.first_revision)?;
+        let mut run = EntryRun::begin(bytes, header.first_revision)?;
         // Five bytes an entry at least.
         let mut entries = Vec::with_capacity(len.min(bytes.len()) / 5);
         if len == 0 {
@@ -228,7 +228,7 @@ impl P2lPage {
         }
         if run.offset < page_end {
             let rest = bytes.get(len..).unwrap_or_default();
-            let mut next = Run::begin(rest, header.first_revision)?;
+            let mut next = EntryRun::begin(rest, header.first_revision)?;
             if next.offset != run.offset {
                 return Err(Error::index("P2L page descriptions leave a gap or overlap"));
             }
@@ -269,14 +269,14 @@ impl P2lPage {
 }
 
 /// A run of entries, each stored as differences to the one before.
-struct Run<'a> {
+struct EntryRun<'a> {
     reader: Reader<'a>,
     offset: u64,
     compound: u64,
     revision: u64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> EntryRun<'a> {
     fn begin(bytes: &'a [u8], first_revision: Revnum) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         let offset = reader.unsigned()?;

@@ -63,8 +63,8 @@ pub(crate) fn after_prefix<'a>(bytes: &'a [u8], prefix: &[u8]) -> Result<Reader<
     }
     Err(Error::index(format!(
         "Index stream header prefix mismatch.\n  expected: {}  found: {}",
-        crate::text::shown(prefix),
-        crate::text::shown(found)
+        crate::text::printable(prefix),
+        crate::text::printable(found)
     )))
 }
 

@@ -127,7 +127,7 @@ impl RevpropPack {
             let (line, after) = text::line(rest).ok_or_else(eof)?;
             rest = after;
             text::number(line).ok_or_else(|| {
-                Error::corrupt(format!("Number '{}' invalid or too large", text::shown(line)))
+                Error::corrupt(format!("Number '{}' invalid or too large", text::printable(line)))
             })
         };
         let first = Revnum(number()?);

@@ -77,6 +77,6 @@ pub(crate) fn push_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
 }
 
 /// Bytes for an error sentence: what is not UTF-8 is replaced, and little is shown.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+pub(crate) fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned()
 }

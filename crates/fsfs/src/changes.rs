@@ -13,7 +13,7 @@ use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::NodeRevId;
 use sapwood_store::Kind;
 
-use crate::kinds::Number;
+use crate::cache_kinds::Number;
 
 /// Changed paths: revision.
 pub(crate) const CHANGES: Kind<ChangedPaths> =

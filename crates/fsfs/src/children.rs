@@ -11,8 +11,8 @@ use std::sync::Arc;
 use sapwood_fsfs_format::{Directory, NodeRev, RepLocation};
 use sapwood_store::{Key, Kind};
 
+use crate::cache_kinds::{self, Number};
 use crate::error::{Error, Result};
-use crate::kinds::{self, Number};
 use crate::node::Node;
 
 /// The node-revisions of fewer entries are as soon found one by one.
@@ -42,11 +42,11 @@ impl ChildNodes {
 #[derive(Debug, Default)]
 pub struct Children {
     entries: Arc<Directory>,
-    known: Known,
+    known: FoundNodes,
 }
 
 #[derive(Debug, Default)]
-enum Known {
+enum FoundNodes {
     /// They are looked for one by one.
     #[default]
     Nothing,
@@ -68,13 +68,13 @@ impl Node {
             _ => None,
         };
         let Some((revision, item)) = place.filter(|_| (FEW..=MANY).contains(&entries.len())) else {
-            return Ok(Children { entries, known: Known::Nothing });
+            return Ok(Children { entries, known: FoundNodes::Nothing });
         };
         let fs = &self.fs.fs;
-        let key = kinds::item(&CHILD_NODES, fs.id, revision, item);
+        let key = cache_kinds::item(&CHILD_NODES, fs.id, revision, item);
         let known = match fs.caches.get(key) {
-            Some(nodes) => Known::All(nodes),
-            None => Known::Some(key, Vec::new(), 0),
+            Some(nodes) => FoundNodes::All(nodes),
+            None => FoundNodes::Some(key, Vec::new(), 0),
         };
         Ok(Children { entries, known })
     }
@@ -95,13 +95,13 @@ impl Children {
         let Some(entry) = self.entries.get(at) else {
             return Err(Error::Corrupt(format!("Directory '{}' has no entry {at}", dir.path())));
         };
-        if let Known::All(nodes) = &self.known
+        if let FoundNodes::All(nodes) = &self.known
             && let Some(rev) = nodes.0.get(at)
         {
             return Ok(dir.child_with(entry.name, Arc::clone(rev)));
         }
         let node = dir.child_of(&entry)?;
-        if let Known::Some(key, found, count) = &mut self.known {
+        if let FoundNodes::Some(key, found, count) = &mut self.known {
             found.resize(self.entries.len(), None);
             if let Some(place) = found.get_mut(at)
                 && place.replace(Arc::clone(&node.rev)).is_none()
@@ -110,7 +110,7 @@ impl Children {
             }
             if *count == self.entries.len() {
                 let all = std::mem::take(found).into_iter().flatten().collect();
-                self.known = Known::All(dir.fs.fs.caches.put(*key, ChildNodes(all)));
+                self.known = FoundNodes::All(dir.fs.fs.caches.put(*key, ChildNodes(all)));
             }
         }
         Ok(node)

@@ -9,9 +9,9 @@ use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Sha1};
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
+use crate::cache_kinds::{self, TEXT, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::kinds::{self, TEXT, Text};
 use crate::rep::chain::{Chain, Keep};
 
 /// An expanded text, part by part, its checksum checked at the end.
@@ -24,7 +24,7 @@ pub(crate) struct TextReader {
     window: u64,
     /// Bytes handed out so far.
     given: u64,
-    sum: Sum,
+    sum: Checksum,
     done: bool,
     /// What of it stays in the cache.
     keep: Keep,
@@ -49,7 +49,7 @@ impl TextReader {
     pub(crate) fn new(rep: Option<Representation>, txn: Option<TxnId>) -> Self {
         let rep = rep.filter(|rep| rep.expanded_size > 0);
         let done = rep.is_none();
-        let sum = Sum::here(rep.as_ref());
+        let sum = Checksum::here(rep.as_ref());
         Self { rep, txn, chain: None, window: 0, given: 0, sum, done, keep: Keep::All }
     }
 
@@ -57,7 +57,7 @@ impl TextReader {
     fn sum_aside(&mut self) {
         if let Some(rep) = self.rep.filter(|_| self.window == 0) {
             let long = rep.expanded_size >= SUM_ASIDE;
-            self.sum = if long { Sum::by_thread() } else { Sum::Here(Hasher::md5()) };
+            self.sum = if long { Checksum::by_thread() } else { Checksum::Here(Hasher::md5()) };
         }
     }
 
@@ -97,7 +97,7 @@ impl TextReader {
         self.sum.update(&piece);
         if self.given >= rep.expanded_size {
             self.done = true;
-            let summed = !matches!(self.sum, Sum::Unknown);
+            let summed = !matches!(self.sum, Checksum::Unknown);
             self.check(fs, &rep)?;
             if summed && self.window == 1 && len == piece.text.bytes.len() {
                 // Another reader may have been faster, with the same result.
@@ -108,12 +108,12 @@ impl TextReader {
     }
 
     fn check(&mut self, fs: &Fs, rep: &Representation) -> Result<()> {
-        let actual = match std::mem::replace(&mut self.sum, Sum::Unknown).finish()? {
+        let actual = match std::mem::replace(&mut self.sum, Checksum::Unknown).finish()? {
             None => return Ok(()),
-            Some(Found::Md5(actual)) => actual,
-            Some(Found::Sha1(actual)) if rep.sha1 == Some(actual) => return Ok(()),
+            Some(Digest::Md5(actual)) => actual,
+            Some(Digest::Sha1(actual)) if rep.sha1 == Some(actual) => return Ok(()),
             // The MD5 decides, and is what people are told.
-            Some(Found::Sha1(_)) => self.md5_again(fs, rep)?,
+            Some(Digest::Sha1(_)) => self.md5_again(fs, rep)?,
         };
         match rep.known_md5() {
             Some(expected) if expected != actual => {
@@ -130,7 +130,7 @@ impl TextReader {
     /// The MD5 of what was handed out, read once more.
     fn md5_again(&self, fs: &Fs, rep: &Representation) -> Result<Md5> {
         let mut again = Self::new(Some(*rep), self.txn);
-        again.sum = Sum::Unknown;
+        again.sum = Checksum::Unknown;
         let mut sum = Md5Hasher::new();
         while let Some(piece) = again.next(fs)? {
             sum.update(piece.bytes());
@@ -146,9 +146,9 @@ const WAITING: usize = 4;
 
 /// The checksum of what was read so far.
 #[derive(Debug)]
-enum Sum {
+enum Checksum {
     Here(Hasher),
-    ByThread(SyncSender<Piece>, JoinHandle<Found>),
+    ByThread(SyncSender<Piece>, JoinHandle<Digest>),
     /// It is not asked for.
     Unknown,
 }
@@ -163,7 +163,7 @@ enum Hasher {
 
 /// A checksum that was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum Digest {
     Md5(Md5),
     Sha1(Sha1),
 }
@@ -196,15 +196,15 @@ impl Hasher {
         }
     }
 
-    fn finish(self) -> Found {
+    fn finish(self) -> Digest {
         match self {
-            Self::Md5(sum) => Found::Md5(sum.finish()),
-            Self::Sha1(sum) => Found::Sha1(sum.finish()),
+            Self::Md5(sum) => Digest::Md5(sum.finish()),
+            Self::Sha1(sum) => Digest::Sha1(sum.finish()),
         }
     }
 }
 
-impl Sum {
+impl Checksum {
     /// In this thread.
     fn here(rep: Option<&Representation>) -> Self {
         Self::Here(Hasher::of(rep))
@@ -234,7 +234,7 @@ impl Sum {
     }
 
     /// The checksum, if it was computed.
-    fn finish(self) -> Result<Option<Found>> {
+    fn finish(self) -> Result<Option<Digest>> {
         match self {
             Self::Unknown => Ok(None),
             Self::Here(sum) => Ok(Some(sum.finish())),
@@ -255,7 +255,7 @@ fn cached_whole(fs: &Fs, rep: &Representation) -> Option<Piece> {
     if rep.expanded_size > u64::try_from(crate::rep::svndiff::WINDOW).unwrap_or(0) {
         return None;
     }
-    let key = kinds::item(&TEXT, fs.id, revision, item);
+    let key = cache_kinds::item(&TEXT, fs.id, revision, item);
     let text = fs.caches.get(key)?;
     let whole = u64::try_from(text.bytes.len()) == Ok(rep.expanded_size)
         && text.verified.get() == Some(&rep.md5);
@@ -292,7 +292,7 @@ impl Contents {
     /// Does not look at the checksum: for texts that are only compared with another one.
     #[must_use]
     pub(crate) fn unchecked(mut self) -> Self {
-        self.reader.sum = Sum::Unknown;
+        self.reader.sum = Checksum::Unknown;
         self
     }
 

@@ -15,7 +15,7 @@ use sapwood_core::props::names::{AUTHOR, DATE};
 use sapwood_core::{PropList, Revnum};
 use sapwood_store::{Key, Kind, PassThrough};
 
-use crate::kinds::Number;
+use crate::cache_kinds::Number;
 
 /// Revisions that are kept together.
 const LEN: u64 = 64;
@@ -108,10 +108,10 @@ const DATE_AUTHOR: Kind<DateAuthorBlock> = Number::DateAuthor.kind(DateAuthorBlo
 
 /// Date and author of a revision, as one request found them.
 #[derive(Clone, Debug)]
-pub struct DateAuthor(pub(crate) Kept);
+pub struct DateAuthor(pub(crate) CachedProps);
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum CachedProps {
     Record(DateAuthorRecord),
     /// Too long for a record.
     Props(Arc<PropList>),
@@ -122,8 +122,8 @@ impl DateAuthor {
     #[must_use]
     pub fn date(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::Record(record) => record.date(),
-            Kept::Props(props) => props.get(DATE),
+            CachedProps::Record(record) => record.date(),
+            CachedProps::Props(props) => props.get(DATE),
         }
     }
 
@@ -137,8 +137,8 @@ impl DateAuthor {
     #[must_use]
     pub fn author(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::Record(record) => record.author(),
-            Kept::Props(props) => props.get(AUTHOR),
+            CachedProps::Record(record) => record.author(),
+            CachedProps::Props(props) => props.get(AUTHOR),
         }
     }
 }
@@ -146,11 +146,11 @@ impl DateAuthor {
 /// The blocks that a request used.
 #[derive(Debug, Default)]
 pub(crate) struct DateAuthorBlocks {
-    pub(crate) used: HashMap<u64, Used, BuildHasherDefault<PassThrough>>,
+    pub(crate) used: HashMap<u64, BlockInUse, BuildHasherDefault<PassThrough>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Used {
+pub(crate) struct BlockInUse {
     pub(crate) block: Arc<DateAuthorBlock>,
     pub(crate) generation: u64,
     /// Whether the cache lacks some of it.

@@ -11,8 +11,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use sapwood_core::Revnum;
 use sapwood_store::{Key, Kind};
 
+use crate::cache_kinds::Number;
 use crate::filesystem::Filesystem;
-use crate::kinds::Number;
 
 /// A path that was looked for, and the answer.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Filesystem {
     /// What was found out about a path between two committed revisions: the revision of its first
     /// deletion, if there was one.
     #[must_use]
-    pub fn kept_deletion(
+    pub fn cached_deletion(
         &self,
         path: &FsPath,
         start: Revnum,
@@ -51,7 +51,7 @@ impl Filesystem {
     }
 
     /// Keeps such a finding.
-    pub fn keep_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
+    pub fn cache_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
         let deletion = Deletion { path: path.into(), revision: found };
         self.fs.caches.put(self.deletion_key(path, start, end), deletion);
     }

@@ -135,7 +135,7 @@ impl Error {
     }
 
     /// A revision's file that is not there, told as the revision that is missing.
-    pub(crate) fn gone_is_missing(self, first: Revnum) -> Self {
+    pub(crate) fn missing_instead_of_gone(self, first: Revnum) -> Self {
         match self {
             Self::FileGone { .. } => Self::NoSuchRevision(first),
             other => other,
@@ -196,8 +196,10 @@ impl From<Error> for SvnError {
             Error::NoSuchRevision(_) => Self::new(ErrorCode::FS_NO_SUCH_REVISION, message),
             Error::NoSuchTransaction(_) => Self::new(ErrorCode::FS_NO_SUCH_TRANSACTION, message),
             // The reference's sentences, one error for one of its; where it is stands behind them.
-            Error::Item { path, revision, offset, error } => error
-                .told(format_args!(" (in '{}', r{revision}, at offset {offset})", path.display())),
+            Error::Item { path, revision, offset, error } => error.with_place(format_args!(
+                " (in '{}', r{revision}, at offset {offset})",
+                path.display()
+            )),
             // `current` and `min-unpacked-rev`: a sentence that people know as it is.
             Error::File { error, .. } if error.code() == ErrorCode::REVNUM_PARSE_FAILURE => {
                 Self::new(error.code(), error.to_string())

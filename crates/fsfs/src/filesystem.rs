@@ -16,11 +16,11 @@ use sapwood_fsfs_format::{Directory, Layout};
 use crate::changes::ChangedPaths;
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
+use crate::read_counters::Work;
 use crate::revision_store::{Object, RevisionStore};
 use crate::revprop_shards::RevpropShards;
-use crate::work::Work;
 use sapwood_store::Caches;
-use sapwood_store::Watched;
+use sapwood_store::ReloadedFile;
 use sapwood_store::handles::KeepsHandles;
 use sapwood_store::{Stamp, WriteStorage};
 
@@ -55,7 +55,7 @@ pub struct Filesystem {
 /// What a [`Filesystem`] is: the shared state of one `db` folder, and the caches to use.
 #[derive(Debug)]
 pub(crate) struct Fs {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedState>,
     pub(crate) caches: Arc<Caches>,
     /// The youngest revision that a bulk writer to this opening has prepared: it may be read here
     /// before it is there for others. 0 when there is none.
@@ -68,7 +68,7 @@ pub(crate) struct Fs {
 
 /// What all openings of one `db` folder in this process share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     /// The number under which its items are cached.
     pub(crate) id: u32,
     pub(crate) path: PathBuf,
@@ -89,14 +89,14 @@ pub(crate) struct Shared {
     pub(crate) identity: [Option<Stamp>; 4],
     /// The first revision that is not packed, as last seen; only ever grows.
     pub(crate) min_unpacked: AtomicU64,
-    pub(crate) min_unpacked_file: Mutex<Watched<()>>,
+    pub(crate) min_unpacked_file: Mutex<ReloadedFile<()>>,
     /// When the filesystem was opened, and in which second since then, counted from 1, the above
     /// was last looked at by the way.
     pub(crate) opened: Instant,
     pub(crate) min_unpacked_glance: AtomicU64,
     /// The youngest revision as last seen; only ever grows.
     pub(crate) youngest: AtomicU64,
-    pub(crate) current_file: Mutex<Watched<()>>,
+    pub(crate) current_file: Mutex<ReloadedFile<()>>,
     pub(crate) revprop_shards: Mutex<RevpropShards>,
     /// The folder of the folders of revision properties when it was last looked at, if a change
     /// after that is certain to show.
@@ -109,15 +109,15 @@ pub(crate) struct Shared {
     /// How many openings are in use; those [at rest](Filesystem::at_rest) are not.
     pub(crate) openings: AtomicUsize,
     /// What writers keep for all openings: see [`Shared::attached`].
-    pub(crate) attached: OnceLock<Arc<dyn Attached>>,
+    pub(crate) attached: OnceLock<Arc<dyn Extension>>,
     /// Whether syncing the whole file system took long when that was last done.
     pub(crate) whole_syncs_are_slow: Arc<AtomicBool>,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
-    pub(crate) unpublished: Mutex<Vec<(Revnum, Unpublished)>>,
+    pub(crate) unpublished: Mutex<Vec<(Revnum, UnpublishedFile)>>,
 }
 
 /// What a module that stands above this one keeps for all openings of a filesystem.
-pub(crate) trait Attached: Any + Send + Sync + std::fmt::Debug {
+pub(crate) trait Extension: Any + Send + Sync + std::fmt::Debug {
     /// The last opening in this process was closed.
     fn last_closed(&self);
 
@@ -127,21 +127,21 @@ pub(crate) trait Attached: Any + Send + Sync + std::fmt::Debug {
 
 /// Where the file of a revision is that only its writer knows of.
 #[derive(Clone, Debug)]
-pub(crate) enum Unpublished {
+pub(crate) enum UnpublishedFile {
     /// In a file that is yet to be moved.
     File(PathBuf),
     /// In memory.
     Memory(Arc<Vec<u8>>),
 }
 
-impl KeepsHandles for Shared {
+impl KeepsHandles for SharedState {
     fn close_all(&self) -> bool {
         self.attached.get().is_some_and(|attached| attached.close_idle())
     }
 }
 
 impl Fs {
-    pub(crate) fn new(shared: Arc<Shared>, caches: Arc<Caches>) -> Self {
+    pub(crate) fn new(shared: Arc<SharedState>, caches: Arc<Caches>) -> Self {
         shared.openings.fetch_add(1, Ordering::AcqRel);
         Self { shared, caches, prepared: AtomicU64::new(0), work: Work::default(), in_use: true }
     }
@@ -186,8 +186,8 @@ impl Drop for Fs {
 }
 
 impl std::ops::Deref for Fs {
-    type Target = Shared;
-    fn deref(&self) -> &Shared {
+    type Target = SharedState;
+    fn deref(&self) -> &SharedState {
         &self.shared
     }
 }
@@ -342,15 +342,15 @@ impl Fs {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// What the one module that attaches something keeps for all openings; made when it is first
     /// asked for. So that module's types need not be known here.
     ///
     /// # Errors
     /// When something else is attached, which is a slip of ours.
-    pub(crate) fn attached<T: Attached + Default>(&self) -> Result<Arc<T>> {
+    pub(crate) fn extension<T: Extension + Default>(&self) -> Result<Arc<T>> {
         let attached = self.attached.get_or_init(|| Arc::new(T::default()));
-        let any: Arc<dyn Any + Send + Sync> = Arc::<dyn Attached>::clone(attached);
+        let any: Arc<dyn Any + Send + Sync> = Arc::<dyn Extension>::clone(attached);
         any.downcast().map_err(|_| Error::internal("something else is attached"))
     }
 
@@ -371,7 +371,7 @@ impl Shared {
     }
 
     /// A small object, if it may have changed since it was last looked at.
-    fn look(&self, watched: &mut Watched<()>, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+    fn look(&self, watched: &mut ReloadedFile<()>, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         let store = &self.revisions;
         watched
             .look(|| store.version(object), |limit| store.read(object, limit))

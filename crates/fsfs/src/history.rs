@@ -119,7 +119,7 @@ impl History {
             let Some(id) = here.predecessor else { return Ok(None) };
             if let Some(revision) = id.revision().filter(|r| *r > next_copy) {
                 // No copy in between: the predecessor's path is the same, and need not be read.
-                let path = here.made_at().into();
+                let path = here.created_path().into();
                 let linear = Some((id, next_copy));
                 return Ok(Some(Step { path, revision, told: true, source: None, linear }));
             }
@@ -139,7 +139,7 @@ impl History {
         let mut predecessor = None;
         if Some(revision) == node.id.revision() {
             if !told {
-                return Ok(Some(Step::new(node.made_at(), revision, true)));
+                return Ok(Some(Step::new(node.created_path(), revision, true)));
             }
             let Some(id) = node.predecessor else { return Ok(None) };
             predecessor = Some(id);
@@ -152,7 +152,7 @@ impl History {
         {
             return Ok(Some(copied));
         }
-        let mut step = Step::new(node.made_at(), commit, true);
+        let mut step = Step::new(node.created_path(), commit, true);
         step.linear = predecessor.map(|id| (id, copy_rev));
         Ok(Some(step))
     }

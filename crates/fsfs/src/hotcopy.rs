@@ -30,7 +30,7 @@ use sapwood_fsfs_format::layout::{names, since};
 use self::files::Order;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Shared};
+use crate::filesystem::{Filesystem, SharedState};
 use crate::maintenance::uuid_text;
 use crate::rep_cache::RepCache;
 use crate::revprop_pack::remove_dir_all;
@@ -105,7 +105,7 @@ impl Filesystem {
         copy.config(false)?;
         copy.read_current()?;
         if let Some(target) = &target {
-            copy.settle()?;
+            copy.sync()?;
             let known = target.fs.shared.refresh_youngest()?;
             if copy.youngest < known {
                 return Err(Error::new(
@@ -137,7 +137,7 @@ impl Filesystem {
 }
 
 /// An incremental copy goes only to what was made as a copy of the same filesystem.
-fn check_destination(source: &Shared, target: &Shared) -> Result<()> {
+fn check_destination(source: &SharedState, target: &SharedState) -> Result<()> {
     let unsupported = |text: String| Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, text));
     let (from, to) = (source.layout.format, target.layout.format);
     if from.number != to.number {
@@ -165,7 +165,7 @@ fn check_destination(source: &Shared, target: &Shared) -> Result<()> {
 
 /// One run.
 struct Hotcopy<'a> {
-    source: &'a Shared,
+    source: &'a SharedState,
     to: &'a Path,
     options: &'a HotcopyOptions,
     cancel: &'a CancelToken,

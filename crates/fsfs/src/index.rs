@@ -9,9 +9,9 @@ use sapwood_fsfs_format::manifest::Manifest;
 use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, NodeRevId, Trailer, limits};
 use sapwood_store::{Key, Kind};
 
+use crate::cache_kinds::{L2P_PAGE, MANIFEST, Number, TRAILER};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::kinds::{L2P_PAGE, MANIFEST, Number, TRAILER};
 use crate::revfile::{Bytes, RevFile};
 use crate::revision_store::{Object, gone_or};
 

@@ -10,10 +10,10 @@ use sapwood_fsfs_format::{
     Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, Trailer, TxnId, limits,
 };
 
+use crate::cache_kinds::{self, NODE_REV};
 use crate::changes::{CHANGES, ChangeKind, ChangedPath, ChangedPaths};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::kinds::{self, NODE_REV};
 use crate::revfile::RevFile;
 
 /// The longest list of changed paths that is read.
@@ -35,7 +35,7 @@ impl Fs {
 
     /// The node-revision that is item `item` of a revision.
     pub(crate) fn rev_node(&self, revision: Revnum, item: u64) -> Result<Arc<NodeRev>> {
-        let key = kinds::item(&NODE_REV, self.id, revision, item);
+        let key = cache_kinds::item(&NODE_REV, self.id, revision, item);
         if let Some(node) = self.caches.get(key) {
             return Ok(node);
         }

@@ -6,6 +6,7 @@
 
 mod ancestors;
 mod build_repcache;
+mod cache_kinds;
 pub mod changes;
 mod children;
 pub mod config;
@@ -16,24 +17,24 @@ mod deletion;
 pub mod dump_index;
 pub mod error;
 pub mod filesystem;
+mod fulltexts;
 pub mod history;
 pub mod hotcopy;
 mod index;
 mod items;
-mod kinds;
 mod leftovers;
 mod listing;
 pub mod load_index;
 mod lock_paths;
 pub mod locks;
 pub mod log_blocks;
-mod loose_files;
 pub mod maintenance;
 mod memcached;
 pub mod node;
 mod open;
 pub mod pack;
 pub mod read_ahead;
+mod read_counters;
 mod recover;
 mod rep;
 mod rep_cache;
@@ -51,11 +52,10 @@ pub mod text_delta;
 pub mod txn;
 mod txn_tree;
 pub mod txns;
+mod unpacked_files;
 pub mod upgrade;
 pub mod uuid;
 pub mod verify;
-mod whole_texts;
-mod work;
 
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use children::Children;
@@ -76,6 +76,6 @@ pub use roots::Roots;
 pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};
 pub use sapwood_fsfs_format::{ItemType, P2lEntry};
 pub use sapwood_store::{
-    CacheStats, Caches, LocalStorage, Reads, Resident, Seat, Storage, WriteStorage,
+    CacheStats, Caches, LocalStorage, ReaderPermit, Reads, Resident, Storage, WriteStorage,
 };
 pub use text_delta::ContentsDelta;

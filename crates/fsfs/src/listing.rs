@@ -13,7 +13,7 @@ use sapwood_core::{FormKey, NodeKind};
 use sapwood_fsfs_format::RepLocation;
 use sapwood_store::{Key, Kind};
 
-use crate::kinds::Number;
+use crate::cache_kinds::Number;
 use crate::node::Node;
 
 /// The encoded listing of everything below a directory.
@@ -50,14 +50,14 @@ impl Node {
 
     /// The listing of everything below this directory in the form `form`, if it is kept.
     #[must_use]
-    pub fn kept_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
+    pub fn cached_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
         let found = self.fs.fs.caches.get(self.listing_key(form)?)?;
         Some(found).filter(|found| *found.path == *self.path && found.form == form)
     }
 
     /// Keeps such a listing, which must tell of everything below and hold neither dates nor
     /// authors.
-    pub fn keep_listing(&self, form: FormKey, bytes: &[u8]) {
+    pub fn cache_listing(&self, form: FormKey, bytes: &[u8]) {
         if let Some(key) = self.listing_key(form) {
             let listing = Listing { path: (&*self.path).into(), form, bytes: bytes.into() };
             self.fs.fs.caches.put(key, listing);

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use sapwood_core::{FormKey, PropList, Revnum};
 use sapwood_store::{Key, Kind};
 
+use crate::cache_kinds::Number;
 use crate::changes::ChangedPaths;
 use crate::error::Result;
-use crate::kinds::Number;
-use crate::revprop_shards::Settled;
+use crate::revprop_shards::StableVersion;
 use crate::revprops_snapshot::RevpropsSnapshot;
 
 /// What a request will ask of each revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LogNeeds {
     /// Its changed paths.
     pub changes: bool,
     /// Its revision properties.
@@ -170,7 +170,7 @@ pub struct LogSpan {
     pub oldest: Revnum,
     /// The youngest.
     pub youngest: Revnum,
-    settled: Settled,
+    settled: StableVersion,
 }
 
 impl LogSpan {
@@ -187,7 +187,7 @@ impl RevpropsSnapshot {
     /// # Errors
     /// System errors.
     pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        let Some(settled) = self.settled(revision)? else { return Ok(None) };
+        let Some(settled) = self.stable(revision)? else { return Ok(None) };
         let size = self.fs().format().shard_size.unwrap_or(u64::MAX).max(1);
         // Never across the end of a shard, whose generation it is.
         let first = revision.0.minus(revision.0 % size);
@@ -204,7 +204,7 @@ impl RevpropsSnapshot {
     /// # Errors
     /// System errors.
     pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        let settled = self.settled(revision)?;
+        let settled = self.stable(revision)?;
         Ok(settled.map(|settled| LogSpan { oldest: revision, youngest: revision, settled }))
     }
 
@@ -224,7 +224,7 @@ impl RevpropsSnapshot {
     ) {
         entries.shrink_to_fit();
         // Found changed in between: what was read may be of either generation.
-        if self.settled(span.oldest).is_ok_and(|now| now == Some(span.settled)) {
+        if self.stable(span.oldest).is_ok_and(|now| now == Some(span.settled)) {
             let fs = &self.fs().fs;
             fs.caches.put(span.key(fs.id, form), entries);
         }
@@ -239,7 +239,7 @@ impl RevpropsSnapshot {
         &mut self,
         span: &LogSpan,
         youngest_first: bool,
-        wanted: Wanted,
+        wanted: LogNeeds,
         encoder: &SpanEncoder,
     ) -> Result<Option<usize>> {
         if let Some(known) = self.encoded_entries(span, encoder.form) {

@@ -7,7 +7,7 @@ use sapwood_core::config::{Case, Config};
 use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Shared};
+use crate::filesystem::{Filesystem, SharedState};
 use crate::rep_cache::RepCache;
 use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
@@ -75,7 +75,7 @@ impl Filesystem {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Waits for one of the filesystem's locks.
     pub(crate) fn lock_file(
         &self,

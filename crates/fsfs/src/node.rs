@@ -99,7 +99,7 @@ impl Node {
     /// The path at which this node-revision was made.
     #[must_use]
     pub fn created_path(&self) -> &FsPath {
-        self.rev.made_at()
+        self.rev.created_path()
     }
     /// The properties.
     pub fn props(&self) -> Result<Arc<PropList>> {
@@ -238,7 +238,7 @@ impl Node {
     pub fn predecessor(&self) -> Result<Option<Self>> {
         let Some(id) = &self.rev.predecessor else { return Ok(None) };
         let rev = self.fs.fs.node(id)?;
-        let path = rev.made_at().into();
+        let path = rev.created_path().into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
     /// How many predecessors there are.

@@ -13,7 +13,7 @@ use sapwood_fsfs_format::{FormatFile, Layout};
 
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
+use crate::filesystem::{Filesystem, Fs, OpenOptions, SharedState};
 use crate::revision_store::{LocalRevisions, RevisionStore};
 use sapwood_store::Caches;
 use sapwood_store::handles::KeepsHandles;
@@ -63,16 +63,16 @@ fn open(
         options.storage.clone().unwrap_or_else(|| Arc::new(LocalStorage));
     let identity = identity(&*storage, db);
     let share = options.storage.is_none() && revisions.is_none();
-    let known = if share { caches.known::<Shared>(db) } else { None };
+    let known = if share { caches.shared_state::<SharedState>(db) } else { None };
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
-            let place = Place { storage, is_given: options.storage.is_some(), revisions };
+            let place = Backing { storage, is_given: options.storage.is_some(), revisions };
             let shared = Arc::new(read(db, caches, place, identity, options.largest_block)?);
-            let keeper: Arc<dyn KeepsHandles> = Arc::<Shared>::clone(&shared);
+            let keeper: Arc<dyn KeepsHandles> = Arc::<SharedState>::clone(&shared);
             sapwood_store::handles::register(&keeper);
             if share {
-                caches.remember(db, &shared);
+                caches.keep_shared_state(db, &shared);
             }
             shared
         }
@@ -86,7 +86,7 @@ fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
 }
 
 /// Where a filesystem is.
-struct Place {
+struct Backing {
     storage: Arc<dyn WriteStorage>,
     /// Whether the caller said so.
     is_given: bool,
@@ -97,11 +97,11 @@ struct Place {
 fn read(
     db: &Path,
     caches: &Arc<Caches>,
-    place: Place,
+    place: Backing,
     identity: [Option<Stamp>; 4],
     largest_block: Option<usize>,
-) -> Result<Shared> {
-    let Place { storage, is_given: storage_is_given, revisions } = place;
+) -> Result<SharedState> {
+    let Backing { storage, is_given: storage_is_given, revisions } = place;
     check_type(&*storage, db)?;
     let path = db.join(names::FORMAT);
     let format = match storage.read(&path, LIMIT) {
@@ -120,7 +120,7 @@ fn read(
         let (storage, slow) = (Arc::clone(&storage), Arc::clone(&slow));
         Arc::new(LocalRevisions::new(db.to_owned(), layout, storage, slow))
     });
-    let shared = Shared {
+    let shared = SharedState {
         id: caches.new_id(),
         path: db.to_owned(),
         storage,

@@ -15,7 +15,7 @@ use sapwood_fsfs_format::{NodeRev, limits};
 
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Shared};
+use crate::filesystem::{Filesystem, SharedState};
 use crate::maintenance::MaintenanceOptions;
 use crate::rep_cache::RepCache;
 use crate::revision_store::Object;
@@ -111,7 +111,7 @@ impl Filesystem {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// As [`Shared::renew_instance`], when `current`, whose permissions are taken, may be missing.
     fn renew_instance_for_recovery(&self, options: &MaintenanceOptions) -> Result<()> {
         let current = self.file(names::CURRENT);

@@ -17,7 +17,7 @@ use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
 use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
-use crate::filesystem::Shared;
+use crate::filesystem::SharedState;
 use sapwood_store::write::WriteStorage;
 
 /// How long to wait for other programs that hold the database, as the reference does.
@@ -96,7 +96,7 @@ fn unsigned(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
 
 impl RepCache {
     /// Opens the database of a filesystem to change it; makes it when it is not there.
-    pub(crate) fn open(fs: &Shared, storage: &dyn WriteStorage) -> Result<Self> {
+    pub(crate) fn open(fs: &SharedState, storage: &dyn WriteStorage) -> Result<Self> {
         let path = fs.file(names::REP_CACHE);
         // SQLite would make the file with permissions of its own choice.
         if fs.storage.stamp(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {

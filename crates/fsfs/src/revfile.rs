@@ -14,7 +14,7 @@ use sapwood_fsfs_format as format;
 use sapwood_store::{Block, FileKey, StoredFile};
 
 use crate::error::{Error, Result, part};
-use crate::filesystem::{Fs, Unpublished};
+use crate::filesystem::{Fs, UnpublishedFile};
 use crate::revision_store::Object;
 
 /// How often a reader starts over because a shard was packed under its feet.
@@ -97,7 +97,7 @@ impl Fs {
     }
 
     /// Where a file is that only its writer knows of yet.
-    fn unpublished(&self, key: FileKey) -> Option<Unpublished> {
+    fn unpublished(&self, key: FileKey) -> Option<UnpublishedFile> {
         if key.packed {
             return None;
         }
@@ -108,7 +108,7 @@ impl Fs {
     /// The path of a file, for messages.
     pub(crate) fn rev_file_path(&self, key: FileKey) -> PathBuf {
         match self.unpublished(key) {
-            Some(Unpublished::File(path)) => path,
+            Some(UnpublishedFile::File(path)) => path,
             _ => self.revisions.place(object(key)),
         }
     }
@@ -159,9 +159,9 @@ impl Fs {
         let files = self.caches.files();
         let open = || self.revisions.open(object(file.key));
         let opened = match self.unpublished(file.key) {
-            Some(Unpublished::Memory(bytes)) => return Ok(Arc::new(InMemory(bytes))),
+            Some(UnpublishedFile::Memory(bytes)) => return Ok(Arc::new(InMemory(bytes))),
             // It may have been put to its place in between.
-            Some(Unpublished::File(path)) => {
+            Some(UnpublishedFile::File(path)) => {
                 files.get(file.key, || match self.storage.open(&path) {
                     Err(e) if e.kind() == ErrorKind::NotFound => open(),
                     opened => opened,

@@ -137,7 +137,7 @@ pub(crate) struct NewRevision {
 
 /// A revision whose bytes the store has, and that is not put yet.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub(crate) struct StagedRevision {
     revision: Revnum,
     /// Data and properties, as far as they are still to be made durable.
     data: Option<Box<dyn NewFile>>,
@@ -147,7 +147,7 @@ pub(crate) struct Staged {
     spool: PathBuf,
 }
 
-impl Staged {
+impl StagedRevision {
     /// Its number.
     pub(crate) const fn revision(&self) -> Revnum {
         self.revision
@@ -156,7 +156,7 @@ impl Staged {
 
 /// What will say that revisions are there.
 #[derive(Debug)]
-pub(crate) struct Announced {
+pub(crate) struct Announcement {
     /// The store's own name for what it has prepared.
     token: String,
 }
@@ -214,27 +214,32 @@ pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
 
     /// Takes the bytes of a revision. With `flush` they are to be durable when they are put. The spooled file is
     /// taken over only on success.
-    fn stage(&self, revision: &mut NewRevision, like: Like, flush: bool) -> Result<Staged>;
+    fn stage(&self, revision: &mut NewRevision, like: Like, flush: bool) -> Result<StagedRevision>;
 
     /// Puts staged revisions, oldest first, to where readers will look for them when `next`
     /// is the youngest. With `flush` they outlast a power failure then.
-    fn put(&self, revisions: &mut [&mut Staged], next: Current, flush: bool) -> Result<Announced>;
+    fn put(
+        &self,
+        revisions: &mut [&mut StagedRevision],
+        next: Current,
+        flush: bool,
+    ) -> Result<Announcement>;
 
     /// Makes the youngest what was announced, if the youngest is still what the first of these revisions
     /// follows. Readers see them from then on.
-    fn swap_youngest(&self, next: &Announced) -> Result<()>;
+    fn swap_youngest(&self, next: &Announcement) -> Result<()>;
 
     /// Forgets what was announced.
-    fn withdraw(&self, next: &Announced);
+    fn withdraw(&self, next: &Announcement);
 
     /// Makes sure that the swap outlasts a power failure.
     ///
     /// # Errors
     /// One that says that the revisions are there all the same.
-    fn settle(&self, youngest: Revnum) -> Result<()>;
+    fn sync(&self, youngest: Revnum) -> Result<()>;
 
     /// Takes away what was staged of a revision, as far as it was not put.
-    fn discard(&self, revision: &Staged);
+    fn discard(&self, revision: &StagedRevision);
 
     /// Puts what `change` makes of the present properties of a revision in their place, if they are still
     /// those that it was given; asks it again, with the ones that are there then, if they are not.

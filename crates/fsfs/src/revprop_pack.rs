@@ -14,7 +14,7 @@ use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, writ
 
 use crate::config::RevpropPackConfig;
 use crate::error::{Error, Result};
-use crate::filesystem::Shared;
+use crate::filesystem::SharedState;
 use crate::revision_store::Object;
 use crate::sync::{in_parts, sync_new_files};
 use sapwood_store::write::{NewFile, WriteStorage};
@@ -22,7 +22,7 @@ use sapwood_store::write::{NewFile, WriteStorage};
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
 
-impl Shared {
+impl SharedState {
     /// Writes the packed form of the revision properties of a shard. With `flush` it is durable
     /// when this returns.
     pub(crate) fn pack_revprops(

@@ -39,9 +39,9 @@ struct ShardState {
 
 /// The generation of a folder that was settled when it was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Settled(u64);
+pub(crate) struct StableVersion(u64);
 
-impl Settled {
+impl StableVersion {
     /// A number that no other state of any folder of the filesystem has.
     pub(crate) const fn generation(self) -> u64 {
         self.0
@@ -70,13 +70,13 @@ impl RevpropShards {
 
     /// Whether `generation` is the folder's, and a change would give it another.
     pub(crate) fn is_settled(&self, shard: Shard, generation: u64) -> bool {
-        self.settled(shard, generation).is_some()
+        self.stable(shard, generation).is_some()
     }
 
     /// The folder's state if that is so.
-    pub(crate) fn settled(&self, shard: Shard, generation: u64) -> Option<Settled> {
+    pub(crate) fn stable(&self, shard: Shard, generation: u64) -> Option<StableVersion> {
         let state = self.known.get(&shard)?;
-        (state.settled && state.generation == generation).then_some(Settled(generation))
+        (state.settled && state.generation == generation).then_some(StableVersion(generation))
     }
 
     /// The generation of a folder whose stamp was `stamp` after `now`.

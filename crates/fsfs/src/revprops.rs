@@ -12,9 +12,9 @@ use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs_format::revprops::RevpropManifest;
 use sapwood_store::{FileKey, Stamp, StoredFile};
 
+use crate::cache_kinds::{REVPROP_MANIFEST, REVPROP_PACK, REVPROPS};
 use crate::error::Result;
 use crate::filesystem::Fs;
-use crate::kinds::{REVPROP_MANIFEST, REVPROP_PACK, REVPROPS};
 use crate::revision_store::{
     Object, gone_or, not_in_pack, not_named, parse, read_manifest, read_pack,
 };
@@ -42,7 +42,7 @@ impl Fs {
     pub(crate) fn revprop_dir_stamp(&self, shard: Shard) -> Result<Stamp> {
         let folders = self.caches.folders();
         let key = FileKey { fs: self.id, packed: shard.packed, number: shard.number };
-        if let Some(folder) = folders.known(key) {
+        if let Some(folder) = folders.cached(key) {
             match folder.stamp() {
                 Ok(stamp) => return Ok(stamp),
                 // Gone, and maybe there is another in its place.

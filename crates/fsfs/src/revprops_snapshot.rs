@@ -11,16 +11,16 @@ use sapwood_core::props::names::DATE;
 use sapwood_core::{ErrorCode, PropList, Revnum};
 use sapwood_store::StoredFile;
 
+use crate::cache_kinds::REVPROPS;
 use crate::date_author::{
-    DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord, Kept, Used, date_author_key,
-    place,
+    BlockInUse, CachedProps, DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord,
+    date_author_key, place,
 };
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::kinds::REVPROPS;
-use crate::loose_files::LooseFiles;
 use crate::revision_store::{missing, unreadable};
-use crate::revprop_shards::{Settled, Shard, ShardMap, Unread};
+use crate::revprop_shards::{Shard, ShardMap, StableVersion, Unread};
+use crate::unpacked_files::LooseFiles;
 
 /// How often a reader starts over because files were replaced under its feet.
 const RETRIES: u32 = 10;
@@ -144,7 +144,7 @@ impl RevpropsSnapshot {
             return Unread::Elsewhere;
         }
         // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
-        let Ok(Some(settled)) = self.settled(revision) else { return Unread::Elsewhere };
+        let Ok(Some(settled)) = self.stable(revision) else { return Unread::Elsewhere };
         let generation = settled.generation();
         let key = REVPROPS.key(fs.id, revision.0, 0, generation);
         match fs.caches.get(key) {
@@ -185,7 +185,7 @@ impl RevpropsSnapshot {
 
     /// The state of the properties around `revision`, unless it cannot be trusted yet that a
     /// change would be noticed.
-    pub(crate) fn settled(&mut self, revision: Revnum) -> Result<Option<Settled>> {
+    pub(crate) fn stable(&mut self, revision: Revnum) -> Result<Option<StableVersion>> {
         let fs = Arc::clone(&self.fs.fs);
         self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
@@ -195,7 +195,7 @@ impl RevpropsSnapshot {
             Err(Error::FileGone { .. }) => return Ok(None),
             Err(e) => return Err(e),
         };
-        Ok(fs.revprop_shards.lock().settled(shard, generation))
+        Ok(fs.revprop_shards.lock().stable(shard, generation))
     }
 
     /// What is packed is found out when the first properties are asked for.
@@ -260,7 +260,7 @@ impl RevpropsSnapshot {
         if let Some(used) = self.date_authors.used.get(&first)
             && let Some(record) = used.block.get(bit)
         {
-            return Ok(DateAuthor(Kept::Record(record)));
+            return Ok(DateAuthor(CachedProps::Record(record)));
         }
         if !self.date_authors.used.contains_key(&first)
             && let Some(generation) = self.generation_of(revision)?
@@ -268,20 +268,20 @@ impl RevpropsSnapshot {
             let block = self.cached_date_authors(first, generation);
             let record = block.as_ref().and_then(|block| block.get(bit));
             let block = block.unwrap_or_default();
-            self.date_authors.used.insert(first, Used { block, generation, is_news: false });
+            self.date_authors.used.insert(first, BlockInUse { block, generation, is_news: false });
             if let Some(record) = record {
-                return Ok(DateAuthor(Kept::Record(record)));
+                return Ok(DateAuthor(CachedProps::Record(record)));
             }
         }
         let props = self.get(revision)?;
         let Some(record) = DateAuthorRecord::new(&props) else {
-            return Ok(DateAuthor(Kept::Props(props)));
+            return Ok(DateAuthor(CachedProps::Props(props)));
         };
         if let Some(used) = self.date_authors.used.get_mut(&first) {
             Arc::make_mut(&mut used.block).insert(bit, record);
             used.is_news = true;
         }
-        Ok(DateAuthor(Kept::Record(record)))
+        Ok(DateAuthor(CachedProps::Record(record)))
     }
 
     /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` at hand. The shard's

@@ -18,7 +18,7 @@ use crate::node::Node;
 #[derive(Clone, Debug)]
 pub struct Root {
     pub(crate) fs: Filesystem,
-    pub(crate) place: Place,
+    pub(crate) tree: Tree,
     pub(crate) dir: Arc<NodeRev>,
     trail: Arc<Mutex<Trail>>,
 }
@@ -42,7 +42,7 @@ struct Step {
 
 /// Which tree it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Tree {
     /// A revision.
     Revision(Revnum),
     /// A transaction: id, name, and the revision it is based on.
@@ -70,14 +70,14 @@ impl Filesystem {
 
 #[allow(clippy::missing_errors_doc)]
 impl Root {
-    fn new(fs: &Filesystem, place: Place, dir: Arc<NodeRev>) -> Self {
-        Self { fs: fs.clone(), place, dir, trail: Arc::default() }
+    fn new(fs: &Filesystem, place: Tree, dir: Arc<NodeRev>) -> Self {
+        Self { fs: fs.clone(), tree: place, dir, trail: Arc::default() }
     }
 
     pub(crate) fn of_revision(fs: &Filesystem, revision: Revnum) -> Result<Self> {
         fs.fs.ensure_exists(revision)?;
         let dir = fs.fs.rev_root(revision)?;
-        Ok(Self::new(fs, Place::Revision(revision), dir))
+        Ok(Self::new(fs, Tree::Revision(revision), dir))
     }
 
     pub(crate) fn of_txn(fs: &Filesystem, name: &str) -> Result<Self> {
@@ -95,7 +95,7 @@ impl Root {
             .predecessor
             .and_then(|id| id.revision())
             .ok_or_else(|| Error::Corrupt(format!("Transaction '{name}' has no base revision")))?;
-        Ok(Self::new(fs, Place::Txn(id, name.into(), base), dir))
+        Ok(Self::new(fs, Tree::Txn(id, name.into(), base), dir))
     }
 
     /// The filesystem.
@@ -106,39 +106,39 @@ impl Root {
     /// The revision; `None` for a transaction.
     #[must_use]
     pub fn revision(&self) -> Option<Revnum> {
-        match self.place {
-            Place::Revision(revision) => Some(revision),
-            Place::Txn(..) => None,
+        match self.tree {
+            Tree::Revision(revision) => Some(revision),
+            Tree::Txn(..) => None,
         }
     }
     /// The revision, or the one that the transaction is based on.
     #[must_use]
     pub fn base_revision(&self) -> Revnum {
-        match self.place {
-            Place::Revision(revision) | Place::Txn(_, _, revision) => revision,
+        match self.tree {
+            Tree::Revision(revision) | Tree::Txn(_, _, revision) => revision,
         }
     }
     /// The transaction's name; `None` for a revision.
     #[must_use]
     pub fn txn_name(&self) -> Option<&str> {
-        match &self.place {
-            Place::Revision(_) => None,
-            Place::Txn(_, name, _) => Some(name),
+        match &self.tree {
+            Tree::Revision(_) => None,
+            Tree::Txn(_, name, _) => Some(name),
         }
     }
 
     pub(crate) fn not_found(&self, path: &FsPath) -> Error {
-        let place = match &self.place {
-            Place::Revision(revision) => format!("revision {revision}"),
-            Place::Txn(_, name, _) => format!("transaction '{name}'"),
+        let place = match &self.tree {
+            Tree::Revision(revision) => format!("revision {revision}"),
+            Tree::Txn(_, name, _) => format!("transaction '{name}'"),
         };
         Error::NotFound { place, path: path.as_str().to_owned() }
     }
 
     fn not_directory(&self, path: &str) -> Error {
-        let place = match &self.place {
-            Place::Revision(revision) => format!("revision {revision}"),
-            Place::Txn(_, name, _) => format!("transaction '{name}'"),
+        let place = match &self.tree {
+            Tree::Revision(revision) => format!("revision {revision}"),
+            Tree::Txn(_, name, _) => format!("transaction '{name}'"),
         };
         Error::NotDirectory { place, path: path.to_owned(), fs: self.fs.fs.uuid.clone() }
     }
@@ -257,9 +257,9 @@ impl Root {
 
     /// What this revision or transaction changed.
     pub fn changed_paths(&self) -> Result<Arc<ChangedPaths>> {
-        match &self.place {
-            Place::Revision(revision) => self.fs.changed_paths(*revision),
-            Place::Txn(id, ..) => Ok(Arc::new(self.fs.fs.txn_changed_paths(id)?)),
+        match &self.tree {
+            Tree::Revision(revision) => self.fs.changed_paths(*revision),
+            Tree::Txn(id, ..) => Ok(Arc::new(self.fs.fs.txn_changed_paths(id)?)),
         }
     }
 

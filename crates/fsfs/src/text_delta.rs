@@ -15,10 +15,10 @@ use sapwood_delta::{EncodedDelta, Encoder, TextDelta, Version, Window};
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 use sapwood_store::Key;
 
+use crate::cache_kinds::{CachedDelta, ENCODED, RawRep};
 use crate::contents::Contents;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
-use crate::kinds::{ENCODED, Encoded, RawRep};
 use crate::node::{Node, not_file};
 use crate::rep::chain::Keep;
 use crate::rep::header::RepData;
@@ -72,9 +72,9 @@ enum State {
     /// Nothing was asked for yet.
     Fresh,
     /// Windows are being pulled.
-    Windows(Pulled),
+    Windows(WindowSource),
     /// The svndiff is at hand; whether it was handed out.
-    Encoded(Arc<Encoded>, bool),
+    Encoded(Arc<CachedDelta>, bool),
     /// Stored svndiff too long to be kept whole.
     Passing(Passing),
     /// Svndiff that is being made.
@@ -106,7 +106,7 @@ impl ContentsDelta {
     }
 
     /// The windows of a delta that is not stored.
-    fn computed(&self) -> Pulled {
+    fn computed(&self) -> WindowSource {
         let open = |text: &NodeText| Contents::of_rep(&self.fs, text.rep, text.txn);
         match &self.source {
             Some(source) => {
@@ -118,15 +118,15 @@ impl ContentsDelta {
                     from.keep(Keep::Bottom);
                     to.keep(Keep::Bottom);
                 }
-                Pulled::Computed(Box::new(ComputedDelta::new(from, to)))
+                WindowSource::Computed(Box::new(ComputedDelta::new(from, to)))
             }
-            None => Pulled::Full(Box::new(open(&self.target))),
+            None => WindowSource::Full(Box::new(open(&self.target))),
         }
     }
 
-    fn windows(&self) -> Result<Pulled> {
+    fn windows(&self) -> Result<WindowSource> {
         Ok(match self.stored()? {
-            Some(windows) => Pulled::Stored { fs: self.fs.clone(), windows, next: 0 },
+            Some(windows) => WindowSource::Stored { fs: self.fs.clone(), windows, next: 0 },
             None => self.computed(),
         })
     }
@@ -157,13 +157,13 @@ impl ContentsDelta {
                         None => State::Passing(passing),
                     }));
                 }
-                Pulled::Stored { fs, windows, next: 0 }
+                WindowSource::Stored { fs, windows, next: 0 }
             }
             None => self.computed(),
         };
         let Some(name) = name else { return Ok(None) };
         let mut pulled = pulled;
-        if let Pulled::Full(text) = &mut pulled
+        if let WindowSource::Full(text) = &mut pulled
             && !self.target.is_long()
         {
             // The encoded form is all that the next reader of this text will need, and the texts
@@ -266,7 +266,7 @@ impl EncodedDelta for ContentsDelta {
 
 /// Where windows come from.
 #[derive(Debug)]
-enum Pulled {
+enum WindowSource {
     /// The target is stored as just this delta.
     Stored { fs: Filesystem, windows: Windows, next: u64 },
     /// The delta has to be computed.
@@ -275,7 +275,7 @@ enum Pulled {
     Full(Box<Contents>),
 }
 
-impl Pulled {
+impl WindowSource {
     fn next(&mut self) -> SvnResult<Option<Window>> {
         match self {
             Self::Stored { fs, windows, next } => {
@@ -301,7 +301,7 @@ struct Name {
 }
 
 impl Name {
-    fn key(&self, fs: &Filesystem) -> Key<Encoded> {
+    fn key(&self, fs: &Filesystem) -> Key<CachedDelta> {
         let (revision, item) = self.target;
         // Only a part of the name: the source's place is compared.
         let source = self.source.map_or(0, |(r, i)| r.0.rotate_left(32) ^ i);
@@ -309,13 +309,13 @@ impl Name {
         ENCODED.key(fs.fs.id, revision.0, item, part)
     }
 
-    fn get(&self, fs: &Filesystem) -> Option<Arc<Encoded>> {
+    fn get(&self, fs: &Filesystem) -> Option<Arc<CachedDelta>> {
         fs.fs.caches.get(self.key(fs)).filter(|found| found.source == self.source)
     }
 
-    fn put(&self, fs: &Filesystem, bytes: Vec<u8>) -> Arc<Encoded> {
+    fn put(&self, fs: &Filesystem, bytes: Vec<u8>) -> Arc<CachedDelta> {
         let bytes = bytes.into_boxed_slice();
-        fs.fs.caches.put(self.key(fs), Encoded { source: self.source, bytes })
+        fs.fs.caches.put(self.key(fs), CachedDelta { source: self.source, bytes })
     }
 }
 
@@ -342,7 +342,7 @@ impl Passing {
     }
 
     /// All of it, as one item of the cache.
-    fn keep(&mut self, name: Name) -> Result<Arc<Encoded>> {
+    fn keep(&mut self, name: Name) -> Result<Arc<CachedDelta>> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.data.size).unwrap_or(0));
         while self.pos < self.data.size {
             let piece = self.data.read_some(&self.fs.fs, self.pos, PASS_LEN)?;
@@ -358,7 +358,7 @@ impl Passing {
 struct Encoding {
     fs: Filesystem,
     name: Name,
-    pulled: Pulled,
+    pulled: WindowSource,
     encoder: Encoder,
     /// What was handed out last.
     bytes: Vec<u8>,

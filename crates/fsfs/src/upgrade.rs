@@ -16,7 +16,7 @@ use crate::config::RevpropPackConfig;
 use crate::create::CONFIG;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Shared};
+use crate::filesystem::{Filesystem, SharedState};
 use crate::maintenance::MaintenanceOptions;
 
 /// What happens while upgrading.
@@ -103,7 +103,7 @@ impl Filesystem {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Adds a small file, unless it is there.
     fn add_file(&self, options: &MaintenanceOptions, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.file(name);

@@ -311,7 +311,7 @@ fn ask(db: &Path, revision: Revnum) -> Vec<(&'static str, Option<sapwood_core::S
             "its changed paths after a log read ahead",
             failed((|| {
                 let fs = open();
-                let wanted = sapwood_fsfs::read_ahead::Wanted { changes: true, revprops: false };
+                let wanted = sapwood_fsfs::read_ahead::LogNeeds { changes: true, revprops: false };
                 let mut ahead = fs.prefetch_revisions(Revnum(1), revision, wanted, None);
                 for n in 1..=revision.0 {
                     ahead.at(n - 1);

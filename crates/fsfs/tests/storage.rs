@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use sapwood_core::{FormKey, NodeKind, PropList, Revnum, SvnError};
-use sapwood_fsfs::read_ahead::Wanted;
+use sapwood_fsfs::read_ahead::LogNeeds;
 use sapwood_fsfs::{
     Caches, ChangedPaths, Filesystem, LocalStorage, Node, OpenOptions, SpanEncoder, Storage,
 };
@@ -459,7 +459,7 @@ fn another_repository_in_the_same_place_is_noticed() {
 /// when `patient`.
 fn log_everything(
     fs: &Filesystem,
-    wanted: Wanted,
+    wanted: LogNeeds,
     patient: Option<&Strange>,
 ) -> sapwood_fsfs::Result<sapwood_core::Md5> {
     let mut sum = Vec::new();
@@ -488,8 +488,8 @@ fn log_everything(
 
 #[test]
 fn reading_ahead_changes_nothing() {
-    let all = Wanted { changes: true, revprops: true };
-    let nothing = Wanted { changes: false, revprops: false };
+    let all = LogNeeds { changes: true, revprops: true };
+    let nothing = LogNeeds { changes: false, revprops: false };
     for shape in shapes() {
         let repo = Repository::random(&shape, 3, 120);
         for (cache, age) in [(64 << 20, 3600), (64 << 20, 0), (1 << 14, 3600)] {
@@ -517,7 +517,7 @@ fn reading_ahead_changes_nothing() {
 
 #[test]
 fn faults_met_while_reading_ahead_do_no_harm() {
-    let all = Wanted { changes: true, revprops: true };
+    let all = LogNeeds { changes: true, revprops: true };
     let repo = Repository::random(&Shape::new("1.10").shard(30).pack(Packing::Half), 3, 60);
     let storage = Arc::new(Strange::default());
     storage.age.store(3600, Ordering::Relaxed);
@@ -557,7 +557,7 @@ fn log_spans(
 ) -> Vec<u8> {
     let youngest = fs.youngest().unwrap().0;
     let nth = |n: u64| Revnum(if youngest_first { youngest - n } else { n });
-    let wanted = Wanted { changes: true, revprops: true };
+    let wanted = LogNeeds { changes: true, revprops: true };
     let form = encoder.as_ref().map_or_else(|| form(0), |encoder| encoder.form);
     let waits = encoder.is_some();
     let mut ahead = fs.prefetch_revisions(nth(0), nth(youngest), wanted, encoder);
@@ -609,7 +609,7 @@ fn log_entries_are_made_ahead() {
         false
     };
     let encoder = SpanEncoder { form: form(78), encode: Box::new(encode) };
-    let wanted = Wanted { changes: true, revprops: true };
+    let wanted = LogNeeds { changes: true, revprops: true };
     let mut ahead = fs.prefetch_revisions(Revnum(1), Revnum(60), wanted, Some(encoder));
     let mut revprops = fs.revprops_snapshot();
     for n in 1..=60 {

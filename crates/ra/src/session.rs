@@ -150,7 +150,7 @@ pub trait ReplayReceiver {
 }
 
 /// Is told what became of each path that was to be locked or unlocked.
-pub type Told<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
+pub type LockReceiver<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
 
 /// A commit that was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -277,14 +277,14 @@ pub trait Session {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: Told<'_, Lock>,
+        outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()>;
     /// Unlocks paths with their tokens; tells each outcome.
     fn unlock(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        outcome: Told<'_, ()>,
+        outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()>;
 
     /// Begins an update, switch, status or diff, which will drive `editor`.

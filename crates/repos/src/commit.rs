@@ -13,7 +13,7 @@ use sapwood_delta::{Editor, Handle, TextDelta};
 use crate::authz::Access;
 use crate::hooks::Hooks;
 use crate::repository::Repository;
-pub use crate::txn_editor::{CommitAuthorizer, Committed};
+pub use crate::txn_editor::{CommitAuthorizer, CommitResult};
 use crate::txn_editor::{TxnEditor, TxnRequest, check_valid};
 
 /// What a commit is made with: the place, the user, what they may do, and what was asked for (`CommitRequest` of `core`)
@@ -54,7 +54,7 @@ pub struct CommitEditor<'a> {
     editor: Option<TxnEditor>,
     open: HashMap<u64, Open>,
     next_handle: u64,
-    committed: Option<Committed>,
+    committed: Option<CommitResult>,
 }
 
 impl<'a> CommitEditor<'a> {
@@ -66,7 +66,7 @@ impl<'a> CommitEditor<'a> {
 
     /// What came of it, once the edit was closed.
     #[must_use]
-    pub fn committed(self) -> Option<Committed> {
+    pub fn committed(self) -> Option<CommitResult> {
         self.committed
     }
 

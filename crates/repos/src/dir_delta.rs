@@ -97,7 +97,7 @@ pub fn dir_delta(
             Some(drive.level(root, String::new(), source, target, request.depth)?)
         }
         (source, target) => {
-            let place = Place { parent: root, path: entry, depth: request.depth };
+            let place = EditPosition { parent: root, path: entry, depth: request.depth };
             drive.entry(place, source, target)?
         }
     };
@@ -121,7 +121,7 @@ struct Drive<'a> {
 
 /// Where an entry is in the edit.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct EditPosition<'p> {
     parent: Handle,
     path: &'p str,
     depth: Depth,
@@ -209,7 +209,7 @@ impl Drive<'_> {
             _ => None,
         };
         let target = Some(level.target.child_of(&entry)?);
-        let place = Place {
+        let place = EditPosition {
             parent: level.handle,
             path: &path::join(&level.path, entry.name),
             depth: level.depth,
@@ -220,7 +220,7 @@ impl Drive<'_> {
     /// Turns one entry into another, or nothing into one, or one into nothing.
     fn entry(
         &mut self,
-        place: Place<'_>,
+        place: EditPosition<'_>,
         source: Option<Node>,
         target: Option<Node>,
     ) -> Result<Option<Level>> {
@@ -254,7 +254,7 @@ impl Drive<'_> {
         }
     }
 
-    fn add(&mut self, place: Place<'_>, target: Node) -> Result<Option<Level>> {
+    fn add(&mut self, place: EditPosition<'_>, target: Node) -> Result<Option<Level>> {
         if self.absent(place, &target)? {
             return Ok(None);
         }
@@ -273,7 +273,7 @@ impl Drive<'_> {
     }
 
     /// Tells that there is something, where the user may not see what.
-    fn absent(&mut self, place: Place<'_>, target: &Node) -> Result<bool> {
+    fn absent(&mut self, place: EditPosition<'_>, target: &Node) -> Result<bool> {
         if self.authorizer.readable(target.path())? {
             return Ok(false);
         }

@@ -35,7 +35,7 @@ impl StoredDirent {
             has_props: self.has_props,
             created_rev: self.committed.revision,
             time: self.committed.time()?,
-            last_author: self.committed.shown_author().map(Cow::into_owned),
+            last_author: self.committed.printable_author().map(Cow::into_owned),
         })
     }
 }
@@ -66,7 +66,7 @@ impl CommittedInfo {
 
     /// `svn:author` for a person, also when it is not UTF-8.
     #[must_use]
-    pub fn shown_author(&self) -> Option<Cow<'_, str>> {
+    pub fn printable_author(&self) -> Option<Cow<'_, str>> {
         self.date_author.author().map(sapwood_core::ascii::readable)
     }
 

@@ -11,7 +11,7 @@ use sapwood_core::{
     hashorder, path,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
+use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
 use sapwood_fs::{Filesystem, Node, NodeRevId, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
@@ -66,7 +66,7 @@ pub fn file_revs(
         revprops: fs.revprops_snapshot(),
         include_merged: merged,
         last: None,
-        ahead: Ahead::new(fs),
+        ahead: ColdReads::new(fs),
         receiver,
     };
     if end < start {
@@ -75,7 +75,7 @@ pub fn file_revs(
             Ok(true)
         });
     }
-    let mut seen = Seen::default();
+    let mut seen = VisitedPaths::default();
     let mut mainline = Vec::new();
     finder.find(request.path, start, end, false, merged.then_some(&mut seen), &mut mainline)?;
     if mainline.is_empty() {
@@ -117,9 +117,9 @@ struct PathRevision {
 
 /// Places that were found before.
 #[derive(Debug, Default)]
-struct Seen(HashMap<Revnum, Vec<SharedFsPath>>);
+struct VisitedPaths(HashMap<Revnum, Vec<SharedFsPath>>);
 
-impl Seen {
+impl VisitedPaths {
     fn contains(&self, path: &FsPath, revision: Revnum) -> bool {
         self.0.get(&revision).is_some_and(|paths| paths.iter().any(|p| **p == *path))
     }
@@ -185,7 +185,7 @@ impl Finder<'_> {
         start: Revnum,
         end: Revnum,
         merged: bool,
-        mut seen: Option<&mut Seen>,
+        mut seen: Option<&mut VisitedPaths>,
         out: &mut Vec<PathRevision>,
     ) -> Result<()> {
         self.walk(path, start, end, &mut |mut place| {
@@ -232,7 +232,7 @@ impl Finder<'_> {
         &self,
         start: Revnum,
         mainline: &[PathRevision],
-        seen: &mut Seen,
+        seen: &mut VisitedPaths,
     ) -> Result<Vec<PathRevision>> {
         let mut all: Vec<PathRevision> = Vec::new();
         let mut fresh = Vec::new();
@@ -253,7 +253,7 @@ impl Finder<'_> {
         &self,
         start: Revnum,
         old: &[PathRevision],
-        seen: &mut Seen,
+        seen: &mut VisitedPaths,
         out: &mut Vec<PathRevision>,
     ) -> Result<()> {
         for info in old.iter().filter_map(|place| place.mergeinfo.as_ref()) {
@@ -287,7 +287,7 @@ struct Sender<'a> {
     revprops: RevpropsSnapshot,
     include_merged: bool,
     last: Option<Node>,
-    ahead: Ahead,
+    ahead: ColdReads,
     receiver: &'a mut dyn FileRevReceiver,
 }
 

@@ -44,7 +44,7 @@ pub use sapwood_core::{FileRev, Inherit, RevpropSelection, Segment};
 pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
 pub use authorizer::{Everything, PathAuthorizer, RulesId, SubtreeAccess};
 pub use authz::{Access, Authz, ConfigSource, UserAuthz};
-pub use commit::{CommitAuthorizer, CommitEditor, CommitSetup, Committed};
+pub use commit::{CommitAuthorizer, CommitEditor, CommitResult, CommitSetup};
 pub use dir_delta::{DirDelta, dir_delta};
 pub use dirent::{CommittedInfo, StoredDirent, committed_in, committed_info, stat};
 pub use error::{Error, Result};

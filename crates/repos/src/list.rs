@@ -9,7 +9,7 @@ use sapwood_core::fold::fold;
 use sapwood_core::{
     CancelToken, Depth, DirentFields, ErrorCode, FormKey, NodeKind, SvnError, SvnResult, glob, path,
 };
-use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted, Novelty};
+use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, Helper, NodesWanted, Novelty};
 use sapwood_fs::{Directory, Filesystem, Node, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
@@ -88,7 +88,7 @@ pub fn list(
     if !authorizer.readable(request.path)? {
         return Ok(());
     }
-    let mut ahead = Ahead::new(root.fs());
+    let mut ahead = ColdReads::new(root.fs());
     let Some(top) = root.find(request.path)? else {
         return Err(SvnError::new(
             ErrorCode::FS_NOT_FOUND,
@@ -266,11 +266,11 @@ impl Walk<'_> {
         root: &Root,
         top: Node,
         cancel: &CancelToken,
-        ahead: &mut Ahead,
+        ahead: &mut ColdReads,
     ) -> Result<()> {
         let request = self.request;
         if self.matches(path::basename(request.path)) {
-            self.tell(&top)?;
+            self.send(&top)?;
         }
         if top.kind() == NodeKind::File || request.depth == Depth::Empty {
             return Ok(());
@@ -284,7 +284,7 @@ impl Walk<'_> {
         root: &Root,
         top: Node,
         cancel: &CancelToken,
-        ahead: &mut Ahead,
+        ahead: &mut ColdReads,
     ) -> Result<()> {
         let request = self.request;
         // Begins once, when the walk has to read, with the directory that it is in.
@@ -336,7 +336,7 @@ impl Walk<'_> {
             } else {
                 let node = level.dir.child_of(&entry)?;
                 if is_match {
-                    self.tell(&node)?;
+                    self.send(&node)?;
                 }
                 if descend {
                     self.open(&mut stack, node)?;
@@ -356,7 +356,7 @@ impl Walk<'_> {
         };
         let name = self.form.and_then(|form| if readable { Some(form.for_all) } else { form.own });
         if let Some(name) = name {
-            if let Some(listing) = dir.kept_listing(name) {
+            if let Some(listing) = dir.cached_listing(name) {
                 if is_in_kept {
                     self.waiting.extend_from_slice(listing.bytes());
                     return Ok(());
@@ -433,7 +433,7 @@ impl Walk<'_> {
         let Part { dir, name, place } = part;
         let Some(name) = name else { return Ok(()) };
         let bytes = self.waiting.get(place.clone());
-        dir.keep_listing(*name, bytes.ok_or_else(|| SvnError::internal("a listing's place"))?);
+        dir.cache_listing(*name, bytes.ok_or_else(|| SvnError::internal("a listing's place"))?);
         Ok(())
     }
 
@@ -473,7 +473,7 @@ impl Walk<'_> {
         self.patterns.as_ref().is_none_or(|patterns| patterns.matches(fold(name).as_ref()))
     }
 
-    fn tell(&mut self, node: &Node) -> Result<()> {
+    fn send(&mut self, node: &Node) -> Result<()> {
         let dirent = if self.request.fields.kind_only() {
             None
         } else {

@@ -147,7 +147,7 @@ pub fn load(
     let loaded = ahead::parse_ahead(input, &mut loader, delta_guesses, cancel);
     // What was read before an error is there, too. If it cannot be, that is the first error: what
     // was made of the rest of the stream stood on it.
-    let loaded = loader.settle().and(loaded);
+    let loaded = loader.sync().and(loaded);
     // The thread that reads holds the writer, too, and the process may end before that does.
     loader.writer.flush_reps();
     loaded
@@ -204,17 +204,17 @@ struct OpenNode {
 }
 
 impl Loader<'_, '_> {
-    fn tell(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
+    fn notify(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
         if let Some(bulk) = self.bulk.as_ref().filter(|_| self.events.are_many()) {
             self.events.emit(bulk.published())?;
         }
-        self.events.tell(event)
+        self.events.notify(event)
     }
 
     /// Waits for what is committed, and tells of it.
-    fn settle(&mut self) -> SvnResult<()> {
+    fn sync(&mut self) -> SvnResult<()> {
         let Some(bulk) = &self.bulk else { return Ok(()) };
-        let settled = bulk.settle();
+        let settled = bulk.sync();
         self.events.emit(bulk.published())?;
         Ok(settled?)
     }
@@ -253,7 +253,7 @@ impl Loader<'_, '_> {
     /// `svn:mergeinfo` with the numbers and paths that hold here.
     fn adjust_mergeinfo(&mut self, value: Vec<u8>) -> SvnResult<Vec<u8>> {
         let value = if value.contains(&b'\r') {
-            self.tell(LoadEvent::NormalizedMergeinfo)?;
+            self.notify(LoadEvent::NormalizedMergeinfo)?;
             prop_rules::with_newlines(&value)
         } else {
             value
@@ -269,7 +269,7 @@ impl Loader<'_, '_> {
                 Err(error.context("Invalid svn:mergeinfo value"))
             }
             Err(_) => {
-                self.tell(LoadEvent::Warning(
+                self.notify(LoadEvent::Warning(
                     INVALID_MERGEINFO,
                     "Invalid svn:mergeinfo value; leaving unchanged",
                 ))?;
@@ -322,7 +322,7 @@ impl Loader<'_, '_> {
             }
         }
         txn.copy(&root, &source, to, true)?;
-        self.tell(LoadEvent::Copied)
+        self.notify(LoadEvent::Copied)
     }
 
     /// Revision 0 of the stream only has properties, which an empty repository takes over.
@@ -378,7 +378,7 @@ impl DumpVisitor for Loader<'_, '_> {
             UuidAction::Default => self.youngest()? == Revnum::ZERO,
         };
         if take {
-            self.settle()?;
+            self.sync()?;
             self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
             // It is another opening of the filesystem.
@@ -407,11 +407,11 @@ impl DumpVisitor for Loader<'_, '_> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let offset = signed(number).saturating_sub(signed(head.next().0));
         if txn.is_some() {
-            self.tell(LoadEvent::Started(number))?;
+            self.notify(LoadEvent::Started(number))?;
             self.oldest.get_or_insert(number);
         }
         if skipped {
-            self.tell(LoadEvent::Skipped(number))?;
+            self.notify(LoadEvent::Skipped(number))?;
         }
         let props = PropList::new();
         self.revision = Some(OpenRevision { number, skipped, offset, txn, props });
@@ -456,7 +456,7 @@ impl DumpVisitor for Loader<'_, '_> {
             })?;
         }
         self.map_revision(number, here);
-        self.tell(LoadEvent::Committed(here, number))
+        self.notify(LoadEvent::Committed(here, number))
     }
 
     fn node(&mut self, headers: &Headers) -> SvnResult<()> {
@@ -487,7 +487,7 @@ impl DumpVisitor for Loader<'_, '_> {
                 ));
             }
         };
-        self.tell(LoadEvent::Node(&shown))?;
+        self.notify(LoadEvent::Node(&shown))?;
         if deletes && let Some(txn) = self.revision.as_mut().and_then(|r| r.txn.as_mut()) {
             txn.delete(&place)?;
         }
@@ -549,7 +549,7 @@ impl DumpVisitor for Loader<'_, '_> {
 
     fn close_node(&mut self) -> SvnResult<()> {
         if self.node.take().is_some() {
-            self.tell(LoadEvent::NodeDone)?;
+            self.notify(LoadEvent::NodeDone)?;
         }
         Ok(())
     }
@@ -557,7 +557,7 @@ impl DumpVisitor for Loader<'_, '_> {
 
 impl Patient for Loader<'_, '_> {
     fn idle(&mut self) -> SvnResult<()> {
-        if self.events.are_waiting() { self.settle() } else { Ok(()) }
+        if self.events.are_waiting() { self.sync() } else { Ok(()) }
     }
 }
 

@@ -243,11 +243,11 @@ pub(crate) fn deleted_rev_in(
     cancel: &CancelToken,
 ) -> Result<Option<Revnum>> {
     let (start, end) = (start.min(end), start.max(end));
-    if let Some(known) = roots.fs().kept_deletion(path, start, end) {
+    if let Some(known) = roots.fs().cached_deletion(path, start, end) {
         return Ok(known);
     }
     let found = find_deletion(roots, path, start, end, cancel)?;
-    roots.fs().keep_deletion(path, start, end, found);
+    roots.fs().cache_deletion(path, start, end, found);
     Ok(found)
 }
 

@@ -24,7 +24,7 @@ use sapwood_core::{
     CancelToken, ChangedPath, ErrorCode, LogEntry, NodeKind, PropList, Revnum, RevpropSelection,
     SvnError, SvnResult,
 };
-use sapwood_fs::read_ahead::Wanted;
+use sapwood_fs::read_ahead::LogNeeds;
 use sapwood_fs::{ChangedPaths, EncodedEntries, Filesystem, RevpropsSnapshot};
 
 use crate::access::RevisionAccess;
@@ -51,7 +51,7 @@ pub struct LogRevision<'a> {
     // can be told as they are.
     marks: &'a [Mark],
     // Changes of merged revisions that were not told themselves: see `Run::carried`.
-    carried: &'a [Carried],
+    carried: &'a [ReadableChanges],
     revprops: Option<&'a PropList>,
     selection: RevpropSelection<'a>,
     restricted: bool,
@@ -71,12 +71,12 @@ impl Mark {
 }
 
 #[derive(Debug)]
-struct Carried {
+struct ReadableChanges {
     changes: Arc<ChangedPaths>,
     marks: Vec<Mark>,
 }
 
-fn told<'a>(
+fn readable<'a>(
     changes: &'a ChangedPaths,
     marks: &'a [Mark],
 ) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
@@ -111,8 +111,8 @@ impl<'a> LogRevision<'a> {
     /// The changed paths that were asked for and may be read.
     pub fn changes(&self) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
         let carried = self.carried;
-        let carried = carried.iter().flat_map(|c| told(&c.changes, &c.marks));
-        carried.chain(told(self.changes, self.marks))
+        let carried = carried.iter().flat_map(|c| readable(&c.changes, &c.marks));
+        carried.chain(readable(self.changes, self.marks))
     }
 
     /// The revision properties that were asked for and may be read.
@@ -166,7 +166,11 @@ pub trait LogReceiver {
     }
 
     /// The next entries, encoded, as they are kept: for a receiver that can hold on to them.
-    fn kept(&mut self, entries: &Arc<EncodedEntries>, youngest_first: bool) -> SvnResult<()> {
+    fn encoded_entries(
+        &mut self,
+        entries: &Arc<EncodedEntries>,
+        youngest_first: bool,
+    ) -> SvnResult<()> {
         entries.pieces(youngest_first).try_for_each(|piece| self.encoded(piece))
     }
 }
@@ -226,7 +230,7 @@ pub fn log_to(
     }
     let descending = start >= end;
     let (oldest, youngest) = if descending { (end, start) } else { (start, end) };
-    let mut run = Run {
+    let mut run = LogRun {
         repository,
         fs,
         request,
@@ -258,7 +262,7 @@ pub(crate) fn unreadable() -> crate::Error {
 }
 
 /// One log request under way.
-struct Run<'a> {
+struct LogRun<'a> {
     repository: &'a Repository,
     fs: &'a Filesystem,
     request: &'a LogRequest<'a>,
@@ -276,7 +280,7 @@ struct Run<'a> {
     /// Changed paths of merged revisions that turned out to be told elsewhere. The reference hands
     /// changed paths on before it decides that, so they end up with the next entry that is told;
     /// clients that compare outputs would see the difference, so this is kept.
-    carried: Vec<Carried>,
+    carried: Vec<ReadableChanges>,
     /// How many lists of merged revisions the receiver has open.
     open_lists: u64,
 }
@@ -288,7 +292,7 @@ struct Origin {
     subtractive: bool,
 }
 
-impl Run<'_> {
+impl LogRun<'_> {
     /// Every revision of a range.
     fn everything(&mut self, oldest: Revnum, youngest: Revnum, descending: bool) -> Result<()> {
         if !self.authorizer.readable(FsPath::ROOT)? {
@@ -324,8 +328,8 @@ impl Run<'_> {
     }
 
     /// What is read of each revision.
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> LogNeeds {
+        LogNeeds {
             changes: self.wants_changes(),
             revprops: self.request.revprops != RevpropSelection::Names(&[]),
         }
@@ -358,7 +362,7 @@ impl Run<'_> {
             return Ok(());
         }
         let (list, access) = self.look_if_wanted(revision)?;
-        self.tell(revision, list.as_ref(), access, origin)
+        self.send_entry(revision, list.as_ref(), access, origin)
     }
 
     /// As [`Run::look`], where there are changes and they are wanted.
@@ -374,7 +378,7 @@ impl Run<'_> {
         Ok((None, RevisionAccess::Full))
     }
 
-    fn tell(
+    fn send_entry(
         &mut self,
         revision: Revnum,
         list: Option<&Arc<ChangedPaths>>,
@@ -427,7 +431,7 @@ impl Run<'_> {
 
     /// Tells the end of a list of merged revisions, if the receiver has one open or wants to know
     /// anyway.
-    fn tell_end(&mut self) -> Result<()> {
+    fn send_end(&mut self) -> Result<()> {
         if self.open_lists == 0 && !self.receiver.takes_all_ends() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, DirentFields, NodeKind};
-use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
+use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
 use sapwood_fs::{Children, DirEntry, Node, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
@@ -66,7 +66,7 @@ pub struct Entries<'a> {
     root: &'a Root,
     dir: &'a Node,
     children: Children,
-    ahead: Ahead,
+    ahead: ColdReads,
     limit: usize,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// E160016 for a file; corruption and system errors.
     pub fn of(root: &'a Root, dir: &'a Node) -> Result<Self> {
-        let ahead = Ahead::new(root.fs());
+        let ahead = ColdReads::new(root.fs());
         Ok(Self { root, dir, children: dir.children()?, ahead, limit: usize::MAX })
     }
 

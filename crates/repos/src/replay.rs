@@ -141,7 +141,7 @@ impl Drive<'_> {
             let opened = self.editor.open_directory(&here, dir, None)?;
             self.open.push(opened);
         }
-        let dir = self.tell(at, relpath)?;
+        let dir = self.open_path(at, relpath)?;
         self.last = Some(match dir {
             Some(dir) => {
                 self.open.push(dir);
@@ -153,7 +153,7 @@ impl Drive<'_> {
     }
 
     /// Tells one change. A directory stays open and is given back.
-    fn tell(&mut self, at: usize, relpath: &RelPath) -> Result<Option<Handle>> {
+    fn open_path(&mut self, at: usize, relpath: &RelPath) -> Result<Option<Handle>> {
         while self.copies.pop_if(|copy| !relpath.is_at_or_below(&copy.path)).is_some() {}
         let changes = Arc::clone(&self.changes);
         let Some(change) = changes.get(at).filter(|_| self.live.get(at) == Some(&true)) else {

@@ -15,7 +15,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
 use sapwood_fs::Roots;
-use sapwood_fs::read_ahead::Ahead;
+use sapwood_fs::read_ahead::ColdReads;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -225,7 +225,7 @@ impl<'a> Reporter<'a> {
             cancel: &self.cancel,
             entries,
             lookahead,
-            ahead: Ahead::new(fs),
+            ahead: ColdReads::new(fs),
             top: None,
             backwards: None,
             editor,

@@ -57,7 +57,7 @@ pub struct TxnRequest<'a> {
 
 /// A commit that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommitResult {
     /// The new revision.
     pub revision: Revnum,
     /// Its date, as stored.
@@ -123,7 +123,7 @@ impl TxnEditor {
             sources: Roots::new(fs),
             may_have_locks,
         };
-        editor.tell_tokens();
+        editor.add_tokens();
         editor.hooks.start_commit(user, capabilities, &mut editor.txn)?;
         Ok(editor)
     }
@@ -146,7 +146,7 @@ impl TxnEditor {
         self.txn.base_revision()
     }
 
-    fn tell_tokens(&mut self) {
+    fn add_tokens(&mut self) {
         if let Some(user) = &self.user {
             let tokens = self.lock_tokens.iter().map(|(_, token)| token.clone());
             self.txn.set_access(user.clone(), tokens.collect());
@@ -162,7 +162,7 @@ impl TxnEditor {
             }
         }
         if self.lock_tokens.len() > before {
-            self.tell_tokens();
+            self.add_tokens();
         }
     }
 
@@ -438,7 +438,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E160024 and E160028 for conflicts with what came in between, what `pre-commit` refuses.
-    pub fn commit(self) -> SvnResult<Committed> {
+    pub fn commit(self) -> SvnResult<CommitResult> {
         self.commit_telling(|| ())
     }
 
@@ -446,7 +446,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// As [`TxnEditor::commit`].
-    pub fn commit_telling(self, there: impl FnOnce()) -> SvnResult<Committed> {
+    pub fn commit_telling(self, there: impl FnOnce()) -> SvnResult<CommitResult> {
         let Self { repository, hooks, user, lock_tokens, mut txn, .. } = self;
         // A committer without a name shows no tokens.
         hooks.pre_commit(&mut txn, if user.is_some() { &lock_tokens } else { &[] })?;
@@ -461,7 +461,7 @@ impl TxnEditor {
         }
         let name = txn.name();
         let writer = Arc::clone(txn.writer());
-        let sapwood_fs::txn::Committed { revision, mut props } = txn.commit_for_props()?;
+        let sapwood_fs::txn::NewRevision { revision, mut props } = txn.commit_for_props()?;
         there();
         let after = writer.take_error_after_commit();
         let hook = hooks.post_commit(revision, &name);
@@ -471,7 +471,7 @@ impl TxnEditor {
         }
         let post_commit_error = post_commit_error(after.as_ref(), hook.err().as_ref());
         let get = |name: &str| props.get(name).map(<[u8]>::to_vec);
-        Ok(Committed {
+        Ok(CommitResult {
             revision,
             date: get(prop_names::DATE),
             author: get(prop_names::AUTHOR),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sapwood_core::RelPath;
 use sapwood_core::{CancelToken, Revnum, SvnError, SvnResult};
-use sapwood_store::ordered::{self, Ended, Outlet};
+use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
 use crate::authorizer::Everything;
 use crate::dump::editor::{NodeDumper, Settings};
@@ -122,7 +122,7 @@ fn verify_in_threads(
                 Err(error) => {
                     to.send(Ok(notices))?;
                     to.send(Err(error))?;
-                    return Err(Ended);
+                    return Err(ReceiverGone);
                 }
             }
             if told.elapsed() > KEEP {

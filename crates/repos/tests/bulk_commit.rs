@@ -49,15 +49,15 @@ fn commit_many(writer: &Arc<Writer>, count: u64, settle_after: u64) -> (Revnum, 
             assert!(bulk.published() <= made);
             assert_eq!(bulk.youngest()?, made);
             if number == settle_after {
-                bulk.settle()?;
+                bulk.sync()?;
                 assert_eq!(bulk.published(), made);
             }
         }
-        bulk.settle()
+        bulk.sync()
     };
     let done = work();
     // As loading does: what went wrong with a revision comes before what followed from it.
-    let done = bulk.settle().and(done);
+    let done = bulk.sync().and(done);
     (bulk.published(), done.err().map(|error| error.to_string()))
 }
 
@@ -173,7 +173,7 @@ fn beside_others() {
                 txn.make_file(fspath(&format!("/bulk{number}"))).unwrap();
                 made.push(bulk.commit(txn).unwrap());
                 if number % 50 == 0 {
-                    bulk.settle().unwrap();
+                    bulk.sync().unwrap();
                 }
             }
             drop(bulk);

@@ -302,7 +302,7 @@ impl Caches {
 
     /// What an engine knows of the filesystem last opened at `path`.
     #[must_use]
-    pub fn known<T: Any + Send + Sync>(&self, path: &Path) -> Option<Arc<T>> {
+    pub fn shared_state<T: Any + Send + Sync>(&self, path: &Path) -> Option<Arc<T>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut table = self.filesystems.lock();
         let (used, shared) = table.get_mut(path)?;
@@ -311,7 +311,7 @@ impl Caches {
     }
 
     /// Remembers what an engine knows of an opened filesystem.
-    pub fn remember<T: Any + Send + Sync>(&self, path: &Path, shared: &Arc<T>) {
+    pub fn keep_shared_state<T: Any + Send + Sync>(&self, path: &Path, shared: &Arc<T>) {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut table = self.filesystems.lock();
         if table.len() >= MAX_FILESYSTEMS && !table.contains_key(path) {
@@ -378,7 +378,7 @@ mod tests {
         for (fs, is_there) in [(1, false), (2, true)] {
             assert_eq!(caches.get(NUMBER.key(fs, 1, 1, 1)).is_some(), is_there);
             assert_eq!(caches.cached_block(file(fs), 0).is_some(), is_there);
-            assert_eq!(caches.files().known(file(fs)).is_some(), is_there);
+            assert_eq!(caches.files().cached(file(fs)).is_some(), is_there);
         }
         assert!(caches.get(TEXT.key(1, 9, 9, 9)).is_none(), "{}", large.len());
     }

@@ -16,14 +16,14 @@ pub mod cache;
 pub mod handles;
 pub mod ordered;
 pub mod readers;
+pub mod reloaded_file;
 pub mod storage;
-pub mod watched;
 pub mod write;
 
 pub use cache::key::{Key, Kind, PassThrough};
 pub use cache::open_files::{FileKey, FileTable};
 pub use cache::{Block, CacheStats, Caches, Reads, Resident};
-pub use readers::Seat;
+pub use readers::ReaderPermit;
+pub use reloaded_file::ReloadedFile;
 pub use storage::{Folder, LocalStorage, Stamp, Storage, StoredFile};
-pub use watched::Watched;
 pub use write::{HeldLock, NewFile, WriteStorage};

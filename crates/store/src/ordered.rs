@@ -29,20 +29,20 @@ pub struct Outlet<'a, M> {
 
 /// Results are not taken any more: the work is to end.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended;
+pub struct ReceiverGone;
 
 impl<M> Outlet<'_, M> {
     /// Hands over one message; waits while too many do.
     ///
     /// # Errors
     /// When messages are not taken any more.
-    pub fn send(&self, message: M) -> Result<(), Ended> {
-        self.to.send(message).map_err(|_| Ended)
+    pub fn send(&self, message: M) -> Result<(), ReceiverGone> {
+        self.to.send(message).map_err(|_| ReceiverGone)
     }
 }
 
 /// What a thread does with one job: it sends messages until it is through, or they are not taken any more.
-pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), Ended> + Sync + 'a;
+pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), ReceiverGone> + Sync + 'a;
 
 /// Cuts a range of revisions into batches of a few, each with its first and last revision. A
 /// short range is cut into single ones, for one of them may be most of the work.
@@ -111,7 +111,10 @@ pub fn run<J: Send, M: Send, E>(
 mod tests {
     use super::*;
 
-    fn numbers((first, last): (Revnum, Revnum), outlet: &Outlet<'_, u64>) -> Result<(), Ended> {
+    fn numbers(
+        (first, last): (Revnum, Revnum),
+        outlet: &Outlet<'_, u64>,
+    ) -> Result<(), ReceiverGone> {
         (first.0..=last.0).try_for_each(|n| outlet.send(n))
     }
 

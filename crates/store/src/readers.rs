@@ -11,9 +11,9 @@ const MAX_READERS: usize = 2;
 
 /// The right to be one of the few threads of the process that read for another.
 #[derive(Debug)]
-pub struct Seat(Arc<Caches>);
+pub struct ReaderPermit(Arc<Caches>);
 
-impl Seat {
+impl ReaderPermit {
     /// `None` when there are enough of them.
     #[must_use]
     pub fn take(caches: &Arc<Caches>) -> Option<Self> {
@@ -24,7 +24,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ReaderPermit {
     fn drop(&mut self) {
         self.0.readers.fetch_sub(1, Ordering::AcqRel);
     }

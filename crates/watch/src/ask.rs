@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::protocol::{ANSWER_MAX, Answer, Changed, Identity, Question, Token, Watched};
+use crate::protocol::{ANSWER_MAX, Answer, ChangedDir, Identity, Question, Token, WatchedCopy};
 use crate::{Error, Result};
 
 /// How long a status waits.
@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(120);
 /// What changed in a working copy since a token, and the token of now; `None` when no monitor knows.
 /// The first is `None` when only the second is known.
 #[must_use]
-pub fn since(socket: &Path, root: &Path, token: Token) -> Option<(Option<Vec<Changed>>, Token)> {
+pub fn since(socket: &Path, root: &Path, token: Token) -> Option<(Option<Vec<ChangedDir>>, Token)> {
     let identity = Identity::from(&fs::metadata(root).ok()?);
     let path = root.to_str()?.to_owned();
     let mounts = Some(Identity::of_mounts().ok()?);
@@ -48,7 +48,7 @@ pub fn forget(socket: &Path, root: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::NotRunning`]; what the monitor says.
-pub fn list(socket: &Path) -> Result<Vec<Watched>> {
+pub fn list(socket: &Path) -> Result<Vec<WatchedCopy>> {
     match put(socket, &Question::List, LONG)? {
         Answer::List(list) => Ok(list),
         other => done(other).map(|()| Vec::new()),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
-use crate::protocol::{Answer, Identity, QUESTION_MAX, Question, Token, Watched};
+use crate::protocol::{Answer, Identity, QUESTION_MAX, Question, Token, WatchedCopy};
 use crate::tree::Tree;
 use crate::trees::Trees;
 use crate::{Error, Result};
@@ -163,7 +163,7 @@ impl Monitor {
             Question::Add { path } => told(self.add(Path::new(&path))),
             Question::Forget { path } => told(self.forget(Path::new(&path))),
             Question::List => {
-                let watched = |tree: &Tree| Watched {
+                let watched = |tree: &Tree| WatchedCopy {
                     path: tree.path().to_string_lossy().into_owned(),
                     directories: u64::try_from(tree.directories()).unwrap_or(u64::MAX),
                 };

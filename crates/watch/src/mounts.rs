@@ -52,7 +52,7 @@ mod tests {
         25 22 0:7 / /home/ada/wc2/x rw - tmpfs tmpfs rw\n\
         short line\n";
 
-    fn found(root: &str) -> Vec<String> {
+    fn mount_points(root: &str) -> Vec<String> {
         let lines = below(LINES, Path::new(root));
         lines
             .iter()
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn only_what_is_below() {
-        assert_eq!(found("/home/ada/wc"), ["24"]);
-        assert_eq!(found("/home/ada"), ["23", "24", "25"]);
-        assert_eq!(found("/home/ada/wc/a b"), [""; 0]);
-        assert_eq!(found("/home/ada/wc/a b/c"), [""; 0]);
+        assert_eq!(mount_points("/home/ada/wc"), ["24"]);
+        assert_eq!(mount_points("/home/ada"), ["23", "24", "25"]);
+        assert_eq!(mount_points("/home/ada/wc/a b"), [""; 0]);
+        assert_eq!(mount_points("/home/ada/wc/a b/c"), [""; 0]);
     }
 
     #[test]

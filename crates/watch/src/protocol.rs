@@ -82,7 +82,7 @@ pub enum Question {
 
 /// A directory that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changed {
+pub struct ChangedDir {
     /// Its path below the root.
     pub dir: String,
     /// Whether all below it must be taken for changed, too.
@@ -91,7 +91,7 @@ pub struct Changed {
 
 /// A working copy in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watched {
+pub struct WatchedCopy {
     /// Its path when it was added.
     pub path: String,
     /// How many directories are watched for it.
@@ -106,10 +106,10 @@ pub enum Answer {
         /// The moment of the answer.
         now: Token,
         /// What changed; `None` when that is not known.
-        changed: Option<Vec<Changed>>,
+        changed: Option<Vec<ChangedDir>>,
     },
     /// To [`Question::List`].
-    List(Vec<Watched>),
+    List(Vec<WatchedCopy>),
     /// It is done.
     Done,
     /// It cannot be done.

@@ -40,7 +40,7 @@ pub(crate) struct Queue {
 
 /// What an event was about, taken out of the buffer.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Event {
     pub(crate) watch: i32,
     pub(crate) what: ReadFlags,
     pub(crate) name: Option<String>,
@@ -103,7 +103,7 @@ impl Queue {
     }
 
     /// Whom an event is for. With the last event of a watch its number is free.
-    pub(crate) fn owners(&mut self, event: &Seen) -> Vec<Owner> {
+    pub(crate) fn owners(&mut self, event: &Event) -> Vec<Owner> {
         if event.what.contains(ReadFlags::IGNORED) {
             return self.owners.remove(&event.watch).into_iter().flatten().collect();
         }
@@ -114,7 +114,7 @@ impl Queue {
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn read(&self) -> Result<(Vec<Seen>, bool)> {
+    pub(crate) fn read(&self) -> Result<(Vec<Event>, bool)> {
         let mut buffer = vec![MaybeUninit::uninit(); EVENTS];
         let mut reader = inotify::Reader::new(&self.events, &mut buffer);
         let mut seen = Vec::new();
@@ -126,7 +126,7 @@ impl Queue {
                     }
                     let name = event.file_name().map(CStr::to_bytes).map(String::from_utf8_lossy);
                     let name = name.map(std::borrow::Cow::into_owned);
-                    seen.push(Seen { watch: event.wd(), what: event.events(), name });
+                    seen.push(Event { watch: event.wd(), what: event.events(), name });
                 }
                 Err(Errno::AGAIN) => return Ok((seen, false)),
                 Err(Errno::INTR) => {}

@@ -22,8 +22,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, statat};
 use rustix::io::Errno;
 
 use crate::mounts;
-use crate::protocol::{CHANGED_MAX, Changed, Identity, Token};
-use crate::queue::{Owner, Queue, Seen};
+use crate::protocol::{CHANGED_MAX, ChangedDir, Identity, Token};
+use crate::queue::{Event, Owner, Queue};
 use crate::{Error, Result};
 
 /// The administrative folder.
@@ -159,7 +159,7 @@ impl Tree {
         &mut self,
         token: Token,
         queue: &mut Queue,
-    ) -> Result<(Option<Vec<Changed>>, Token)> {
+    ) -> Result<(Option<Vec<ChangedDir>>, Token)> {
         self.is_covered |= self.mounts_changed()?;
         if self.has_mounts()? {
             self.is_covered = true;
@@ -174,8 +174,8 @@ impl Tree {
             return Ok((None, self.now));
         }
         let later = self.changes.iter().filter(|(_, change)| change.at > token.at);
-        let later = later.map(|(dir, change)| Changed { dir: dir.clone(), below: change.below });
-        let changed: Vec<Changed> = later.take(CHANGED_MAX.saturating_add(1)).collect();
+        let later = later.map(|(dir, change)| ChangedDir { dir: dir.clone(), below: change.below });
+        let changed: Vec<ChangedDir> = later.take(CHANGED_MAX.saturating_add(1)).collect();
         Ok(((changed.len() <= CHANGED_MAX).then_some(changed), self.now))
     }
 
@@ -206,7 +206,7 @@ impl Tree {
     ///
     /// # Errors
     /// When it can no longer be watched.
-    pub(crate) fn take(&mut self, event: &Seen, queue: &mut Queue) -> Result<()> {
+    pub(crate) fn take(&mut self, event: &Event, queue: &mut Queue) -> Result<()> {
         if event.what.contains(ReadFlags::IGNORED) {
             // The directory is gone, or its watch was taken away; its number may come again.
             if let Some(dir) = self.dirs.remove(&event.watch)

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::Result;
-use crate::protocol::{Changed, Identity, Token};
+use crate::protocol::{ChangedDir, Identity, Token};
 use crate::queue::{Owner, Queue};
 use crate::tree::Tree;
 
@@ -87,7 +87,7 @@ impl Trees {
         &mut self,
         identity: Identity,
         token: Token,
-    ) -> Result<Option<(Option<Vec<Changed>>, Token)>> {
+    ) -> Result<Option<(Option<Vec<ChangedDir>>, Token)>> {
         self.catch_up()?;
         let Some(tree) = self.trees.iter_mut().find(|tree| tree.identity() == identity) else {
             return Ok(None);

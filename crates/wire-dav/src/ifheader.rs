@@ -6,7 +6,7 @@
 
 /// A token with the resource that it belongs to: a URL or path, or none for the request's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct IfToken {
     /// The URL, as it stands there.
     pub resource: Option<String>,
     /// The token, with its scheme.
@@ -18,7 +18,7 @@ const MAX_TOKENS: usize = 10_000;
 
 /// The tokens of a header. What is malformed ends the reading.
 #[must_use]
-pub fn tokens(header: &str) -> Vec<Shown> {
+pub fn tokens(header: &str) -> Vec<IfToken> {
     let mut shown = Vec::new();
     let mut resource: Option<String> = None;
     let (mut rest, mut in_list, mut negated) = (header, false, false);
@@ -36,7 +36,7 @@ pub fn tokens(header: &str) -> Vec<Shown> {
                 if !in_list {
                     resource = Some(text.to_owned());
                 } else if !std::mem::take(&mut negated) && shown.len() < MAX_TOKENS {
-                    shown.push(Shown { resource: resource.clone(), token: text.to_owned() });
+                    shown.push(IfToken { resource: resource.clone(), token: text.to_owned() });
                 }
             }
             '[' => {

@@ -7,7 +7,7 @@ use crate::xml::{Element, HEADER, Xml as _};
 
 /// What a LOCK asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LockRequest {
     /// What the owner element says: of Subversion's clients the lock's comment as text; of others the
     /// element itself, whatever is in it.
     pub owner: Option<String>,
@@ -21,7 +21,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// For locks of other kinds, which there are none of; a body of another kind.
-pub fn read(root: &Element) -> Result<Wanted> {
+pub fn read(root: &Element) -> Result<LockRequest> {
     if !root.is(NS_DAV, "lockinfo") {
         return Err(Error::Element("lockinfo"));
     }
@@ -36,7 +36,7 @@ pub fn read(root: &Element) -> Result<Wanted> {
     }
     let owner = root.child(NS_DAV, "owner");
     let is_xml = owner.is_some_and(|owner| !owner.children.is_empty());
-    Ok(Wanted { owner: owner.map(whole), is_xml, is_shared })
+    Ok(LockRequest { owner: owner.map(whole), is_xml, is_shared })
 }
 
 /// An element's text; one that holds others is written anew (without what others call significant
@@ -93,7 +93,7 @@ pub fn write_request(comment: Option<&str>) -> Vec<u8> {
 
 /// What the reply to a LOCK tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct LockReply {
     /// The token.
     pub token: String,
     /// The comment.
@@ -106,7 +106,7 @@ pub struct Told {
 ///
 /// # Errors
 /// When it tells of no lock.
-pub fn read_reply(root: &Element) -> Result<Told> {
+pub fn read_reply(root: &Element) -> Result<LockReply> {
     let active = root
         .child(NS_DAV, "lockdiscovery")
         .and_then(|discovery| discovery.child(NS_DAV, "activelock"))
@@ -116,7 +116,7 @@ pub fn read_reply(root: &Element) -> Result<Told> {
         .and_then(|token| token.child(NS_DAV, "href"))
         .ok_or(Error::Reply("locktoken"))?;
     let timeout = active.child(NS_DAV, "timeout").map_or("", Element::trimmed);
-    Ok(Told {
+    Ok(LockReply {
         token: token.trimmed().to_owned(),
         comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
         timeout: timeout.strip_prefix("Second-").and_then(|seconds| seconds.parse().ok()),
@@ -125,7 +125,7 @@ pub fn read_reply(root: &Element) -> Result<Told> {
 
 /// A lock to be shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Shown<'a> {
+pub struct ActiveLock<'a> {
     /// The token.
     pub token: &'a str,
     /// What the owner element says, or the element itself.
@@ -143,7 +143,7 @@ pub struct Shown<'a> {
 }
 
 /// Appends an `activelock`.
-pub fn active(out: &mut Vec<u8>, lock: &Shown<'_>) {
+pub fn active(out: &mut Vec<u8>, lock: &ActiveLock<'_>) {
     out.raw("<D:activelock>\n<D:locktype><D:write/></D:locktype>\n");
     let scope = if lock.is_shared { "shared" } else { "exclusive" };
     let depth = if lock.is_deep { "infinity" } else { "0" };
@@ -176,7 +176,7 @@ pub fn active(out: &mut Vec<u8>, lock: &Shown<'_>) {
 }
 
 /// Appends the reply to a LOCK.
-pub fn reply(out: &mut Vec<u8>, lock: &Shown<'_>) {
+pub fn reply(out: &mut Vec<u8>, lock: &ActiveLock<'_>) {
     out.raw(HEADER);
     out.raw("<D:prop xmlns:D=\"DAV:\">\n<D:lockdiscovery>\n");
     active(out, lock);
@@ -224,24 +224,28 @@ mod tests {
     fn the_clients_side() {
         let wanted = read(&parse(std::str::from_utf8(&write_request(Some("a<b"))).unwrap()));
         assert_eq!(wanted.unwrap().owner.as_deref(), Some("a<b"));
-        let shown = Shown {
+        let shown = ActiveLock {
             token: "t:1",
             owner: Some("why"),
             root: "/r",
             timeout: Some(9),
-            ..Shown::default()
+            ..ActiveLock::default()
         };
         let mut out = Vec::new();
         reply(&mut out, &shown);
         let told = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
-        let expected =
-            Told { token: "t:1".to_owned(), comment: Some("why".to_owned()), timeout: Some(9) };
+        let expected = LockReply {
+            token: "t:1".to_owned(),
+            comment: Some("why".to_owned()),
+            timeout: Some(9),
+        };
         assert_eq!(told, expected);
     }
 
     #[test]
     fn a_reply() {
-        let lock = Shown { token: "t:1", owner: Some("a<b"), root: "/r", ..Shown::default() };
+        let lock =
+            ActiveLock { token: "t:1", owner: Some("a<b"), root: "/r", ..ActiveLock::default() };
         let mut out = Vec::new();
         reply(&mut out, &lock);
         let root = parse(std::str::from_utf8(&out).unwrap());

@@ -6,7 +6,7 @@ use crate::{NS_DAV, NS_SVN};
 
 /// What is to be merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MergeRequest {
     /// The address of the transaction or activity.
     pub source: String,
     /// Lock tokens by relative path, for more of them than a header can hold.
@@ -17,7 +17,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// A body of another kind, a source or locks that make no sense.
-pub fn read(root: &Element) -> Result<Wanted> {
+pub fn read(root: &Element) -> Result<MergeRequest> {
     if !root.is(NS_DAV, "merge") {
         return Err(Error::Element("merge"));
     }
@@ -25,7 +25,7 @@ pub fn read(root: &Element) -> Result<Wanted> {
         .child(NS_DAV, "source")
         .and_then(|source| source.child(NS_DAV, "href"))
         .ok_or(Error::Element("source"))?;
-    let mut wanted = Wanted { source: source.trimmed().to_owned(), locks: Vec::new() };
+    let mut wanted = MergeRequest { source: source.trimmed().to_owned(), locks: Vec::new() };
     let list = root
         .child(NS_SVN, "lock-token-list")
         .or_else(|| root.children.iter().find(|c| c.name == "lock-token-list"));
@@ -39,7 +39,7 @@ pub fn read(root: &Element) -> Result<Wanted> {
     Ok(wanted)
 }
 
-impl Wanted {
+impl MergeRequest {
     /// The body of a MERGE.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
@@ -78,7 +78,7 @@ pub fn write_locks<P: AsRef<str>>(out: &mut Vec<u8>, locks: &[(P, String)]) {
 
 /// What the reply to a MERGE tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct MergeReply {
     /// The new revision.
     pub revision: sapwood_core::Revnum,
     /// Its date.
@@ -93,7 +93,7 @@ pub struct Told {
 ///
 /// # Errors
 /// When there is none.
-pub fn read_reply(root: &Element) -> Result<Told> {
+pub fn read_reply(root: &Element) -> Result<MergeReply> {
     let prop = root
         .child(NS_DAV, "updated-set")
         .and_then(|set| set.child(NS_DAV, "response"))
@@ -105,7 +105,7 @@ pub fn read_reply(root: &Element) -> Result<Told> {
         .child(NS_DAV, "version-name")
         .and_then(|name| sapwood_core::Revnum::parse(name.trimmed().as_bytes()))
         .ok_or(Error::Reply("version-name"))?;
-    Ok(Told {
+    Ok(MergeReply {
         revision,
         date: text(NS_DAV, "creationdate"),
         author: text(NS_DAV, "creator-displayname"),
@@ -115,7 +115,7 @@ pub fn read_reply(root: &Element) -> Result<Told> {
 
 /// What a MERGE made.
 #[derive(Clone, Copy, Debug)]
-pub struct Made<'a> {
+pub struct MergeResult<'a> {
     /// The address of the version-controlled configuration.
     pub vcc: &'a str,
     /// The new revision.
@@ -129,7 +129,7 @@ pub struct Made<'a> {
 }
 
 /// Appends the beginning of the reply. Responses for what changed may follow, then [`end`].
-pub fn begin(out: &mut Vec<u8>, made: &Made<'_>) {
+pub fn begin(out: &mut Vec<u8>, made: &MergeResult<'_>) {
     out.raw(HEADER);
     out.raw("<D:merge-response xmlns:D=\"DAV:\"");
     if made.post_commit_error.is_some() {
@@ -183,13 +183,13 @@ mod tests {
     fn the_clients_side() {
         let parse =
             |body: &[u8]| Document::open(body, Limits::default()).unwrap().into_root().unwrap();
-        let wanted = Wanted {
+        let wanted = MergeRequest {
             source: "/r/!svn/txn/1-1".to_owned(),
             locks: vec![("a & b".to_owned(), "t:1".to_owned())],
         };
         assert_eq!(read(&parse(&wanted.write())).unwrap(), wanted);
         let mut out = Vec::new();
-        let made = Made {
+        let made = MergeResult {
             vcc: "/r/!svn/vcc/default",
             revision: 7,
             date: Some("then"),

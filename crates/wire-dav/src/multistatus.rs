@@ -6,7 +6,7 @@ use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, base64};
 
 use crate::error::{Error, Result};
 use crate::failure;
-use crate::propfind::{Name, Wanted};
+use crate::propfind::{Name, PropfindRequest};
 use crate::proppatch::Change;
 use crate::xml::{Element, HEADER, Xml as _, is_xml_safe};
 use crate::{NS_CUSTOM, NS_DAV, NS_SVN_DAV, NS_SVN_PROPS};
@@ -137,7 +137,7 @@ impl Resource {
     }
 }
 
-impl Wanted {
+impl PropfindRequest {
     /// The body of a PROPFIND.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn what_is_asked_is_read() {
         for wanted in [
-            Wanted::All,
-            Wanted::Names,
-            Wanted::These(vec![Name::new(NS_DAV, "resourcetype"), Name::new("x:", "y")]),
+            PropfindRequest::All,
+            PropfindRequest::Names,
+            PropfindRequest::These(vec![Name::new(NS_DAV, "resourcetype"), Name::new("x:", "y")]),
         ] {
-            assert_eq!(Wanted::read(Some(&root(&wanted.write()))).unwrap(), wanted);
+            assert_eq!(PropfindRequest::read(Some(&root(&wanted.write()))).unwrap(), wanted);
         }
     }
 

@@ -48,7 +48,7 @@ impl Name {
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum PropfindRequest {
     /// All properties.
     All,
     /// The names of all properties.
@@ -57,7 +57,7 @@ pub enum Wanted {
     These(Vec<Name>),
 }
 
-impl Wanted {
+impl PropfindRequest {
     /// Reads the body; no body asks for everything.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl Response {
     }
 
     /// What was found, as elements.
-    pub(crate) fn found(&self) -> &[u8] {
+    pub(crate) fn found_props(&self) -> &[u8] {
         &self.found
     }
 
@@ -252,14 +252,20 @@ mod tests {
     #[test]
     fn requests() {
         let body = |inner: &str| parse(&format!("<D:propfind xmlns:D='DAV:'>{inner}</D:propfind>"));
-        assert_eq!(Wanted::read(None).unwrap(), Wanted::All);
-        assert_eq!(Wanted::read(Some(&body("<D:allprop/>"))).unwrap(), Wanted::All);
-        assert_eq!(Wanted::read(Some(&body("<D:propname/>"))).unwrap(), Wanted::Names);
+        assert_eq!(PropfindRequest::read(None).unwrap(), PropfindRequest::All);
+        assert_eq!(
+            PropfindRequest::read(Some(&body("<D:allprop/>"))).unwrap(),
+            PropfindRequest::All
+        );
+        assert_eq!(
+            PropfindRequest::read(Some(&body("<D:propname/>"))).unwrap(),
+            PropfindRequest::Names
+        );
         let named = body("<D:prop><D:getetag/><x xmlns='y:'/></D:prop>");
         let names = vec![Name::new("DAV:", "getetag"), Name::new("y:", "x")];
-        assert_eq!(Wanted::read(Some(&named)).unwrap(), Wanted::These(names));
-        assert!(Wanted::read(Some(&body(""))).is_err());
-        assert!(Wanted::read(Some(&parse("<a/>"))).is_err());
+        assert_eq!(PropfindRequest::read(Some(&named)).unwrap(), PropfindRequest::These(names));
+        assert!(PropfindRequest::read(Some(&body(""))).is_err());
+        assert!(PropfindRequest::read(Some(&parse("<a/>"))).is_err());
     }
 
     #[test]

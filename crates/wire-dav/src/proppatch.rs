@@ -170,9 +170,9 @@ pub fn failure(
     own.name(&failed.name);
     let rest = changes.iter().filter(|change| change.name != failed.name);
     rest.for_each(|change| others.name(&change.name));
-    propstat(out, own.found(), status);
-    if !others.found().is_empty() {
-        propstat(out, others.found(), "424 Failed Dependency");
+    propstat(out, own.found_props(), status);
+    if !others.found_props().is_empty() {
+        propstat(out, others.found_props(), "424 Failed Dependency");
     }
     out.element("D:responsedescription", message);
     out.raw("</D:response>\n");

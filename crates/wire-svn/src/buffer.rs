@@ -63,10 +63,10 @@ impl InputBuffer {
     /// The memory that is held when `missing` more bytes have been read, in bytes: room for them,
     /// and what is known of the item.
     #[must_use]
-    pub fn held_with(&self, missing: usize) -> usize {
+    pub fn memory_with(&self, missing: usize) -> usize {
         let unread = self.end.minus(self.start);
         let needed = unread.plus(self.room_for(missing));
-        self.capacity_for(needed).plus(self.decoder.held())
+        self.capacity_for(needed).plus(self.decoder.memory_used())
     }
 
     /// The capacity that the buffer has when it holds so many bytes: it grows by a quarter, for a

@@ -95,7 +95,7 @@ impl Decoder {
 
     /// The memory that is held, in bytes.
     #[must_use]
-    pub const fn held(&self) -> usize {
+    pub const fn memory_used(&self) -> usize {
         self.tokens.capacity().saturating_mul(size_of::<Token>())
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
 use sapwood_ra::auth::Description;
-use sapwood_ra::auth::store::{Kept, all};
+use sapwood_ra::auth::store::{StoredCredential, all};
 
 use super::log::SEPARATOR;
 use super::options::Opt;
@@ -39,7 +39,7 @@ const SECRETS: [&str; 2] = ["password", "passphrase"];
 const CERTIFICATE: &str = "ascii_cert";
 
 /// Whether credentials match a pattern somewhere.
-fn matches(kept: &Kept, pattern: &str) -> bool {
+fn matches(kept: &StoredCredential, pattern: &str) -> bool {
     let pattern = format!("*{pattern}*");
     let found = |text: &[u8]| glob::matches(pattern.as_bytes(), text);
     found(kept.kind.as_bytes())
@@ -82,7 +82,7 @@ fn certificate(ascii: &[u8]) -> String {
     )
 }
 
-fn print(out: &Out, kept: &Kept, show_passwords: bool) -> SvnResult<()> {
+fn print(out: &Out, kept: &StoredCredential, show_passwords: bool) -> SvnResult<()> {
     let mut text = format!(
         "{SEPARATOR}Credential kind: {}\nAuthentication realm: {}\n",
         kept.kind, kept.realm
@@ -162,7 +162,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
             print(&inv.out, &kept, inv.has(Opt::ShowPasswords))?;
             continue;
         }
-        let Kept { kind, realm, file, .. } = &kept;
+        let StoredCredential { kind, realm, file, .. } = &kept;
         inv.out.text(&format!("Deleting {kind} credential for realm '{realm}'\n"))?;
         std::fs::remove_file(file).map_err(|e| {
             SvnError::io(&e, format_args!("Can't remove file '{}'", file.display()))

@@ -29,9 +29,9 @@ pub fn parse_user(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
         })
         .or_else(|| {
             let at = words(text, now)?;
-            Some(Parsed { civil: Civil::of(at, at.offset(zone)), local: true })
+            Some(CivilDate { civil: Civil::of(at, at.offset(zone)), local: true })
         })?;
-    let Parsed { mut civil, local } = parsed;
+    let CivilDate { mut civil, local } = parsed;
     if civil.day < 1
         || civil.day > civil.days_in_month()
         || civil.hour > 23
@@ -97,7 +97,7 @@ const FORMS: [Form; 8] = {
 };
 
 /// A date and time; `local` when no zone was written.
-struct Parsed {
+struct CivilDate {
     civil: Civil,
     local: bool,
 }
@@ -235,7 +235,7 @@ impl Scan<'_> {
     }
 }
 
-fn scan(text: &[u8], form: &Form) -> Option<Parsed> {
+fn scan(text: &[u8], form: &Form) -> Option<CivilDate> {
     let mut scan = Scan { rest: text, civil: Civil::default(), zone: None, offset: (0, 0) };
     let basic = form.date == Date::Basic;
     let mut step = scan.date(form.date)?;
@@ -254,7 +254,7 @@ fn scan(text: &[u8], form: &Form) -> Option<Parsed> {
     }
     let offset = scan.offset.0.wrapping_mul(3600).wrapping_add(scan.offset.1.wrapping_mul(60));
     scan.civil.offset = if scan.zone == Some(b'-') { offset.wrapping_neg() } else { offset };
-    Some(Parsed { civil: scan.civil, local: scan.zone.is_none() })
+    Some(CivilDate { civil: scan.civil, local: scan.zone.is_none() })
 }
 
 /// `N unit ago`; units are of fixed length, and any word that begins like one will do.

@@ -73,7 +73,7 @@ impl<R: Read + Seek> PatchFile<R> {
             bytes: Vec::new(),
             given: 0,
         };
-        Checked { inner: ZlibDecoder::new(BufReader::new(digits)), left: literal.size }
+        ExactLength { inner: ZlibDecoder::new(BufReader::new(digits)), left: literal.size }
     }
 }
 
@@ -155,12 +155,12 @@ impl<R: Read + Seek> Read for Base85<'_, R> {
 }
 
 /// Holds a text to the length that was said.
-struct Checked<R> {
+struct ExactLength<R> {
     inner: R,
     left: u64,
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for ExactLength<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);

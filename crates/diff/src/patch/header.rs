@@ -9,7 +9,7 @@ use super::{Mode, Operation, Patch, PatchFile};
 
 /// What was seen of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum HeaderState {
     Nothing,
     /// `--- NAME`.
     Minus,
@@ -41,7 +41,7 @@ impl<R: Read + Seek> PatchFile<R> {
     /// The next header, and whether a binary text comes below it.
     pub(super) fn header(&mut self) -> SvnResult<Option<(Patch, bool)>> {
         let mut header = Header::default();
-        let mut seen = Seen::Nothing;
+        let mut seen = HeaderState::Nothing;
         let mut inside_tree = false;
         let mut line = Vec::new();
         loop {
@@ -50,8 +50,8 @@ impl<R: Read + Seek> PatchFile<R> {
             self.at = read.next;
             let next = header.take(seen, &line)?;
             seen = next.unwrap_or(seen);
-            let tree = matches!(seen, Seen::Tree | Seen::Mode);
-            if matches!(seen, Seen::Whole | Seen::Binary) {
+            let tree = matches!(seen, HeaderState::Tree | HeaderState::Mode);
+            if matches!(seen, HeaderState::Whole | HeaderState::Binary) {
                 break;
             }
             if tree && inside_tree && next.is_none() {
@@ -61,9 +61,9 @@ impl<R: Read + Seek> PatchFile<R> {
             }
             if tree {
                 inside_tree = true;
-            } else if next.is_none() && !matches!(seen, Seen::Nothing | Seen::Git) {
+            } else if next.is_none() && !matches!(seen, HeaderState::Nothing | HeaderState::Git) {
                 // Not a header after all, but the line may begin one.
-                seen = Seen::Nothing;
+                seen = HeaderState::Nothing;
                 if !read.eof {
                     self.at = here;
                 }
@@ -74,117 +74,121 @@ impl<R: Read + Seek> PatchFile<R> {
         }
         let (Some(old), Some(new)) = (header.old, header.new) else { return Ok(None) };
         let patch = Patch { old_name: old, new_name: new, ..header.patch };
-        Ok(Some((patch, seen == Seen::Binary)))
+        Ok(Some((patch, seen == HeaderState::Binary)))
     }
 }
 
 impl Header {
     /// Takes a line, if it has its place after what was seen; what is seen now.
-    fn take(&mut self, seen: Seen, line: &[u8]) -> SvnResult<Option<Seen>> {
+    fn take(&mut self, seen: HeaderState, line: &[u8]) -> SvnResult<Option<HeaderState>> {
         let after = |mark: &str| line.strip_prefix(mark.as_bytes());
         match seen {
-            Seen::Nothing => {
+            HeaderState::Nothing => {
                 if let Some(rest) = after("--- ") {
                     self.old = Some(name(before_tab(rest))?);
-                    return Ok(Some(Seen::Minus));
+                    return Ok(Some(HeaderState::Minus));
                 }
                 if after("diff --git").is_some() {
                     return self.git_start(line).map(Some);
                 }
             }
-            Seen::Minus => {
+            HeaderState::Minus => {
                 if let Some(rest) = after("+++ ") {
                     self.new = Some(name(before_tab(rest))?);
-                    return Ok(Some(Seen::Whole));
+                    return Ok(Some(HeaderState::Whole));
                 }
             }
-            Seen::GitMinus => {
+            HeaderState::GitMinus => {
                 if let Some(found) = git_name(line, "+++ b/", "+++ /dev/null")? {
                     self.new = Some(found);
-                    return Ok(Some(Seen::Whole));
+                    return Ok(Some(HeaderState::Whole));
                 }
             }
-            Seen::OldMode => {
+            HeaderState::OldMode => {
                 if let Some(rest) = after("new mode ") {
                     self.patch.new_mode = mode(rest)?;
-                    return Ok(Some(Seen::Mode));
+                    return Ok(Some(HeaderState::Mode));
                 }
             }
-            Seen::MoveFrom | Seen::CopyFrom => {
+            HeaderState::MoveFrom | HeaderState::CopyFrom => {
                 let (mark, operation) = match seen {
-                    Seen::MoveFrom => ("rename to ", Operation::Moved),
+                    HeaderState::MoveFrom => ("rename to ", Operation::Moved),
                     _ => ("copy to ", Operation::Copied),
                 };
                 if let Some(rest) = after(mark) {
                     self.new = Some(name(rest)?);
                     self.patch.operation = operation;
-                    return Ok(Some(Seen::Tree));
+                    return Ok(Some(HeaderState::Tree));
                 }
             }
-            Seen::Git | Seen::Tree | Seen::Mode => return self.take_inside(seen, line),
-            Seen::Whole | Seen::Binary => {}
+            HeaderState::Git | HeaderState::Tree | HeaderState::Mode => {
+                return self.take_inside(seen, line);
+            }
+            HeaderState::Whole | HeaderState::Binary => {}
         }
         Ok(None)
     }
 
     /// The lines between `diff --git` and the names above the hunks.
-    fn take_inside(&mut self, seen: Seen, line: &[u8]) -> SvnResult<Option<Seen>> {
+    fn take_inside(&mut self, seen: HeaderState, line: &[u8]) -> SvnResult<Option<HeaderState>> {
         let after = |mark: &str| line.strip_prefix(mark.as_bytes());
         // Only below a change of the whole file the other side may be missing.
-        let nothing = if seen == Seen::Git { "--- a/" } else { "--- /dev/null" };
+        let nothing = if seen == HeaderState::Git { "--- a/" } else { "--- /dev/null" };
         if let Some(found) = git_name(line, "--- a/", nothing)? {
             self.old = Some(found);
-            return Ok(Some(Seen::GitMinus));
+            return Ok(Some(HeaderState::GitMinus));
         }
         if let Some(rest) = after("index ") {
             self.index(rest)?;
             return Ok(Some(seen));
         }
         if after("GIT binary patch").is_some() {
-            return Ok(Some(Seen::Binary));
+            return Ok(Some(HeaderState::Binary));
         }
-        if seen != Seen::Tree {
-            for (mark, next) in [("rename from ", Seen::MoveFrom), ("copy from ", Seen::CopyFrom)] {
+        if seen != HeaderState::Tree {
+            for (mark, next) in
+                [("rename from ", HeaderState::MoveFrom), ("copy from ", HeaderState::CopyFrom)]
+            {
                 if let Some(rest) = after(mark) {
                     self.old = Some(name(rest)?);
                     return Ok(Some(next));
                 }
             }
         }
-        if seen != Seen::Git {
+        if seen != HeaderState::Git {
             return Ok(None);
         }
         if let Some(rest) = after("old mode ") {
             self.patch.old_mode = mode(rest)?;
-            return Ok(Some(Seen::OldMode));
+            return Ok(Some(HeaderState::OldMode));
         }
         if after("new file ").is_some() {
             self.patch.new_mode = mode(after("new file mode ").unwrap_or_default())?;
             self.patch.operation = Operation::Added;
-            return Ok(Some(Seen::Tree));
+            return Ok(Some(HeaderState::Tree));
         }
         if after("deleted file ").is_some() {
             self.patch.old_mode = mode(after("deleted file mode ").unwrap_or_default())?;
             self.patch.operation = Operation::Deleted;
-            return Ok(Some(Seen::Tree));
+            return Ok(Some(HeaderState::Tree));
         }
         Ok(None)
     }
 
     /// `diff --git a/NAME b/NAME`. The names are certain only where they are equal: spaces are not
     /// marked in them. Other lines say them where they matter and differ.
-    fn git_start(&mut self, line: &[u8]) -> SvnResult<Seen> {
+    fn git_start(&mut self, line: &[u8]) -> SvnResult<HeaderState> {
         let find = |text: &[u8], mark: &[u8]| memchr::memmem::find(text, mark);
         let rest = |text, at: usize| -> &[u8] { <[u8]>::get(text, at..).unwrap_or_default() };
-        let Some(old) = find(line, b" a/") else { return Ok(Seen::Nothing) };
+        let Some(old) = find(line, b" a/") else { return Ok(HeaderState::Nothing) };
         if rest(line, old.plus(3)).is_empty() {
-            return Ok(Seen::Nothing);
+            return Ok(HeaderState::Nothing);
         }
         let Some(new) = find(rest(line, old), b" b/").map(|at| at.plus(old)) else {
-            return Ok(Seen::Nothing);
+            return Ok(HeaderState::Nothing);
         };
         if rest(line, new.plus(3)).is_empty() {
-            return Ok(Seen::Nothing);
+            return Ok(HeaderState::Nothing);
         }
         let names = rest(line, "diff --git a/".len());
         // Equal names have the mark in their middle.
@@ -198,7 +202,7 @@ impl Header {
             self.new = Some(name(right)?);
         }
         self.patch.operation = Operation::Modified;
-        Ok(Seen::Git)
+        Ok(HeaderState::Git)
     }
 
     /// `index SHA..SHA MODE`: the mode of a file that keeps it.

@@ -12,7 +12,7 @@ use super::{Operation, Patch, PatchFile, PropPatch, failed};
 
 /// A piece of the patch file, from one offset to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct ByteRange {
     start: u64,
     end: u64,
 }
@@ -26,7 +26,7 @@ pub struct Side {
     pub len: u64,
     /// How many lines there are more or less than were said.
     pub penalty: u64,
-    place: Place,
+    place: ByteRange,
     /// Whether the text ends with its last line, without a line end.
     unended: bool,
 }
@@ -52,7 +52,7 @@ pub struct Hunk {
     pub leading: u64,
     /// How many come last.
     pub trailing: u64,
-    place: Place,
+    place: ByteRange,
     reversed: bool,
     text: Text,
 }
@@ -80,7 +80,7 @@ impl Hunk {
     /// A hunk that adds a single line, or removes it.
     #[must_use]
     pub const fn of_line(line: &'static str, adds: bool) -> Self {
-        let place = Place { start: 0, end: 0 };
+        let place = ByteRange { start: 0, end: 0 };
         let none = Side { start: 0, len: 0, penalty: 0, place, unended: false };
         let one = Side { start: 1, len: 1, penalty: 0, place, unended: true };
         let (before, after) = if adds { (none, one) } else { (one, none) };
@@ -253,7 +253,7 @@ impl<R: Read + Seek> PatchFile<R> {
 
 impl Cursor {
     /// Where the lines are, whether the last one is not ended, and which mark lines of the other side have.
-    const fn range(&self) -> (Place, bool, u8) {
+    const fn range(&self) -> (ByteRange, bool, u8) {
         let (plus, minus) = if self.hunk.reversed { (b'-', b'+') } else { (b'+', b'-') };
         match self.which {
             Which::Before => (self.hunk.before.place, self.hunk.before.unended, plus),
@@ -393,13 +393,13 @@ impl Reading {
         let mut hunk = self.hunk;
         let [before_left, after_left] = self.left;
         let [before_end, after_end] = self.ends;
-        hunk.place = Place { start, end: self.end };
+        hunk.place = ByteRange { start, end: self.end };
         for (side, left, end) in
             [(&mut hunk.before, before_left, before_end), (&mut hunk.after, after_left, after_end)]
         {
             side.len = side.len.saturating_sub(left);
             side.penalty = side.penalty.saturating_add(left);
-            side.place = Place { start, end: end.unwrap_or(self.end) };
+            side.place = ByteRange { start, end: end.unwrap_or(self.end) };
         }
         Some(Self { hunk, ..self })
     }

@@ -43,7 +43,7 @@ const SMALL: usize = 256;
 impl Hotcopy<'_> {
     /// Makes the two files plain ones, if a run was stopped while they were not, and removes what
     /// it left. What they say stays.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn sync(&self) -> Result<()> {
         let listed = self.storage().list(self.to);
         let listed = listed.map_err(|e| Error::io(e, "Can't open directory", self.to))?;
         let links = [STATE, TURNED, LINK];

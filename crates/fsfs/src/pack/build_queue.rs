@@ -18,13 +18,13 @@ const BYTES_AT_ONCE: u64 = 128 << 20;
 
 /// The files of a pack, which are complete but not durable.
 #[derive(Debug, Default)]
-pub(super) struct Built {
+pub(super) struct ShardFiles {
     pub(super) files: Vec<(Box<dyn NewFile>, PathBuf)>,
     pub(super) bytes: u64,
 }
 
 /// Builds a shard.
-pub(super) type Builder<'a> = &'a (dyn Fn(u64) -> Result<Built> + Sync);
+pub(super) type Builder<'a> = &'a (dyn Fn(u64) -> Result<ShardFiles> + Sync);
 
 /// The shards between the threads that build and the one that finishes them.
 pub(super) struct BuildQueue<'a> {
@@ -39,7 +39,7 @@ struct State {
     end: u64,
     /// The first that is not finished.
     unfinished: u64,
-    built: BTreeMap<u64, Result<Built>>,
+    built: BTreeMap<u64, Result<ShardFiles>>,
     /// Bytes of what is built and not finished.
     bytes: u64,
     /// Threads that build.
@@ -75,7 +75,7 @@ impl State {
         Some(count)
     }
 
-    fn take(&mut self, count: usize) -> Result<Vec<Built>> {
+    fn take(&mut self, count: usize) -> Result<Vec<ShardFiles>> {
         let mut group = Vec::with_capacity(count);
         let from = self.unfinished;
         for shard in (from..self.end).take(count.max(1)) {
@@ -143,7 +143,7 @@ impl<'a> BuildQueue<'a> {
     }
 
     /// The next shards that are built, in their order: at least one, unless all are finished.
-    pub(super) fn next(&self) -> Result<Vec<Built>> {
+    pub(super) fn next(&self) -> Result<Vec<ShardFiles>> {
         let mut state = self.state.lock();
         if state.builders == 0 {
             while state.next < state.end
@@ -192,7 +192,10 @@ mod tests {
     fn groups(sizes: &[u64], builders: usize, bad: Option<u64>) -> (Vec<usize>, bool) {
         let build = |shard: u64| match bad {
             Some(bad) if bad == shard => Err(Error::Corrupt("bad".into())),
-            _ => Ok(Built { files: Vec::new(), bytes: sizes[usize::try_from(shard - 3).unwrap()] }),
+            _ => Ok(ShardFiles {
+                files: Vec::new(),
+                bytes: sizes[usize::try_from(shard - 3).unwrap()],
+            }),
         };
         let end = 3 + u64::try_from(sizes.len()).unwrap();
         let queue = BuildQueue::new(&build, 3..end, builders);

@@ -19,14 +19,14 @@ use sapwood_fsfs_format::{
     limits,
 };
 
-use super::build_queue::Built;
+use super::build_queue::ShardFiles;
 use super::order::{ItemId, PlacedNode, order, sort_path};
 use super::output::Output;
 use super::source::Sources;
 use super::{PackConfig, PackOptions};
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::Shared;
+use crate::filesystem::SharedState;
 
 /// Items that are placed together. More are placed in ranges of revisions, to bound memory.
 const ITEMS: u64 = 310_000;
@@ -65,12 +65,12 @@ struct Items {
 }
 
 pub(super) fn build(
-    shared: &Shared,
+    shared: &SharedState,
     options: &PackOptions,
     config: PackConfig,
     shard: u64,
     cancel: &CancelToken,
-) -> Result<Built> {
+) -> Result<ShardFiles> {
     let size = shared.layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
     let storage = &*shared.storage;
@@ -227,7 +227,7 @@ impl<'a> Packer<'a> {
                     _ => None,
                 });
                 items.nodes.push(PlacedNode {
-                    path: sort_path(node.made_at()),
+                    path: sort_path(node.created_path()),
                     node: node.id.node,
                     predecessor_count: node.predecessor_count,
                     id,
@@ -327,7 +327,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Built> {
+    fn finish(mut self) -> Result<ShardFiles> {
         let write = &self.config.write;
         let mut indexes = Vec::new();
         write_indexes(
@@ -340,7 +340,7 @@ impl<'a> Packer<'a> {
             &mut indexes,
         );
         self.output.append(&indexes)?;
-        let mut built = Built::default();
+        let mut built = ShardFiles::default();
         self.output.finish(&mut built)?;
         Ok(built)
     }

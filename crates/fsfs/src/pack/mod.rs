@@ -34,12 +34,12 @@ use sapwood_fsfs_format::layout::{names, since};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, Shared};
+use crate::filesystem::{Filesystem, SharedState};
 use crate::revision_store::Object;
 use crate::revprop_pack::remove_dir_all;
 use crate::revprop_shards::Shard;
 use crate::sync::sync_new_files;
-use build_queue::{BuildQueue, Built};
+use build_queue::{BuildQueue, ShardFiles};
 use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
@@ -89,7 +89,7 @@ struct PackConfig {
 }
 
 impl PackConfig {
-    fn read(shared: &Shared, storage: &dyn WriteStorage) -> Result<Self> {
+    fn read(shared: &SharedState, storage: &dyn WriteStorage) -> Result<Self> {
         let format = shared.layout.format.number;
         let config = shared.read_config(storage)?;
         // Whether the value makes sense was found out when the filesystem was opened.
@@ -167,12 +167,12 @@ impl Filesystem {
 
 /// Step 1 but for the syncing: makes `revs/N.pack`.
 fn build(
-    shared: &Shared,
+    shared: &SharedState,
     options: &PackOptions,
     config: PackConfig,
     shard: u64,
     cancel: &CancelToken,
-) -> Result<Built> {
+) -> Result<ShardFiles> {
     let storage = &*shared.storage;
     let dir = shared.file(&shared.layout.pack_dir(shard));
     remove_dir_all(storage, &dir, options.threads)?;
@@ -189,7 +189,7 @@ fn build(
     Ok(built)
 }
 
-impl Shared {
+impl SharedState {
     /// The shards that are complete and not packed. Looks at `current` and `min-unpacked-rev`.
     fn unpacked_shards(&self, size: u64) -> Result<std::ops::Range<u64>> {
         let size = size.max(1);
@@ -210,7 +210,7 @@ type LockTaker<'a> = &'a dyn Fn() -> Result<Option<Box<dyn HeldLock>>>;
 
 /// What all shards of one run share.
 struct Work<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedState,
     options: &'a PackOptions,
     config: PackConfig,
     cancel: &'a CancelToken,
@@ -246,7 +246,7 @@ impl Work<'_> {
     }
 
     /// The syncing of step 1, and steps 2 to 4.
-    fn finish(&self, shards: Range<u64>, built: Vec<Built>) -> Result<()> {
+    fn finish(&self, shards: Range<u64>, built: Vec<ShardFiles>) -> Result<()> {
         let PackOptions { flush_to_disk, threads, .. } = self.options;
         let threads = *threads;
         let (shared, storage) = (self.shared, &*self.shared.storage);

@@ -3,7 +3,7 @@
 use sapwood_core::Exact;
 use std::path::PathBuf;
 
-use super::build_queue::Built;
+use super::build_queue::ShardFiles;
 use crate::error::{Error, Result};
 use sapwood_store::write::{NewFile, WriteStorage};
 
@@ -57,7 +57,7 @@ impl<'a> Output<'a> {
 
     /// Writes what is left, and takes write permission away: the file, which is not durable yet,
     /// comes to `built`.
-    pub(super) fn finish(mut self, built: &mut Built) -> Result<()> {
+    pub(super) fn finish(mut self, built: &mut ShardFiles) -> Result<()> {
         self.flush()?;
         self.storage
             .set_read_only(&self.path)

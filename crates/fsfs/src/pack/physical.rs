@@ -5,17 +5,17 @@ use sapwood_core::Exact;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
-use super::build_queue::Built;
+use super::build_queue::ShardFiles;
 use super::output::Output;
 use super::source::Sources;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::Shared;
+use crate::filesystem::SharedState;
 
 /// Larger revisions are copied in pieces of this many bytes.
 const PIECE: u64 = 1 << 20;
 
-pub(super) fn build(shared: &Shared, shard: u64, cancel: &CancelToken) -> Result<Built> {
+pub(super) fn build(shared: &SharedState, shard: u64, cancel: &CancelToken) -> Result<ShardFiles> {
     let (storage, layout) = (&*shared.storage, &shared.layout);
     let size = layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
@@ -44,7 +44,7 @@ pub(super) fn build(shared: &Shared, shard: u64, cancel: &CancelToken) -> Result
     let mut text = Vec::new();
     Manifest::from_iter(offsets).write(&mut text);
     manifest.append(&text)?;
-    let mut built = Built::default();
+    let mut built = ShardFiles::default();
     manifest.finish(&mut built)?;
     pack.finish(&mut built)?;
     Ok(built)

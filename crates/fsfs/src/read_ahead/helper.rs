@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use sapwood_store::Seat;
+use sapwood_store::ReaderPermit;
 
 use crate::filesystem::Filesystem;
 
@@ -30,7 +30,7 @@ impl Helper {
         name: &str,
         work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let seat = Seat::take(&fs.fs.caches)?;
+        let seat = ReaderPermit::take(&fs.fs.caches)?;
         let over = Arc::new(AtomicBool::new(false));
         let (fs, flag) = (fs.for_helper(), Arc::clone(&over));
         let run = move || {

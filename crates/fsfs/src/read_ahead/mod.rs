@@ -41,5 +41,5 @@ mod trees;
 
 pub use self::helper::Helper;
 pub use self::ranges::Prefetch;
-pub use self::trees::{Ahead, BATCH, NodesWanted, Novelty};
-pub use crate::log_blocks::Wanted;
+pub use self::trees::{BATCH, ColdReads, NodesWanted, Novelty};
+pub use crate::log_blocks::LogNeeds;

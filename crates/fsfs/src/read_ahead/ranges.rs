@@ -13,13 +13,13 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
-use sapwood_store::Seat;
+use sapwood_store::ReaderPermit;
 
 use crate::error::Result;
 use crate::filesystem::Filesystem;
-use crate::log_blocks::{LogSpan, SpanEncoder, Wanted};
-use crate::loose_files::LooseFiles;
+use crate::log_blocks::{LogNeeds, LogSpan, SpanEncoder};
 use crate::revprops_snapshot::RevpropsSnapshot;
+use crate::unpacked_files::LooseFiles;
 
 /// So many revisions are read ahead together: the system is told of all of them before the first
 /// is read, and brings them at once.
@@ -47,7 +47,7 @@ const STACK: usize = 512 << 10;
 struct Range {
     from: Revnum,
     to: Revnum,
-    wanted: Wanted,
+    wanted: LogNeeds,
 }
 
 impl Range {
@@ -100,7 +100,7 @@ impl Filesystem {
         &self,
         from: Revnum,
         to: Revnum,
-        wanted: Wanted,
+        wanted: LogNeeds,
         encoder: Option<SpanEncoder>,
     ) -> Prefetch {
         Prefetch::new(self, from, to, wanted, encoder)
@@ -112,7 +112,7 @@ impl Prefetch {
         fs: &Filesystem,
         from: Revnum,
         to: Revnum,
-        wanted: Wanted,
+        wanted: LogNeeds,
         encoder: Option<SpanEncoder>,
     ) -> Self {
         Self {
@@ -203,7 +203,7 @@ impl Team {
             most_bytes: budget.checked_div(SHARE).unwrap_or(0),
         });
         let mut readers = Vec::new();
-        while let Some(seat) = Seat::take(&fs.fs.caches) {
+        while let Some(seat) = ReaderPermit::take(&fs.fs.caches) {
             let (job, shared) = (job(), Arc::clone(&shared));
             let run = move || {
                 // Whatever is wrong with a revision, the request itself will find and report.
@@ -304,11 +304,11 @@ impl Progress {
     }
 
     /// The next batch to read, if there is one in the window.
-    fn try_take(&self) -> Option<Taken<'_>> {
+    fn try_take(&self) -> Option<BatchGuard<'_>> {
         self.next_of(&mut self.state.lock())
     }
 
-    fn next_of(&self, state: &mut State) -> Option<Taken<'_>> {
+    fn next_of(&self, state: &mut State) -> Option<BatchGuard<'_>> {
         state.next = state.next.max(state.at.plus(1));
         let near = state.next.saturating_sub(state.at) <= state.window(self.most_bytes);
         if state.over || state.next >= self.count || !near {
@@ -317,11 +317,11 @@ impl Progress {
         let n = state.next;
         state.next = n.plus(1);
         state.taken.push(n);
-        Some(Taken { progress: self, n })
+        Some(BatchGuard { progress: self, n })
     }
 
     /// The next batch to read, as soon as it is in the window; `None` at the end.
-    fn take(&self) -> Option<Taken<'_>> {
+    fn take(&self) -> Option<BatchGuard<'_>> {
         let mut state = self.state.lock();
         loop {
             if let Some(taken) = self.next_of(&mut state) {
@@ -351,12 +351,12 @@ impl Progress {
 }
 
 /// A batch that is being read, until this is dropped.
-struct Taken<'a> {
+struct BatchGuard<'a> {
     progress: &'a Progress,
     n: u64,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BatchGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.progress.state.lock();
         state.taken.retain(|n| *n != self.n);
@@ -387,7 +387,7 @@ struct Reader {
     revprops: RevpropsSnapshot,
     loose: LooseFiles,
     /// What of the present batch is read by way of blocks and packs.
-    left: Vec<(Revnum, Wanted)>,
+    left: Vec<(Revnum, LogNeeds)>,
     /// The span that was looked at last.
     span: Option<LogSpan>,
 }
@@ -443,7 +443,7 @@ impl Reader {
                 continue;
             }
             let Self { fs, revprops, loose, left, .. } = self;
-            let Wanted { mut changes, revprops: mut props } = range.wanted;
+            let LogNeeds { mut changes, revprops: mut props } = range.wanted;
             changes &= revision > Revnum::ZERO;
             if changes && let Some(len) = loose.changes(&fs.fs, revision) {
                 bytes = bytes.plus(len);
@@ -454,7 +454,7 @@ impl Reader {
                 bytes = bytes.plus(len);
                 props = false;
             }
-            let wanted = Wanted { changes, revprops: props };
+            let wanted = LogNeeds { changes, revprops: props };
             if changes || props {
                 // A pack has the lists of neighbouring revisions side by side: between the first
                 // and the last there is nothing to look up.

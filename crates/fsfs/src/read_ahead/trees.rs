@@ -12,10 +12,10 @@ use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRevId, RepHeader, RepLocation, Representation};
 use sapwood_store::Kind;
 
+use crate::cache_kinds::{self, DIRECTORY, ENCODED, NODE_REV, PROPS, TEXT};
 use crate::error::Result;
 use crate::filesystem::{Filesystem, Fs};
-use crate::kinds::{self, DIRECTORY, ENCODED, NODE_REV, PROPS, TEXT};
-use crate::log_blocks::Wanted;
+use crate::log_blocks::LogNeeds;
 use crate::rep::header::REP_START;
 use crate::revprops_snapshot::RevpropsSnapshot;
 
@@ -30,14 +30,14 @@ const MOST: u64 = 1 << 20;
 
 /// Whether a request has to read.
 #[derive(Clone, Debug)]
-pub struct Ahead {
+pub struct ColdReads {
     fs: Filesystem,
     /// Reads of the request when it was last looked at.
     reads: u64,
     cold: u32,
 }
 
-impl Ahead {
+impl ColdReads {
     /// To be made at the start of a request, of the opening that it reads by.
     #[must_use]
     pub fn new(fs: &Filesystem) -> Self {
@@ -76,12 +76,12 @@ impl Novelty {
     /// To be made of the opening that the walk has to itself.
     #[must_use]
     pub fn new(fs: &Filesystem) -> Self {
-        Self { fs: fs.clone(), made: fs.fs.work.made(), known: 0 }
+        Self { fs: fs.clone(), made: fs.fs.work.count(), known: 0 }
     }
 
     /// After each node: how many nodes without a break were in the caches already.
     pub fn known_in_a_row(&mut self) -> u32 {
-        let made = self.fs.fs.work.made();
+        let made = self.fs.fs.work.count();
         self.known = if made == self.made { self.known.plus(1) } else { 0 };
         self.made = made;
         self.known
@@ -136,7 +136,7 @@ impl Filesystem {
     pub fn will_need_revision(
         &self,
         revision: Revnum,
-        wanted: Wanted,
+        wanted: LogNeeds,
         revprops: &mut RevpropsSnapshot,
     ) {
         if wanted.changes && revision > Revnum::ZERO {
@@ -160,7 +160,7 @@ impl Fs {
         revision: Revnum,
         item: u64,
     ) -> bool {
-        self.caches.get(kinds::item(kind, self.id, revision, item)).is_some()
+        self.caches.get(cache_kinds::item(kind, self.id, revision, item)).is_some()
     }
 
     /// Tells the system of an item of about `len` bytes.

@@ -8,9 +8,9 @@ use sapwood_delta::{Op, Window, compose};
 use sapwood_fsfs_format::{Representation, TxnId};
 use sapwood_store::Key;
 
+use crate::cache_kinds::{TEXT, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::kinds::{TEXT, Text};
 use crate::rep::header::RepData;
 use crate::rep::svndiff::{WINDOW, Windows};
 use crate::revfile::Bytes;

@@ -7,9 +7,9 @@ use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{RepHeader, RepLocation, TxnId, limits};
 use sapwood_store::{Block, Key, Kind, StoredFile};
 
+use crate::cache_kinds::{self, Number, RAW_REP, RawRep};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::kinds::{self, Number, RAW_REP, RawRep};
 use crate::revfile::{Bytes, RevFile};
 
 /// The stored bytes of representations up to one so many-th of the caches are kept in pieces.
@@ -31,14 +31,14 @@ pub(crate) const REP_START: Kind<RepStart> =
 
 /// Where a representation's bytes are read from.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum RepSource {
     /// An item of a revision.
     Rev { revision: Revnum, item: u64 },
     /// A prototype revision file, at an offset.
     Proto { file: Arc<dyn StoredFile>, offset: u64, path: Arc<std::path::Path> },
 }
 
-impl Place {
+impl RepSource {
     /// Revision and item for cache keys; `None` in a transaction.
     pub(crate) const fn ids(&self) -> Option<(Revnum, u64)> {
         match self {
@@ -57,7 +57,7 @@ impl Place {
 /// The bytes of one representation, header line not counted.
 #[derive(Clone, Debug)]
 pub(crate) struct RepData {
-    pub(crate) place: Place,
+    pub(crate) place: RepSource,
     /// How many bytes there are.
     pub(crate) size: u64,
     pub(crate) start: RepStart,
@@ -66,7 +66,7 @@ pub(crate) struct RepData {
 }
 
 fn rep_start_key(fs: &Fs, revision: Revnum, item: u64) -> Key<RepStart> {
-    kinds::item(&REP_START, fs.id, revision, item)
+    cache_kinds::item(&REP_START, fs.id, revision, item)
 }
 
 impl Fs {
@@ -90,7 +90,7 @@ impl Fs {
     /// Opens a committed representation of `size` stored bytes.
     pub(crate) fn rep_data(&self, revision: Revnum, item: u64, size: u64) -> Result<RepData> {
         let start = self.rep_start(revision, item)?;
-        Ok(RepData { place: Place::Rev { revision, item }, size, start, block: None })
+        Ok(RepData { place: RepSource::Rev { revision, item }, size, start, block: None })
     }
 
     /// Opens a representation in a transaction's prototype revision file.
@@ -98,7 +98,7 @@ impl Fs {
         let path = self.file(&self.layout.proto_rev_file(txn));
         let file = self.storage.open(&path).map_err(|e| Error::io(e, "Can't open file", &path))?;
         let offset = self.proto_offset(txn, item)?;
-        let place = Place::Proto { file, offset, path: path.into() };
+        let place = RepSource::Proto { file, offset, path: path.into() };
         let line = place.read(self, 0, limits::REP_HEADER_LEN)?;
         let (header, len) =
             RepHeader::parse(&line).map_err(|e| place.error(e.code(), e.to_string()))?;
@@ -125,7 +125,7 @@ impl Fs {
     }
 }
 
-impl Place {
+impl RepSource {
     /// Reads from a prototype revision file, `at` bytes behind the representation's start.
     fn read(&self, fs: &Fs, at: u64, len: usize) -> Result<Bytes> {
         let Self::Proto { file, offset, path } = self else {
@@ -184,7 +184,8 @@ impl RepData {
         if len == 0 {
             return Ok(Bytes::Own(Vec::new()));
         }
-        let (Place::Rev { revision, item }, Some((file, at))) = (&self.place, self.start.at) else {
+        let (RepSource::Rev { revision, item }, Some((file, at))) = (&self.place, self.start.at)
+        else {
             return self.place.read(fs, self.start.len.saturating_add(pos), len);
         };
         match fs.bytes_near(&file, at.saturating_add(pos), len, &mut self.block) {

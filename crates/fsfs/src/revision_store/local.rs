@@ -17,7 +17,8 @@ use sapwood_store::write::{NewFile, WriteStorage, create_beside};
 use sapwood_store::{Folder, Stamp, StoredFile};
 
 use super::{
-    Announced, ChangeProps, Like, Near, NewRevision, Object, PropsWriting, RevisionStore, Staged,
+    Announcement, ChangeProps, Like, Near, NewRevision, Object, PropsWriting, RevisionStore,
+    StagedRevision,
 };
 use crate::error::{Error, Result};
 use crate::sync::sync_files;
@@ -114,7 +115,7 @@ impl LocalRevisions {
     /// Makes the files of revisions durable, oldest first, and that of the new `current`.
     fn sync(
         &self,
-        revisions: &mut [&mut Staged],
+        revisions: &mut [&mut StagedRevision],
         (current, beside): (&mut dyn NewFile, &Path),
     ) -> Result<()> {
         let mut props_paths = Vec::with_capacity(revisions.len());
@@ -122,7 +123,7 @@ impl LocalRevisions {
             .extend(revisions.iter().map(|staged| self.place(Object::Props(staged.revision))));
         let mut files: Vec<(&mut dyn NewFile, &Path)> = Vec::new();
         for (staged, props_path) in revisions.iter_mut().zip(&props_paths) {
-            let Staged { data, props, was_spooled, spool, .. } = &mut **staged;
+            let StagedRevision { data, props, was_spooled, spool, .. } = &mut **staged;
             // Older than all others: errors of writing it might be missed below.
             if let (true, Some(data)) = (*was_spooled, &mut *data) {
                 data.sync().map_err(|e| Error::io(e, "Can't flush file to disk", spool))?;
@@ -138,7 +139,7 @@ impl LocalRevisions {
         sync_files(&self.whole_syncs_are_slow, files)
     }
 
-    fn move_to_names(&self, revisions: &[&mut Staged], flush: bool) -> Result<()> {
+    fn move_to_names(&self, revisions: &[&mut StagedRevision], flush: bool) -> Result<()> {
         let mut folders: Vec<PathBuf> = Vec::new();
         for staged in revisions {
             let to = self.place(Object::Revision(staged.revision));
@@ -160,7 +161,7 @@ impl LocalRevisions {
         Ok(())
     }
 
-    fn announced(&self, next: &Announced) -> PathBuf {
+    fn announced(&self, next: &Announcement) -> PathBuf {
         self.db.join(&next.token)
     }
 }
@@ -226,7 +227,7 @@ impl RevisionStore for LocalRevisions {
         mode.map(Like).map_err(|e| Error::io(e, "Can't set permissions on", &path))
     }
 
-    fn stage(&self, new: &mut NewRevision, like: Like, flush: bool) -> Result<Staged> {
+    fn stage(&self, new: &mut NewRevision, like: Like, flush: bool) -> Result<StagedRevision> {
         let props_path = self.place(Object::Props(new.revision));
         if let Some(size) = self.layout.format.shard_size
             && new.revision.0.checked_rem(size) == Some(0)
@@ -236,7 +237,7 @@ impl RevisionStore for LocalRevisions {
         }
         let props = self.write_props_file(&props_path, &new.props, like)?;
         let data = self.write_data(new, like)?;
-        Ok(Staged {
+        Ok(StagedRevision {
             revision: new.revision,
             // What is not to be made durable need not stay open.
             data: flush.then_some(data),
@@ -246,7 +247,12 @@ impl RevisionStore for LocalRevisions {
         })
     }
 
-    fn put(&self, revisions: &mut [&mut Staged], next: Current, flush: bool) -> Result<Announced> {
+    fn put(
+        &self,
+        revisions: &mut [&mut StagedRevision],
+        next: Current,
+        flush: bool,
+    ) -> Result<Announcement> {
         let path = self.place(Object::Youngest);
         let fail = |e| Error::io(e, "Can't write to file", &path);
         let (beside, mut file) = create_beside(&*self.storage, &path).map_err(fail)?;
@@ -264,7 +270,7 @@ impl RevisionStore for LocalRevisions {
         drop(file);
         let token = beside.file_name().and_then(|name| name.to_str());
         let token = token.ok_or_else(|| Error::internal("a file beside `current` has no name"))?;
-        let announced = Announced { token: token.to_owned() };
+        let announced = Announcement { token: token.to_owned() };
         match done {
             Ok(()) => Ok(announced),
             Err(error) => {
@@ -274,19 +280,19 @@ impl RevisionStore for LocalRevisions {
         }
     }
 
-    fn swap_youngest(&self, next: &Announced) -> Result<()> {
+    fn swap_youngest(&self, next: &Announcement) -> Result<()> {
         let path = self.place(Object::Youngest);
         self.storage
             .rename(&self.announced(next), &path, false)
             .map_err(|e| Error::io(e, "Can't write to file", &path))
     }
 
-    fn withdraw(&self, next: &Announced) {
+    fn withdraw(&self, next: &Announcement) {
         // The error that is told is the one before.
         let _ = self.storage.remove_file(&self.announced(next));
     }
 
-    fn settle(&self, youngest: Revnum) -> Result<()> {
+    fn sync(&self, youngest: Revnum) -> Result<()> {
         self.storage.sync_dir(&self.db).map_err(|error| Error::Io {
             what: format!(
                 "r{youngest} is committed, but may not outlast a power failure: Can't flush '{}'",
@@ -296,7 +302,7 @@ impl RevisionStore for LocalRevisions {
         })
     }
 
-    fn discard(&self, revision: &Staged) {
+    fn discard(&self, revision: &StagedRevision) {
         // The error that is told is the one before. It may have been moved.
         let _ = self.storage.remove_file(&revision.spool);
     }

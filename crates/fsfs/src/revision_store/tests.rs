@@ -74,20 +74,25 @@ impl RevisionStore for Recorder {
         self.inner.like(youngest)
     }
 
-    fn stage(&self, new: &mut NewRevision, like: Like, flush: bool) -> Result<Staged> {
+    fn stage(&self, new: &mut NewRevision, like: Like, flush: bool) -> Result<StagedRevision> {
         self.note("stage");
         self.inner.stage(new, like, flush)
     }
 
-    fn put(&self, revisions: &mut [&mut Staged], next: Current, flush: bool) -> Result<Announced> {
+    fn put(
+        &self,
+        revisions: &mut [&mut StagedRevision],
+        next: Current,
+        flush: bool,
+    ) -> Result<Announcement> {
         self.note("put");
         if self.mood == Mood::Deaf {
-            return Ok(Announced { token: String::new() });
+            return Ok(Announcement { token: String::new() });
         }
         self.inner.put(revisions, next, flush)
     }
 
-    fn swap_youngest(&self, next: &Announced) -> Result<()> {
+    fn swap_youngest(&self, next: &Announcement) -> Result<()> {
         self.note("swap_youngest");
         match self.mood {
             Mood::LosesSwap => Err(Error::internal("another revision came first")),
@@ -96,17 +101,17 @@ impl RevisionStore for Recorder {
         }
     }
 
-    fn withdraw(&self, next: &Announced) {
+    fn withdraw(&self, next: &Announcement) {
         self.note("withdraw");
         self.inner.withdraw(next);
     }
 
-    fn settle(&self, youngest: Revnum) -> Result<()> {
+    fn sync(&self, youngest: Revnum) -> Result<()> {
         self.note("settle");
-        self.inner.settle(youngest)
+        self.inner.sync(youngest)
     }
 
-    fn discard(&self, revision: &Staged) {
+    fn discard(&self, revision: &StagedRevision) {
         self.note("discard");
         self.inner.discard(revision);
     }
@@ -171,12 +176,12 @@ impl Scene {
         self.writer.change_revision_prop(Revnum::ZERO, "p", expected, Some(value))
     }
 
-    fn asked(&self) -> Vec<&'static str> {
+    fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.verbs.lock())
     }
 
     /// The youngest revision and the property, as another process sees them.
-    fn seen(&self) -> (u64, Option<Vec<u8>>) {
+    fn snapshot(&self) -> (u64, Option<Vec<u8>>) {
         let fs = open(self.dir.path());
         let value = fs.revprops(Revnum::ZERO).unwrap().get("p").map(<[u8]>::to_vec);
         (fs.youngest().unwrap().0, value)
@@ -187,10 +192,10 @@ impl Scene {
 fn a_commit_and_a_change_use_these_verbs() {
     let scene = Scene::new(Mood::Obedient);
     assert_eq!(scene.commit().unwrap(), Revnum(1));
-    assert_eq!(scene.asked(), ["youngest", "stage", "put", "swap_youngest", "settle"]);
+    assert_eq!(scene.calls(), ["youngest", "stage", "put", "swap_youngest", "settle"]);
     scene.set(None, b"mine").unwrap();
-    assert_eq!(scene.asked(), ["put_revprops_if_unchanged"]);
-    assert_eq!(scene.seen(), (1, Some(b"mine".to_vec())));
+    assert_eq!(scene.calls(), ["put_revprops_if_unchanged"]);
+    assert_eq!(scene.snapshot(), (1, Some(b"mine".to_vec())));
 }
 
 /// Nothing is published past the store: where that does nothing, nothing is seen.
@@ -199,7 +204,7 @@ fn no_other_way() {
     let scene = Scene::new(Mood::Deaf);
     let _ = scene.commit();
     scene.set(None, b"mine").unwrap();
-    assert_eq!(scene.seen(), (0, None));
+    assert_eq!(scene.snapshot(), (0, None));
 }
 
 #[test]
@@ -207,8 +212,8 @@ fn a_swap_that_comes_too_late() {
     let scene = Scene::new(Mood::LosesSwap);
     scene.commit().unwrap_err();
     let asked = ["youngest", "stage", "put", "swap_youngest", "withdraw", "discard"];
-    assert_eq!(scene.asked(), asked);
-    assert_eq!(scene.seen(), (0, None));
+    assert_eq!(scene.calls(), asked);
+    assert_eq!(scene.snapshot(), (0, None));
     // What was put is replaced by the next commit.
     let next = Writer::new(&open(scene.dir.path()), WriteOptions::default()).unwrap();
     let mut txn = next.begin(Revnum::ZERO).unwrap();
@@ -224,7 +229,7 @@ fn a_change_that_comes_second() {
     let scene = Scene::new(Mood::LosesProps);
     let late = scene.set(None, b"mine").unwrap_err();
     assert_eq!(SvnError::from(late).code(), ErrorCode::FS_PROP_BASEVALUE_MISMATCH);
-    assert_eq!(scene.seen(), (0, Some(b"theirs".to_vec())));
+    assert_eq!(scene.snapshot(), (0, Some(b"theirs".to_vec())));
     let mut given = Vec::new();
     scene
         .writer
@@ -249,7 +254,7 @@ fn revisions_in_objects() {
     create(&LocalStorage, &db, &options).unwrap();
     let config = "[debug]\nverify-before-commit = true\n";
     std::fs::write(db.join(names::CONFIG), config).unwrap();
-    let store = Arc::new(Objects::taken_from(&db));
+    let store = Arc::new(Objects::copied_from(&db));
     let open = || {
         let store: Arc<dyn RevisionStore> = Arc::<Objects>::clone(&store);
         Filesystem::open_with(&db, &Caches::new(1 << 20), store).unwrap()
@@ -305,7 +310,7 @@ fn bulk_into_objects() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("db");
     create(&LocalStorage, &db, &CreateOptions::default()).unwrap();
-    let store: Arc<dyn RevisionStore> = Arc::new(Objects::taken_from(&db));
+    let store: Arc<dyn RevisionStore> = Arc::new(Objects::copied_from(&db));
     let open = || Filesystem::open_with(&db, &Caches::new(1 << 20), Arc::clone(&store)).unwrap();
     let options = WriteOptions { batch_reps: true, ..WriteOptions::default() };
     let writer = Writer::new(&open(), options).unwrap();
@@ -315,7 +320,7 @@ fn bulk_into_objects() {
         txn.make_dir(fspath(&format!("/d{number}"))).unwrap();
         bulk.commit(txn).unwrap();
     }
-    bulk.settle().unwrap();
+    bulk.sync().unwrap();
     let fs = open();
     assert_eq!(fs.youngest().unwrap(), Revnum(40));
     let root = fs.revision_root(Revnum(40)).unwrap();

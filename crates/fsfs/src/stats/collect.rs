@@ -72,7 +72,7 @@ pub(super) fn collect(
         check(cancel)?;
         let file = fs.fs.rev_file(revision);
         if fs.fs.layout.is_logical() {
-            all.logical(&file).map_err(|error| error.gone_is_missing(file.first))?;
+            all.logical(&file).map_err(|error| error.missing_instead_of_gone(file.first))?;
         } else {
             for place in 0..file.count {
                 check(cancel)?;
@@ -237,7 +237,7 @@ impl Collector<'_> {
         reps.add(size);
         texts.add(expanded_size);
         if used == Use::Text(NodeKind::File) {
-            let extension = extension_of(node.made_at());
+            let extension = extension_of(node.created_path());
             if !stats.by_extension.contains_key(extension) {
                 stats.by_extension.insert(extension.to_owned(), super::ExtensionStats::default());
             }

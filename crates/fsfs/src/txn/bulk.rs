@@ -28,7 +28,7 @@ use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
 use super::group;
-use super::prepared::Prepared;
+use super::prepared::PreparedRevision;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::revision_store::Like;
@@ -74,7 +74,7 @@ struct State {
     /// Revisions that are prepared and not published, and their bytes.
     count: usize,
     bytes: usize,
-    held: Option<Held>,
+    held: Option<LockedState>,
     /// Whether the lock is needed although nothing is under way.
     preparing: bool,
     /// A thread waits for everything to be published.
@@ -92,7 +92,7 @@ impl State {
 
 /// The lock, and what was read under it.
 #[derive(Debug)]
-struct Held {
+struct LockedState {
     _lock: Box<dyn HeldLock>,
     since: Instant,
     /// What `current` is to be after all that is prepared.
@@ -107,7 +107,7 @@ struct Held {
 #[derive(Debug)]
 struct Ready {
     txn: Txn,
-    prepared: Prepared,
+    prepared: PreparedRevision,
     like: Like,
     len: usize,
 }
@@ -142,7 +142,7 @@ impl Bulk {
             state.held.as_ref().map(|held| held.since)
         };
         if held.is_some_and(|since| since.elapsed() > HOLD || !self.writer.has_number()) {
-            self.settle()?;
+            self.sync()?;
         }
         let begun = self.youngest().and_then(|base| self.writer.begin(base));
         begun.map_err(|error| self.failure().unwrap_or(error))
@@ -175,7 +175,7 @@ impl Bulk {
         }
         if txn.proto.is_on_disk() {
             // No other revision should wait for this with us.
-            self.settle()?;
+            self.sync()?;
             if self.writer.flush {
                 txn.proto.sync_what_is_on_disk()?;
             }
@@ -238,11 +238,11 @@ impl Bulk {
         }
     }
 
-    fn take(&self) -> Result<Held> {
+    fn take(&self) -> Result<LockedState> {
         let lock = self.writer.lock(names::WRITE_LOCK)?;
         let revisions = &self.writer.fs.fs.revisions;
         let current = revisions.youngest()?;
-        Ok(Held {
+        Ok(LockedState {
             _lock: lock,
             since: Instant::now(),
             current,
@@ -262,7 +262,7 @@ impl Bulk {
     ///
     /// # Errors
     /// What went wrong.
-    pub fn settle(&self) -> Result<()> {
+    pub fn sync(&self) -> Result<()> {
         let mut state = self.pipeline.state.lock();
         state.hurry = true;
         self.pipeline.changed.notify_all();
@@ -278,7 +278,7 @@ impl Bulk {
 impl Drop for Bulk {
     fn drop(&mut self) {
         // Callers that want to hear of errors have asked before.
-        let _ = self.settle();
+        let _ = self.sync();
         self.pipeline.state.lock().closed = true;
         self.pipeline.changed.notify_all();
         if let Some(thread) = self.thread.take() {

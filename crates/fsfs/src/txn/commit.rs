@@ -22,10 +22,10 @@ use sapwood_store::Caches;
 
 use super::deltify::{Hashes, Part};
 use super::flags::{self, now};
-use super::prepared::{Prepared, Written, line};
+use super::prepared::{PreparedRevision, WrittenNode, line};
 use super::{Folder, Txn, Writer};
+use crate::cache_kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::error::{Error, Result};
-use crate::kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::rep_cache::Row;
 use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
@@ -50,7 +50,7 @@ struct Plan {
     /// The next node id and copy id, in formats that count them for all revisions.
     next_ids: (u64, u64),
     /// What readers of the new revision will want, to be cached once it is there.
-    written: Vec<Written>,
+    written: Vec<WrittenNode>,
     /// What later revisions can share.
     reps: Vec<Row>,
 }
@@ -62,7 +62,7 @@ impl Txn {
     }
 
     /// Makes the revision after `current`, in memory; a large prototype is in its file.
-    pub(super) fn prepare(&mut self, current: Current) -> Result<Prepared> {
+    pub(super) fn prepare(&mut self, current: Current) -> Result<PreparedRevision> {
         if self.tree.base != current.youngest {
             self.tree.merge_to(current.youngest)?;
         }
@@ -86,7 +86,7 @@ impl Txn {
             spool,
             props: text,
         };
-        Ok(Prepared {
+        Ok(PreparedRevision {
             revision: plan.revision,
             props,
             reps: plan.reps,
@@ -98,7 +98,12 @@ impl Txn {
     }
 
     /// Gives the bytes of a prepared revision to the store.
-    pub(super) fn stage(&mut self, prepared: &mut Prepared, like: Like, flush: bool) -> Result<()> {
+    pub(super) fn stage(
+        &mut self,
+        prepared: &mut PreparedRevision,
+        like: Like,
+        flush: bool,
+    ) -> Result<()> {
         let new = &mut prepared.new;
         new.spooled = self.proto.take_file();
         let staged = self.writer.fs.fs.revisions.stage(new, like, flush);
@@ -110,7 +115,7 @@ impl Txn {
     }
 
     /// Puts what was written into the caches, for the writer of the next revision.
-    pub(super) fn share_written(&mut self, prepared: &mut Prepared) {
+    pub(super) fn share_written(&mut self, prepared: &mut PreparedRevision) {
         self.fill_caches(std::mem::take(&mut prepared.written));
         self.share_fresh(prepared.revision);
     }
@@ -231,7 +236,7 @@ impl Txn {
             self.proto.end(ItemType::NodeRev)?;
         }
         self.tree.txn_node_mut(at)?.final_id = Some(node.id);
-        plan.written.push(Written { node, directory, props });
+        plan.written.push(WrittenNode { node, directory, props });
         Ok(item)
     }
 
@@ -364,22 +369,22 @@ impl Txn {
     }
 
     /// Puts what was written into the caches: the next commit begins with it.
-    fn fill_caches(&self, written: Vec<Written>) {
+    fn fill_caches(&self, written: Vec<WrittenNode>) {
         let fs = &self.writer.fs.fs;
-        for Written { node, directory, props } in written {
+        for WrittenNode { node, directory, props } in written {
             let place = |rep: Option<Representation>| match rep?.location {
                 RepLocation::Rev { revision, item } => Some((revision, item)),
                 _ => None,
             };
             if let (Some(directory), Some((revision, item))) = (directory, place(node.text)) {
-                fs.caches.put(kinds::item(&DIRECTORY, fs.id, revision, item), directory);
+                fs.caches.put(cache_kinds::item(&DIRECTORY, fs.id, revision, item), directory);
             }
             if let (Some(props), Some((revision, item))) = (props, place(node.props)) {
-                fs.caches.put(kinds::item(&PROPS, fs.id, revision, item), props);
+                fs.caches.put(cache_kinds::item(&PROPS, fs.id, revision, item), props);
             }
             self.writer.note_ancestors(&node);
             if let Location::Rev { revision, item } = node.id.location {
-                fs.caches.put(kinds::item(&NODE_REV, fs.id, revision, item), node);
+                fs.caches.put(cache_kinds::item(&NODE_REV, fs.id, revision, item), node);
             }
         }
     }

@@ -17,10 +17,10 @@ use sapwood_fsfs_format::{
 use super::ancestry::Ancestor;
 use super::known_text::{DeltaAhead, KnownText, header};
 use super::{FRESH_CHAINS, FRESH_LEN, Txn, Writer};
+use crate::cache_kinds::{self, TEXT, Text};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::kinds::{self, TEXT, Text};
 use crate::rep::svndiff::WINDOW;
 
 /// A base shorter than this saves less than the delta's own header takes.
@@ -327,7 +327,7 @@ impl Txn {
         let fs = &self.writer.fs.fs;
         for (item, bytes, md5) in fresh.texts {
             let text = Text { bytes, verified: OnceLock::from(md5) };
-            let key = kinds::item(&TEXT, fs.id, revision, item);
+            let key = cache_kinds::item(&TEXT, fs.id, revision, item);
             fs.caches.put(key, text);
         }
         for (item, base) in fresh.chains {

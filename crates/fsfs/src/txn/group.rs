@@ -35,17 +35,17 @@ use sapwood_core::{PropList, Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
-use super::prepared::Prepared;
+use super::prepared::PreparedRevision;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
-use crate::revision_store::Staged;
+use crate::revision_store::StagedRevision;
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
 
 /// A revision that was made.
 #[derive(Debug)]
-pub struct Committed {
+pub struct NewRevision {
     /// Its number.
     pub revision: Revnum,
     /// Its properties.
@@ -67,12 +67,12 @@ struct State {
 #[derive(Debug)]
 struct Member {
     txn: Txn,
-    seat: Arc<Seat>,
+    seat: Arc<Waiter>,
 }
 
 /// Where a thread waits.
 #[derive(Debug, Default)]
-struct Seat {
+struct Waiter {
     turn: Mutex<Turn>,
     changed: Condvar,
 }
@@ -83,10 +83,10 @@ enum Turn {
     Wait,
     /// This thread is the first of those that wait, and leads.
     Lead,
-    Done(Result<Committed>),
+    Done(Result<NewRevision>),
 }
 
-impl Seat {
+impl Waiter {
     fn set(&self, turn: Turn) {
         *self.turn.lock() = turn;
         self.changed.notify_one();
@@ -115,7 +115,7 @@ impl Txn {
     ///
     /// # Errors
     /// Those of [`Self::commit`].
-    pub fn commit_for_props(mut self) -> Result<Committed> {
+    pub fn commit_for_props(mut self) -> Result<NewRevision> {
         let writer = Arc::clone(&self.writer);
         if self.needs_proto_lock() {
             self.lock = Some(writer.lock_proto(&self.tree.id)?);
@@ -153,7 +153,7 @@ impl Drop for Leader<'_> {
 
 /// The members that the leader took. A member that is not told anything else hears that it failed.
 #[derive(Default)]
-struct Group(Vec<(Txn, Arc<Seat>, Option<Prepared>)>);
+struct Group(Vec<(Txn, Arc<Waiter>, Option<PreparedRevision>)>);
 
 impl Drop for Group {
     fn drop(&mut self) {
@@ -164,10 +164,10 @@ impl Drop for Group {
 }
 
 /// Makes a revision of a transaction, together with others that want the same.
-pub(super) fn commit(txn: Txn) -> Result<Committed> {
+pub(super) fn commit(txn: Txn) -> Result<NewRevision> {
     let writer = Arc::clone(&txn.writer);
     let queue = &writer.common.commits;
-    let seat = Arc::new(Seat::default());
+    let seat = Arc::new(Waiter::default());
     let leads = {
         let mut state = queue.0.lock();
         state.waiting.push_back(Member { txn, seat: Arc::clone(&seat) });
@@ -207,14 +207,14 @@ fn lead(writer: &Arc<Writer>, queue: &Queue) {
     drop(leader);
     let failed = done.err().map(SvnError::from);
     if failed.is_none() {
-        remember(&group);
+        add_to_cache(&group);
     }
     for (mut txn, seat, prepared) in group.0.drain(..) {
         let done = match (&failed, prepared) {
             (Some(error), _) => Err(Error::Svn(error.clone())),
             (None, Some(prepared)) => {
                 txn.leave = false;
-                Ok(Committed { revision: prepared.revision, props: prepared.props })
+                Ok(NewRevision { revision: prepared.revision, props: prepared.props })
             }
             // It was told already.
             (None, None) => continue,
@@ -225,10 +225,10 @@ fn lead(writer: &Arc<Writer>, queue: &Queue) {
 }
 
 /// Tells `rep-cache.db` of a group's texts.
-fn remember(group: &Group) {
+fn add_to_cache(group: &Group) {
     let mut rows = Vec::new();
     for (txn, _, prepared) in &group.0 {
-        if let Some(Prepared { reps, .. }) = prepared {
+        if let Some(PreparedRevision { reps, .. }) = prepared {
             if txn.writer.batch_reps {
                 txn.writer.keep_reps(reps);
             } else {
@@ -299,7 +299,7 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
 /// see the revisions then, as they do with the reference, whose committer hears of a failure too.
 pub(super) fn publish(
     writer: &Writer,
-    mut staged: Vec<&mut Staged>,
+    mut staged: Vec<&mut StagedRevision>,
     current: Current,
     flush: bool,
 ) -> Result<()> {
@@ -309,7 +309,7 @@ pub(super) fn publish(
             let watched = fs.current_file.lock();
             fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
             drop(watched);
-            if flush { fs.revisions.settle(current.youngest) } else { Ok(()) }
+            if flush { fs.revisions.sync(current.youngest) } else { Ok(()) }
         }
         Err(error) => {
             give_up(writer);
@@ -331,7 +331,7 @@ pub(super) fn give_up(writer: &Writer) {
 /// be the last of them.
 fn put_and_swap(
     writer: &Writer,
-    staged: &mut [&mut Staged],
+    staged: &mut [&mut StagedRevision],
     current: Current,
     flush: bool,
 ) -> Result<()> {

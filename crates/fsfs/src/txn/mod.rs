@@ -35,13 +35,13 @@ use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{Representation, Uniquifier};
 
 pub use self::bulk::Bulk;
-pub use self::group::Committed;
+pub use self::group::NewRevision;
 pub use self::known_text::{DeltaAhead, KnownText};
 pub use self::writer::{WriteOptions, Writer};
 pub use crate::config::WriteConfig;
 
 use crate::error::Result;
-use crate::filesystem::Attached;
+use crate::filesystem::Extension;
 use crate::txn_tree::Tree;
 use ancestry::{Ancestry, Chain};
 use group::Queue;
@@ -62,7 +62,7 @@ pub(crate) struct Common {
     rep_cache: Mutex<OpenRepCache>,
 }
 
-impl Attached for Common {
+impl Extension for Common {
     fn last_closed(&self) {
         self.rep_cache.lock().close();
     }

@@ -8,40 +8,40 @@ use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::{ChangeRef, Directory, NodeRev};
 
-use crate::filesystem::Unpublished;
+use crate::filesystem::UnpublishedFile;
 use crate::rep_cache::Row;
-use crate::revision_store::{NewRevision, Staged};
+use crate::revision_store::{NewRevision, StagedRevision};
 use crate::txn_tree::Change;
 
 /// A revision that is not there yet.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedRevision {
     pub(super) revision: Revnum,
     pub(super) props: PropList,
     /// What later revisions can share.
     pub(super) reps: Vec<Row>,
     /// What readers of the revision will want, to be cached.
-    pub(super) written: Vec<Written>,
+    pub(super) written: Vec<WrittenNode>,
     /// What `current` says of it.
     pub(super) current: Current,
     /// What the store is given of it, and what the store made of that.
     pub(super) new: NewRevision,
-    pub(super) staged: Option<Staged>,
+    pub(super) staged: Option<StagedRevision>,
 }
 
-impl Prepared {
+impl PreparedRevision {
     /// Where those who may see it already read it.
-    pub(super) fn unpublished(&self) -> Unpublished {
+    pub(super) fn unpublished(&self) -> UnpublishedFile {
         match self.new.bytes.is_empty() {
-            true => Unpublished::File(self.new.spool.clone()),
-            false => Unpublished::Memory(Arc::clone(&self.new.bytes)),
+            true => UnpublishedFile::File(self.new.spool.clone()),
+            false => UnpublishedFile::Memory(Arc::clone(&self.new.bytes)),
         }
     }
 }
 
 /// A node that was written, for the cache.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenNode {
     pub(super) node: NodeRev,
     pub(super) directory: Option<Directory>,
     pub(super) props: Option<PropList>,

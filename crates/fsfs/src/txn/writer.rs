@@ -76,7 +76,7 @@ impl Writer {
         };
         Ok(Arc::new(Self {
             fs: fs.clone(),
-            common: fs.fs.shared.attached()?,
+            common: fs.fs.shared.extension()?,
             config,
             revprop_packing: packing,
             storage: Arc::clone(&fs.fs.storage),

@@ -50,17 +50,17 @@ impl Entries {
 
     /// All entries, in the order of their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, NodeKind, NodeRevId)> {
-        Merged { base: self.base.iter().peekable(), changed: self.changed.iter().peekable() }
+        MergedEntries { base: self.base.iter().peekable(), changed: self.changed.iter().peekable() }
     }
 }
 
 /// Both lists, in the order of names; changes win.
-struct Merged<B: Iterator, C: Iterator> {
+struct MergedEntries<B: Iterator, C: Iterator> {
     base: std::iter::Peekable<B>,
     changed: std::iter::Peekable<C>,
 }
 
-impl<'a, B, C> Iterator for Merged<B, C>
+impl<'a, B, C> Iterator for MergedEntries<B, C>
 where
     B: Iterator<Item = sapwood_fsfs_format::DirEntryRef<'a>>,
     C: Iterator<Item = (&'a Box<str>, &'a EntryNow)>,

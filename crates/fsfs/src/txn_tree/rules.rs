@@ -298,7 +298,7 @@ impl Tree {
         if !copy_root.id.is_related(&child.id) {
             return Ok(CopyId::Parent);
         }
-        Ok(if child.made_at() == path { CopyId::Own } else { CopyId::New })
+        Ok(if child.created_path() == path { CopyId::Own } else { CopyId::New })
     }
 
     /// The node at the root of the copy that `node`, one of a revision, is part of.
@@ -384,7 +384,7 @@ fn check_new_path(path: &FsPath) -> Result<()> {
     if rawname::is_raw(path) {
         return Err(Error::new(
             ErrorCode::FS_PATH_SYNTAX,
-            format!("Path '{}' is not in UTF-8", rawname::shown(path)),
+            format!("Path '{}' is not in UTF-8", rawname::printable(path)),
         ));
     }
     if has_dots(path) {

@@ -27,8 +27,8 @@ fn inconsistent(message: String) -> Error {
 
 /// Checks one file.
 pub(super) fn check_file(fs: &Filesystem, file: &RevFile, cancel: &CancelToken) -> Result<()> {
-    let mut checker =
-        Checker::open(&fs.fs, file, cancel).map_err(|error| error.gone_is_missing(file.first))?;
+    let mut checker = Checker::open(&fs.fs, file, cancel)
+        .map_err(|error| error.missing_instead_of_gone(file.first))?;
     checker.checksums()?;
     checker.open_headers()?;
     checker.l2p_against_p2l()?;

@@ -9,10 +9,10 @@ use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, NodeRevId, RepLocatio
 use sapwood_store::{Key, Kind};
 
 use super::corrupt;
+use crate::cache_kinds::{self, DIRECTORY, Number};
 use crate::dump_index::check;
 use crate::error::Result;
 use crate::filesystem::Fs;
-use crate::kinds::{self, DIRECTORY, Number};
 use crate::node::Node;
 
 /// What the nodes that the entries of a directory lead to say together. All of them can be read.
@@ -50,7 +50,7 @@ impl Fs {
 
     fn summary_key(&self, node: &NodeRev) -> Option<Key<DirSummary>> {
         let RepLocation::Rev { revision, item } = node.text?.location else { return None };
-        Some(kinds::item(&DIR_SUMMARY, self.id, revision, item))
+        Some(cache_kinds::item(&DIR_SUMMARY, self.id, revision, item))
     }
 
     fn sum_up(&self, entries: &Directory, cancel: &CancelToken) -> Result<DirSummary> {
@@ -76,7 +76,7 @@ impl Fs {
         let Some(RepLocation::Rev { revision, item }) = before.text.map(|rep| rep.location) else {
             return Ok(None);
         };
-        let directory = kinds::item(&DIRECTORY, self.id, revision, item);
+        let directory = cache_kinds::item(&DIRECTORY, self.id, revision, item);
         let (Some(old), Some(old_entries)) = (self.caches.get(key), self.caches.get(directory))
         else {
             return Ok(None);

@@ -21,7 +21,7 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// What came of opening a file with a passphrase.
 #[derive(Debug)]
-pub enum Unlocked<T> {
+pub enum KeyFile<T> {
     /// What is in it.
     Open(T),
     /// Another passphrase is needed.
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Passphrase {
 
 /// What was found to show to a server.
 #[derive(Debug)]
-pub struct Shown<T> {
+pub struct ClientIdentity<T> {
     /// The certificate with its key, if there is one.
     pub identity: Option<T>,
     /// What opened it, if it was locked.
@@ -87,11 +87,11 @@ impl Authenticator {
         &self,
         realm: &str,
         host: &str,
-        unlock: impl Fn(&[u8], Option<&str>) -> Unlocked<T>,
-    ) -> SvnResult<Shown<T>> {
+        unlock: impl Fn(&[u8], Option<&str>) -> KeyFile<T>,
+    ) -> SvnResult<ClientIdentity<T>> {
         let group = server_group(&self.servers, host);
         let setting = |option: &str| server_setting(&self.servers, group.as_deref(), option);
-        let mut found = Shown { identity: None, passphrase: None, problem: None };
+        let mut found = ClientIdentity { identity: None, passphrase: None, problem: None };
         let mut source = Source::Memory;
         loop {
             let file = match source {
@@ -123,17 +123,21 @@ impl Authenticator {
             match self.unlocked(&file, host, setting("ssl-client-cert-password"), |passphrase| {
                 unlock(&bytes, passphrase)
             })? {
-                (Unlocked::Open(identity), passphrase) => {
+                (KeyFile::Open(identity), passphrase) => {
                     self.certificates.lock().insert(realm.to_owned(), file);
-                    return Ok(Shown { identity: Some(identity), passphrase, problem: None });
+                    return Ok(ClientIdentity {
+                        identity: Some(identity),
+                        passphrase,
+                        problem: None,
+                    });
                 }
-                (Unlocked::WrongPassphrase, _) => {
+                (KeyFile::WrongPassphrase, _) => {
                     // As with the reference, this ends the connection.
                     let text = "Error running context: An error occurred during SSL communication";
                     let error = SvnError::new(ErrorCode(120_171), text);
                     return Err(error.with_cause(unusable(&file, "the passphrase is wrong")));
                 }
-                (Unlocked::Unusable(why), _) => found.problem = Some(unusable(&file, why)),
+                (KeyFile::Unusable(why), _) => found.problem = Some(unusable(&file, why)),
             }
         }
     }
@@ -144,10 +148,10 @@ impl Authenticator {
         file: &str,
         host: &str,
         configured: Option<String>,
-        unlock: impl Fn(Option<&str>) -> Unlocked<T>,
-    ) -> SvnResult<(Unlocked<T>, Option<Passphrase>)> {
+        unlock: impl Fn(Option<&str>) -> KeyFile<T>,
+    ) -> SvnResult<(KeyFile<T>, Option<Passphrase>)> {
         let opened = unlock(None);
-        if !matches!(opened, Unlocked::WrongPassphrase) {
+        if !matches!(opened, KeyFile::WrongPassphrase) {
             return Ok((opened, None));
         }
         let dir = self.options.config_dir.as_deref();
@@ -158,22 +162,22 @@ impl Authenticator {
         let known = self.passphrases.lock().get(file).cloned();
         for text in [known, configured.or_else(kept)].into_iter().flatten() {
             let opened = unlock(Some(&text));
-            if !matches!(opened, Unlocked::WrongPassphrase) {
+            if !matches!(opened, KeyFile::WrongPassphrase) {
                 let passphrase = Passphrase { file: file.to_owned(), text, may_save: false };
                 return Ok((opened, Some(passphrase)));
             }
         }
-        let Some(prompter) = &self.prompter else { return Ok((Unlocked::WrongPassphrase, None)) };
+        let Some(prompter) = &self.prompter else { return Ok((KeyFile::WrongPassphrase, None)) };
         let may_save = self.policy(host)?.keep;
         for _ in 0..=RETRIES {
             let text = prompter.passphrase(file)?;
             let opened = unlock(Some(&text));
-            if !matches!(opened, Unlocked::WrongPassphrase) {
+            if !matches!(opened, KeyFile::WrongPassphrase) {
                 let passphrase = Passphrase { file: file.to_owned(), text, may_save };
                 return Ok((opened, Some(passphrase)));
             }
         }
-        Ok((Unlocked::WrongPassphrase, None))
+        Ok((KeyFile::WrongPassphrase, None))
     }
 
     fn keeping(&self, host: &str) -> SvnResult<Keeping> {

@@ -23,7 +23,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{SvnResult, glob};
 
 pub use certificate::Description;
-pub use client_certificate::{Passphrase, Shown, Unlocked};
+pub use client_certificate::{ClientIdentity, KeyFile, Passphrase};
 pub use gpg_agent::GpgAgent;
 #[cfg(feature = "secret-service")]
 pub use secret_service::SecretService;
@@ -293,7 +293,7 @@ impl Attempts<'_> {
                 }
                 Stage::Kept => {
                     self.stage = Stage::Agent(0);
-                    self.given_or_kept()
+                    self.given_or_stored()
                 }
                 Stage::Agent(times) => {
                     self.stage = Stage::Agent(times.plus(1));
@@ -326,7 +326,7 @@ impl Attempts<'_> {
         server_setting(&self.auth.servers, self.policy.group.as_deref(), option)
     }
 
-    fn given_or_kept(&self) -> Option<Simple> {
+    fn given_or_stored(&self) -> Option<Simple> {
         let options = &self.auth.options;
         let kept = options
             .config_dir

@@ -80,7 +80,7 @@ pub fn write(
 
 /// Kept credentials of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredCredential {
     /// `svn.simple` and the like.
     pub kind: &'static str,
     /// What they are for.
@@ -102,7 +102,7 @@ const KINDS: [&str; 5] = [
 
 /// All kept credentials, by kind and by name of their files. What cannot be read is left out.
 #[must_use]
-pub fn all(config_dir: &Path) -> Vec<Kept> {
+pub fn all(config_dir: &Path) -> Vec<StoredCredential> {
     let mut found = Vec::new();
     for kind in KINDS {
         let Ok(entries) = std::fs::read_dir(config_dir.join("auth").join(kind)) else { continue };
@@ -113,7 +113,7 @@ pub fn all(config_dir: &Path) -> Vec<Kept> {
             File::open(&file).ok()?.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
             let values = hashdump::parse(&bytes, Some(hashdump::END)).ok()?;
             let realm = values.get_str(REALM)?.to_owned();
-            Some(Kept { kind, realm, values, file })
+            Some(StoredCredential { kind, realm, values, file })
         }));
     }
     found

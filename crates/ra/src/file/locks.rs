@@ -6,13 +6,13 @@ use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 
 use super::FileSession;
-use crate::session::Told;
+use crate::session::LockReceiver;
 
 /// Tells the outcome of each of `names`, in their order.
-fn tell<T>(
+fn notify<T>(
     results: LockResults<T>,
     names: &[(&RelPath, FsPathBuf)],
-    told: Told<'_, T>,
+    told: LockReceiver<'_, T>,
 ) -> SvnResult<()> {
     for (path, result) in results.each {
         let name = names.iter().find(|(_, full)| *full == *path).map(|(name, _)| *name);
@@ -29,7 +29,7 @@ impl FileSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: Told<'_, Lock>,
+        told: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
@@ -48,14 +48,14 @@ impl FileSession {
             is_dav_comment: false,
             expires: None,
         };
-        tell(lock_paths(&request, targets.collect()), &names, told)
+        notify(lock_paths(&request, targets.collect()), &names, told)
     }
 
     pub(super) fn unlock_many(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: Told<'_, ()>,
+        told: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
@@ -71,6 +71,6 @@ impl FileSession {
             user: self.user(),
             break_lock,
         };
-        tell(unlock_paths(&request, targets.collect()), &names, told)
+        notify(unlock_paths(&request, targets.collect()), &names, told)
     }
 }

@@ -32,9 +32,9 @@ pub use caches::FileCaches;
 use crate::auth::Authenticator;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry,
-    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session, Told, once_a_path, require_mergeinfo,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LockReceiver,
+    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session, once_a_path, require_mergeinfo,
 };
 use crate::settings::Settings;
 
@@ -344,7 +344,7 @@ impl Session for FileSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: Told<'_, Lock>,
+        outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         self.lock_many(paths, comment, steal, outcome)
     }
@@ -353,7 +353,7 @@ impl Session for FileSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        outcome: Told<'_, ()>,
+        outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         self.unlock_many(paths, break_lock, outcome)
     }

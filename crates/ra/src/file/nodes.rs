@@ -86,7 +86,9 @@ impl FileSession {
                 has_props,
                 created_rev: committed.map_or(Revnum::ZERO, |info| info.revision),
                 time: committed.map(CommittedInfo::time).transpose()?.flatten(),
-                last_author: committed.and_then(|info| info.shown_author()).map(Cow::into_owned),
+                last_author: committed
+                    .and_then(|info| info.printable_author())
+                    .map(Cow::into_owned),
             };
             found.push((entry.name().to_owned(), dirent));
             Ok::<_, SvnError>(())

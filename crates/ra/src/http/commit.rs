@@ -15,7 +15,7 @@ use sapwood_wire_dav::{headers, merge};
 
 use super::client::Call;
 use super::edits::Spool;
-use super::places::{below, path_of};
+use super::endpoints::{below, path_of};
 use super::revprops::proppatch;
 use super::session::HttpSession;
 use super::transport::Payload;
@@ -268,7 +268,10 @@ impl HttpCommit<'_> {
     }
 
     /// The value of an `If` header that shows the tokens of these paths.
-    fn shown<'t>(&self, tokens: impl Iterator<Item = &'t (RelPathBuf, String)>) -> Option<String> {
+    fn if_header<'t>(
+        &self,
+        tokens: impl Iterator<Item = &'t (RelPathBuf, String)>,
+    ) -> Option<String> {
         let mut header = String::new();
         for (path, token) in tokens {
             if !header.is_empty() {
@@ -287,7 +290,7 @@ impl HttpCommit<'_> {
             .lock_tokens
             .iter()
             .filter(|(locked, _)| locked.is_at_or_below(path) && !self.deleted.contains(locked));
-        match self.shown(below) {
+        match self.if_header(below) {
             Some(header) if header.len() <= MAX_IF => call.with("if", header),
             _ => call,
         }
@@ -298,7 +301,7 @@ impl HttpCommit<'_> {
         if self.deleted.contains(path) {
             return call;
         }
-        match self.shown(self.lock_tokens.iter().filter(|(locked, _)| locked == path)) {
+        match self.if_header(self.lock_tokens.iter().filter(|(locked, _)| locked == path)) {
             Some(header) => call.with("if", header),
             None => call,
         }
@@ -510,12 +513,13 @@ impl Editor for HttpCommit<'_> {
         if let Some(revision) = revision {
             call = call.with(headers::VERSION_NAME, revision.to_string());
         }
-        let header = self.shown(below_it.iter());
+        let header = self.if_header(below_it.iter());
         match header {
             Some(header) if header.len() <= MAX_IF => call = call.with("if", header),
             Some(_) => {
                 // More than a header holds: the path's own token there, all in the body.
-                if let Some(own) = self.shown(below_it.iter().filter(|(locked, _)| locked == path))
+                if let Some(own) =
+                    self.if_header(below_it.iter().filter(|(locked, _)| locked == path))
                 {
                     call = call.with("if", own);
                 }

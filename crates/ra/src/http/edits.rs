@@ -8,14 +8,14 @@ use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
 use sapwood_wire_dav::headers;
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
-use sapwood_wire_dav::report::update::{Item, Wanted};
+use sapwood_wire_dav::report::update::{Item, UpdateRequest};
 use sapwood_wire_dav::report::{ask, request};
 use sapwood_wire_dav::xml::Document;
 use tempfile::SpooledTempFile;
 
 use super::client::{Call, Client, LIMITS};
+use super::endpoints::{Bulk, path_of};
 use super::pipeline::Pipeline;
-use super::places::{Bulk, path_of};
 use super::session::HttpSession;
 use super::transport::Payload;
 use crate::session::{
@@ -155,7 +155,7 @@ impl HttpSession {
             }
         };
         let send_all = self.places.bulk == Bulk::Allowed;
-        let wanted = Wanted {
+        let wanted = UpdateRequest {
             revision: request.revision,
             source: self.url().into_string(),
             destination: destination.map(ToString::to_string),

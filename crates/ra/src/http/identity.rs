@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use sapwood_core::{SvnError, SvnResult};
 
-use crate::auth::{Authenticator, Passphrase, Unlocked};
+use crate::auth::{Authenticator, KeyFile, Passphrase};
 
 /// Certificates of one file that are tried and shown, at most.
 const MAX_CERTIFICATES: usize = 16;
@@ -113,20 +113,20 @@ fn unlock(
     bytes: &[u8],
     passphrase: Option<&str>,
     provider: &CryptoProvider,
-) -> Unlocked<Arc<CertifiedKey>> {
+) -> KeyFile<Arc<CertifiedKey>> {
     let archive = match Pkcs12Archive::from_pkcs12(bytes, passphrase.unwrap_or("")) {
         Ok(archive) => archive,
         // One without a checksum shows it by what comes out of it.
         Err(FileError::MacError(_) | FileError::UnpadError | FileError::Pkcs5Error(_)) => {
-            return Unlocked::WrongPassphrase;
+            return KeyFile::WrongPassphrase;
         }
         Err(FileError::DerError(_)) => {
-            return Unlocked::Unusable("it is no PKCS#12 file in DER form".to_owned());
+            return KeyFile::Unusable("it is no PKCS#12 file in DER form".to_owned());
         }
-        Err(error) => return Unlocked::Unusable(error.to_string()),
+        Err(error) => return KeyFile::Unusable(error.to_string()),
     };
     let Some(key) = archive.keys.first() else {
-        return Unlocked::Unusable("there is no key in it".to_owned());
+        return KeyFile::Unusable("there is no key in it".to_owned());
     };
     // The certificate that says that it belongs to the key comes first.
     let is_named = |bag: &&CertificateBag| match (&bag.local_key_id, &key.local_key_id) {
@@ -146,11 +146,11 @@ fn unlock(
         let chain = std::iter::once(first).chain(rest).cloned().collect();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.key.as_der().to_vec()));
         match CertifiedKey::from_der(chain, key, provider) {
-            Ok(certified) => return Unlocked::Open(Arc::new(certified)),
+            Ok(certified) => return KeyFile::Open(Arc::new(certified)),
             Err(error) => why = error.to_string(),
         }
     }
-    Unlocked::Unusable(why)
+    KeyFile::Unusable(why)
 }
 
 #[cfg(test)]

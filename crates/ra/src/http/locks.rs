@@ -4,7 +4,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_wire_dav::propfind::{Name, Wanted};
+use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::report::{answer, ask};
 use sapwood_wire_dav::xml::Document;
 use sapwood_wire_dav::{NS_DAV, headers, lock};
@@ -13,7 +13,7 @@ use super::client::{Call, LIMITS, error_of};
 use super::session::HttpSession;
 use super::transport::Reply;
 use crate::Lock;
-use crate::session::{Session as _, Told};
+use crate::session::{LockReceiver, Session as _};
 
 /// Bytes of a reply about one lock, at most.
 const LOCK_BODY: u64 = 1 << 20;
@@ -79,7 +79,7 @@ impl HttpSession {
         if let Some(lock) = found.into_iter().find(|lock| full == *lock.path) {
             return Ok(Some(lock));
         }
-        let wanted = Wanted::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
+        let wanted = PropfindRequest::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
         let target = self.public(path);
         let call = Call::new("PROPFIND", &target).with("depth", "0").xml(wanted.write());
         let reply = self.client.call(&call)?;
@@ -153,7 +153,7 @@ impl HttpSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: Told<'_, Lock>,
+        told: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         for (path, revision) in paths {
             match self.lock_one(path, *revision, comment, steal) {
@@ -215,7 +215,7 @@ impl HttpSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: Told<'_, ()>,
+        told: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         for (path, token) in paths {
             match self.unlock_one(path, token.as_deref(), break_lock) {

@@ -11,13 +11,13 @@
 mod client;
 mod commit;
 mod edits;
+mod endpoints;
 mod identity;
 mod locks;
 mod login;
 mod nodes;
 mod options;
 mod pipeline;
-mod places;
 mod reports;
 mod revprops;
 mod session;

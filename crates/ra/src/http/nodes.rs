@@ -8,11 +8,11 @@ use sapwood_core::exact::Cut;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
-use sapwood_wire_dav::propfind::{Name, Wanted};
+use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV};
 
 use super::client::Call;
-use super::places::{path_of, propfind};
+use super::endpoints::{path_of, propfind};
 use super::session::HttpSession;
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile};
 
@@ -20,7 +20,7 @@ use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile};
 const CHUNK: usize = 64 << 10;
 
 /// The properties that tell what is asked for.
-fn wanted(fields: DirentFields) -> Wanted {
+fn wanted(fields: DirentFields) -> PropfindRequest {
     let names = [
         // What a node is decides whether the others mean anything.
         (true, NS_DAV, "resourcetype"),
@@ -31,7 +31,7 @@ fn wanted(fields: DirentFields) -> Wanted {
         (fields.last_author, NS_DAV, "creator-displayname"),
     ];
     let names = names.into_iter().filter(|(on, _, _)| *on);
-    Wanted::These(names.map(|(_, namespace, name)| Name::new(namespace, name)).collect())
+    PropfindRequest::These(names.map(|(_, namespace, name)| Name::new(namespace, name)).collect())
 }
 
 fn dirent(resource: &Resource) -> SvnResult<Dirent> {
@@ -71,7 +71,7 @@ impl HttpSession {
         &self,
         path: &RelPath,
         revision: Option<Revnum>,
-        wanted: &Wanted,
+        wanted: &PropfindRequest,
     ) -> SvnResult<Option<Resource>> {
         let target = self.place(path, revision)?;
         match propfind(&self.client, &target, "0", wanted, None) {
@@ -101,7 +101,7 @@ impl HttpSession {
 
     /// The properties of the node at an address, as the server told it.
     pub(super) fn props_at(&self, target: &str) -> SvnResult<(Option<NodeKind>, PropList)> {
-        let found = propfind(&self.client, target, "0", &Wanted::All, None)?;
+        let found = propfind(&self.client, target, "0", &PropfindRequest::All, None)?;
         match found.first() {
             Some(resource) => Ok((resource.kind(), resource.properties()?)),
             None => Ok((None, PropList::new())),
@@ -117,9 +117,9 @@ impl HttpSession {
     ) -> SvnResult<FetchedFile> {
         let (target, revision) = self.stable(path, revision)?;
         let asked = if want_props {
-            Wanted::All
+            PropfindRequest::All
         } else {
-            Wanted::These(vec![
+            PropfindRequest::These(vec![
                 Name::new(NS_DAV, "resourcetype"),
                 Name::new(NS_SVN_DAV, "md5-checksum"),
             ])

@@ -32,7 +32,7 @@ const TRIES: u32 = 2;
 /// What was asked for, in the order in which it will be read.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    lines: Vec<Line>,
+    lines: Vec<PipelinedConnection>,
     /// The most connections.
     most: usize,
     /// The line that is asked next, and the one that is read next.
@@ -44,16 +44,16 @@ pub(super) struct Pipeline {
 
 /// One connection.
 #[derive(Debug, Default)]
-struct Line {
+struct PipelinedConnection {
     wire: Option<Open>,
     /// What was asked for and not read yet, with the bytes of the request.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingGet>,
     tries: u32,
 }
 
 /// A request that was sent.
 #[derive(Debug)]
-struct Asked {
+struct PendingGet {
     target: String,
     /// Where the text is that the client has.
     base: Option<String>,
@@ -244,7 +244,7 @@ impl Read for Body<'_> {
     }
 }
 
-impl Line {
+impl PipelinedConnection {
     fn send(&mut self, client: &Client, request: &[u8]) -> SvnResult<()> {
         let open = match &mut self.wire {
             Some(open) => open,
@@ -288,7 +288,7 @@ impl Pipeline {
 
     /// Whether more may be asked for ahead.
     pub(super) fn has_room(&self) -> bool {
-        let free = |line: &Line| {
+        let free = |line: &PipelinedConnection| {
             let bytes = line.asked.iter().fold(0usize, |sum, asked| sum.plus(asked.len));
             line.asked.len() < DEPTH && bytes < UNANSWERED
         };
@@ -302,7 +302,7 @@ impl Pipeline {
             return;
         }
         if self.lines.len() < self.most && self.ask == self.lines.len() {
-            self.lines.push(Line::default());
+            self.lines.push(PipelinedConnection::default());
         }
         let Some(line) = self.lines.get_mut(self.ask) else { return };
         let Ok(request) = request(client, target, base) else {
@@ -313,7 +313,7 @@ impl Pipeline {
         // left is asked for again.
         let sends = line.wire.is_some() || line.asked.is_empty();
         let (base, len) = (base.map(str::to_owned), request.len());
-        line.asked.push_back(Asked { target: target.to_owned(), base, len });
+        line.asked.push_back(PendingGet { target: target.to_owned(), base, len });
         if sends && line.send(client, &request).is_err() {
             line.wire = None;
         }

@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn tell(
+    fn drive_report(
         &self,
         item: &answer::LogItem,
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
@@ -124,7 +124,7 @@ impl HttpSession {
                 nesting = nesting.checked_sub(1).ok_or_else(|| malformed("log-item"))?;
             }
             // Whatever the receiver says ends the request: the connection is closed.
-            entry.tell(&item, receiver)?;
+            entry.drive_report(&item, receiver)?;
         }
         reply.finish()
     }

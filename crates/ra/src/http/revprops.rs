@@ -3,12 +3,12 @@
 use sapwood_core::date::Timestamp;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::multistatus;
-use sapwood_wire_dav::propfind::{Name, Wanted};
+use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::proppatch::Change;
 use sapwood_wire_dav::report::{answer, ask};
 
 use super::client::{Call, Client};
-use super::places::propfind;
+use super::endpoints::propfind;
 use super::session::HttpSession;
 use crate::session::RevpropChange;
 
@@ -56,7 +56,7 @@ impl HttpSession {
 
     pub(super) fn fetch_revprops(&self, revision: Revnum) -> SvnResult<PropList> {
         let target = self.places.revision(&self.client, revision)?;
-        let found = propfind(&self.client, &target, "0", &Wanted::All, None)?;
+        let found = propfind(&self.client, &target, "0", &PropfindRequest::All, None)?;
         let mut props = match found.first() {
             Some(resource) => resource.properties()?,
             None => PropList::new(),

@@ -10,14 +10,14 @@ use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::Editor;
 
 use super::client::Client;
-use super::places::{Places, below};
+use super::endpoints::{Endpoints, below};
 use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
-    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
-    Told,
+    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LockReceiver, LogEntry,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session,
 };
 use crate::settings::Settings;
 use crate::{Lock, Segment};
@@ -26,14 +26,14 @@ use crate::{Lock, Segment};
 #[derive(Debug)]
 pub struct HttpSession {
     pub(super) client: Client,
-    pub(super) places: Places,
-    place: RefCell<Place>,
+    pub(super) places: Endpoints,
+    place: RefCell<SessionUrl>,
     root_url: UrlBuf,
 }
 
 /// Where a session is.
 #[derive(Debug)]
-struct Place {
+struct SessionUrl {
     url: UrlBuf,
     /// The same below the root of the repository.
     relpath: RelPathBuf,
@@ -49,11 +49,11 @@ impl HttpSession {
         let client = Client::new(url, settings)?;
         let illegal = || Error::IllegalUrl(url.to_string());
         let path = url.parts().ok_or_else(illegal)?.path;
-        let places = Places::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
+        let places = Endpoints::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
         let root_url = format!("{}{}", client.base, places.root);
         let root_url = UrlBuf::canonicalize(&root_url).map_err(|_| illegal())?;
         let relpath = url.below(&root_url).ok_or_else(illegal)?;
-        let place = RefCell::new(Place { url: url.to_owned(), relpath });
+        let place = RefCell::new(SessionUrl { url: url.to_owned(), relpath });
         Ok(Self { client, places, place, root_url })
     }
 
@@ -126,7 +126,7 @@ impl Session for HttpSession {
                 ),
             ));
         };
-        *self.place.borrow_mut() = Place { url: url.to_owned(), relpath };
+        *self.place.borrow_mut() = SessionUrl { url: url.to_owned(), relpath };
         Ok(())
     }
 
@@ -255,7 +255,7 @@ impl Session for HttpSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: Told<'_, Lock>,
+        outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         self.lock_many(paths, comment, steal, outcome)
     }
@@ -264,7 +264,7 @@ impl Session for HttpSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        outcome: Told<'_, ()>,
+        outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         self.unlock_many(paths, break_lock, outcome)
     }

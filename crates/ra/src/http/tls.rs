@@ -177,7 +177,7 @@ fn is_for(certificate: &X509Certificate<'_>, host: &str) -> bool {
 }
 
 /// The certificate as people are shown it.
-fn shown(certificate: &X509Certificate<'_>, der: &[u8]) -> Certificate {
+fn describe(certificate: &X509Certificate<'_>, der: &[u8]) -> Certificate {
     let text = |name: Option<&x509_parser::x509::AttributeTypeAndValue<'_>>| {
         name.and_then(|name| name.as_str().ok()).unwrap_or("").to_owned()
     };
@@ -271,7 +271,7 @@ impl Verifier {
         if failures.is_empty() {
             return Ok(());
         }
-        let left = self.auth.judge(&self.realm, &self.host, failures, &shown(&parsed, end))?;
+        let left = self.auth.judge(&self.realm, &self.host, failures, &describe(&parsed, end))?;
         if left.is_empty() {
             return Ok(());
         }

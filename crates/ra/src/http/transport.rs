@@ -75,12 +75,12 @@ impl Payload {
     /// When `chunked`, it does not tell its length.
     pub(super) fn body(&self, chunked: bool) -> SvnResult<Outgoing> {
         let what = match self {
-            Self::None => Carried::Bytes(Bytes::new()),
-            Self::Bytes(bytes) => Carried::Bytes(bytes.clone()),
+            Self::None => OutgoingData::Bytes(Bytes::new()),
+            Self::Bytes(bytes) => OutgoingData::Bytes(bytes.clone()),
             Self::File(file, len) => {
                 let mut file = file.try_clone().map_err(|e| SvnError::io(&e, "Can't read body"))?;
                 file.seek(SeekFrom::Start(0)).map_err(|e| SvnError::io(&e, "Can't read body"))?;
-                Carried::File { file, left: *len }
+                OutgoingData::File { file, left: *len }
             }
         };
         Ok(Outgoing { what, chunked })
@@ -90,12 +90,12 @@ impl Payload {
 /// A request's body on its way.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    what: Carried,
+    what: OutgoingData,
     chunked: bool,
 }
 
 #[derive(Debug)]
-enum Carried {
+enum OutgoingData {
     Bytes(Bytes),
     File { file: std::fs::File, left: u64 },
 }
@@ -109,10 +109,10 @@ impl Body for Outgoing {
         _: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut self.what {
-            Carried::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Carried::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Carried::File { left: 0, .. } => Poll::Ready(None),
-            Carried::File { file, left } => {
+            OutgoingData::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
+            OutgoingData::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            OutgoingData::File { left: 0, .. } => Poll::Ready(None),
+            OutgoingData::File { file, left } => {
                 // A file of ours that was written a moment ago: the read waits for no disk.
                 let len = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 let mut chunk = vec![0; len];
@@ -127,8 +127,8 @@ impl Body for Outgoing {
 
     fn is_end_stream(&self) -> bool {
         match &self.what {
-            Carried::Bytes(bytes) => bytes.is_empty(),
-            Carried::File { left, .. } => *left == 0,
+            OutgoingData::Bytes(bytes) => bytes.is_empty(),
+            OutgoingData::File { left, .. } => *left == 0,
         }
     }
 
@@ -137,25 +137,25 @@ impl Body for Outgoing {
             return SizeHint::default();
         }
         SizeHint::with_exact(match &self.what {
-            Carried::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Carried::File { left, .. } => *left,
+            OutgoingData::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            OutgoingData::File { left, .. } => *left,
         })
     }
 }
 
 /// Counts what passes.
-struct Counted {
+struct CountingWire {
     inner: Box<dyn Wire>,
     bytes: Arc<AtomicU64>,
 }
 
-impl Counted {
+impl CountingWire {
     fn count(&self, bytes: usize) {
         self.bytes.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountingWire {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -168,7 +168,7 @@ impl AsyncRead for Counted {
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountingWire {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -333,7 +333,7 @@ impl Transport {
         let stream =
             TcpStream::from_std(stream).map_err(|e| SvnError::io(&e, "Error running context"))?;
         let inner = self.wait(self.secure(stream))??;
-        Ok(Box::new(Counted { inner, bytes: Arc::clone(&self.bytes) }))
+        Ok(Box::new(CountingWire { inner, bytes: Arc::clone(&self.bytes) }))
     }
 
     /// An error of a connection, with what is known of why.

@@ -16,9 +16,9 @@ use crate::session::{
 };
 
 /// The session's connection, for as long as the commit takes.
-struct Held<'s>(RefMut<'s, Connection>);
+struct CommitConnection<'s>(RefMut<'s, Connection>);
 
-impl Sink for Held<'_> {
+impl Sink for CommitConnection<'_> {
     fn buffer(&mut self) -> &mut Vec<u8> {
         self.0.buffer()
     }
@@ -32,7 +32,7 @@ impl Sink for Held<'_> {
     }
 }
 
-impl EditSink for Held<'_> {
+impl EditSink for CommitConnection<'_> {
     fn peer_spoke(&mut self) -> SvnResult<bool> {
         self.0.peer_spoke()
     }
@@ -67,7 +67,7 @@ impl SvnSession {
             revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
             revprops.set(TXN_USER_AGENT, &self.user_agent);
         }
-        self.settle()?;
+        self.sync_server_url()?;
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( commit ( ");
@@ -88,7 +88,7 @@ impl SvnSession {
         conn.reply(|_| Ok(()))?;
         Ok(Box::new(SvnCommit {
             session: self,
-            editor: WireEditor::new(Held(conn), self.wire_options()),
+            editor: WireEditor::new(CommitConnection(conn), self.wire_options()),
             info: None,
             ended: false,
         }))
@@ -98,7 +98,7 @@ impl SvnSession {
 /// The editor of a commit.
 struct SvnCommit<'s> {
     session: &'s SvnSession,
-    editor: WireEditor<Held<'s>>,
+    editor: WireEditor<CommitConnection<'s>>,
     info: Option<CommitInfo>,
     ended: bool,
 }

@@ -70,7 +70,7 @@ impl SvnSession {
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>> {
         // Editors hear of paths relative to the session's URL.
-        self.settle()?;
+        self.sync_server_url()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
         self.authenticate_reader(&mut conn)?;
@@ -83,7 +83,7 @@ impl SvnSession {
         request: &ReplayRequest,
         editor: &mut dyn Editor,
     ) -> SvnResult<()> {
-        self.settle()?;
+        self.sync_server_url()?;
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( replay ( ");
@@ -103,7 +103,7 @@ impl SvnSession {
         request: &ReplayRequest,
         receiver: &mut dyn ReplayReceiver,
     ) -> SvnResult<()> {
-        self.settle()?;
+        self.sync_server_url()?;
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( replay-range ( ");

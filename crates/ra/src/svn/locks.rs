@@ -8,7 +8,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 use super::connection::Connection;
 use super::replies::read_lock;
 use super::session::{SvnSession, old_server};
-use crate::session::Told;
+use crate::session::LockReceiver;
 
 const OLD_SERVER: &str = "Server doesn't support the get-lock command";
 
@@ -92,7 +92,7 @@ impl SvnSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: Told<'_, Lock>,
+        told: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -130,7 +130,7 @@ impl SvnSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: Told<'_, ()>,
+        told: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();

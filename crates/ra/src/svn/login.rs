@@ -28,7 +28,7 @@ pub struct Login<'a> {
 
 /// The mechanisms that a server offered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Offered {
+struct OfferedMechanisms {
     any: bool,
     anonymous: bool,
     external: bool,
@@ -75,7 +75,7 @@ fn not_authorized(message: impl Into<String>) -> SvnError {
 /// known.
 pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<()> {
     let wanted = conn.reply(|mut params| {
-        let mut offered = Offered::default();
+        let mut offered = OfferedMechanisms::default();
         for mechanism in params.list()? {
             offered.any = true;
             if let Item::Word(word) = mechanism {

@@ -28,9 +28,9 @@ use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry,
-    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session, Told,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LockReceiver,
+    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session,
 };
 use crate::settings::Settings;
 
@@ -42,7 +42,7 @@ const CAPABILITIES: &str =
 
 /// Where the session is, and where the server believes that it is.
 #[derive(Debug)]
-struct Place {
+struct SessionUrls {
     /// The session's URL.
     client: UrlBuf,
     /// The URL that the server knows: the same, or above it.
@@ -55,7 +55,7 @@ struct Place {
 #[derive(Debug)]
 pub struct SvnSession {
     conn: RefCell<Connection>,
-    place: RefCell<Place>,
+    place: RefCell<SessionUrls>,
     root_url: UrlBuf,
     uuid: String,
     capabilities: Vec<String>,
@@ -192,7 +192,7 @@ impl SvnSession {
         }
         Ok(Self {
             conn: RefCell::new(conn),
-            place: RefCell::new(Place {
+            place: RefCell::new(SessionUrls {
                 client: url.to_owned(),
                 server: url.to_owned(),
                 below: RelPathBuf::default(),
@@ -310,7 +310,7 @@ impl SvnSession {
     }
 
     /// Lets the server know where the session is, when it does not.
-    pub(super) fn settle(&self) -> SvnResult<()> {
+    pub(super) fn sync_server_url(&self) -> SvnResult<()> {
         let url = {
             let place = self.place.borrow();
             if place.client == place.server {
@@ -538,7 +538,7 @@ impl Session for SvnSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: Told<'_, Lock>,
+        outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         self.lock_many(paths, comment, steal, outcome)
     }
@@ -547,7 +547,7 @@ impl Session for SvnSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        outcome: Told<'_, ()>,
+        outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         self.unlock_many(paths, break_lock, outcome)
     }

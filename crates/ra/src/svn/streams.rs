@@ -35,9 +35,9 @@ fn next(
 /// What becomes of a receiver's error: the series is read to its end only when the receiver asks
 /// for no more in the agreed way, otherwise the connection is given up.
 #[derive(Default)]
-struct Ceased(Option<SvnError>);
+struct ReceiverEnd(Option<SvnError>);
 
-impl Ceased {
+impl ReceiverEnd {
     fn note(&mut self, result: SvnResult<()>) -> SvnResult<()> {
         match result {
             Err(e) if e.any(SvnError::is_ceased) => {
@@ -63,14 +63,14 @@ fn in_step<T>(conn: &mut Connection, result: SvnResult<T>) -> SvnResult<T> {
 }
 
 /// Which properties of a log entry that the server tells anyway are wanted.
-struct Wanted {
+struct WantedRevprops {
     author: bool,
     date: bool,
     message: bool,
     others: bool,
 }
 
-impl Wanted {
+impl WantedRevprops {
     fn of(selection: RevpropSelection<'_>) -> Self {
         match selection {
             RevpropSelection::All => Self { author: true, date: true, message: true, others: true },
@@ -125,7 +125,7 @@ fn changed_paths<'a>(entry: &LogEntryWords<'a>) -> SvnResult<Vec<ChangedPathWord
 fn log_entry<'a>(
     entry: &LogEntryWords<'a>,
     changes: &'a [ChangedPathWords<'_>],
-    wanted: &Wanted,
+    wanted: &WantedRevprops,
 ) -> SvnResult<LogEntry<'a>> {
     if wanted.others && entry.revprops.is_none() {
         return Err(SvnError::new(
@@ -161,14 +161,14 @@ impl SvnSession {
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()> {
         if request.paths.is_empty() {
-            self.settle()?;
+            self.sync_server_url()?;
         }
         let paths = self.all_at(request.paths);
-        let wanted = Wanted::of(request.revprops);
+        let wanted = WantedRevprops::of(request.revprops);
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
         self.authenticate_reader(&mut conn)?;
-        let (mut ceased, mut nesting, mut told) = (Ceased::default(), 0u64, 0u64);
+        let (mut ceased, mut nesting, mut told) = (ReceiverEnd::default(), 0u64, 0u64);
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
                 let words = read_log_entry(tuple.rest())?;
@@ -286,7 +286,7 @@ impl SvnSession {
         }
         out.raw(b") ) ");
         self.authenticate_new(&mut conn, "'get-location-segments' not implemented")?;
-        let mut ceased = Ceased::default();
+        let mut ceased = ReceiverEnd::default();
         loop {
             let more = next(&mut conn, "Location segment entry not a list", |mut tuple| {
                 let (start, end) = (tuple.rev()?, tuple.rev()?);

@@ -17,11 +17,11 @@ const MAX_KEPT: usize = 64;
 #[derive(Debug, Default)]
 pub struct KnownAuthz {
     /// The one asked for last at the end.
-    kept: Mutex<Vec<Known>>,
+    kept: Mutex<Vec<CachedAuthz>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedAuthz {
     rules: Vec<u8>,
     groups: Option<Vec<u8>>,
     authz: Authz,
@@ -64,7 +64,7 @@ impl KnownAuthz {
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
-        kept.push(Known { rules, groups, authz: authz.clone(), warnings });
+        kept.push(CachedAuthz { rules, groups, authz: authz.clone(), warnings });
         Ok(authz)
     }
 

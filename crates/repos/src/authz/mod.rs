@@ -50,11 +50,11 @@ type UserAndRepository = (Box<str>, Box<str>);
 #[derive(Debug)]
 struct Inner {
     model: Model,
-    compiled: Mutex<Compiled>,
+    compiled: Mutex<CompiledRules>,
 }
 
 #[derive(Debug, Default)]
-struct Compiled {
+struct CompiledRules {
     users: HashMap<UserAndRepository, UserAuthz>,
     /// The different ones of their rules: most users of a company are in the same few groups.
     distinct: HashSet<Arc<UserRules>>,
@@ -122,7 +122,7 @@ impl Authz {
         let mut rules = Arc::new(UserRules { id: RulesId::fresh(), range, tree });
         let mut compiled = self.inner.compiled.lock();
         if compiled.users.len() >= MAX_COMPILED {
-            *compiled = Compiled::default();
+            *compiled = CompiledRules::default();
         }
         match compiled.distinct.get(&rules) {
             Some(known) => rules = Arc::clone(known),

@@ -53,12 +53,12 @@ pub(crate) struct Settings {
 
 /// What was found that the stream's reader should know at the end.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct DumpWarnings {
     pub(crate) old_reference: bool,
     pub(crate) old_mergeinfo: bool,
 }
 
-impl Found {
+impl DumpWarnings {
     pub(super) fn merge(&mut self, other: Self) {
         self.old_reference |= other.old_reference;
         self.old_mergeinfo |= other.old_mergeinfo;
@@ -101,7 +101,7 @@ pub(crate) struct NodeDumper<'a> {
     cancel: &'a CancelToken,
     out: &'a mut dyn Write,
     notify: &'a mut dyn FnMut(Notice),
-    found: Found,
+    found: DumpWarnings,
     tracker: Option<Tracker>,
     dirs: Vec<Dir>,
     /// Reused from record to record.
@@ -126,7 +126,7 @@ impl<'a> NodeDumper<'a> {
             cancel,
             out,
             notify,
-            found: Found::default(),
+            found: DumpWarnings::default(),
             tracker: settings.verify.then(|| Tracker::new(revision)),
             dirs: Vec::new(),
             head: Vec::new(),
@@ -134,7 +134,7 @@ impl<'a> NodeDumper<'a> {
         }
     }
 
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn warnings(&self) -> DumpWarnings {
         self.found
     }
 

@@ -26,7 +26,7 @@ use crate::dir_delta::{DirDelta, dir_delta};
 use crate::error::Result;
 use crate::replay::replay;
 use crate::repository::Repository;
-use editor::{Found, NodeDumper, Settings};
+use editor::{DumpWarnings, NodeDumper, Settings};
 use props::PropsInTurn;
 
 pub use record::write_revision;
@@ -154,7 +154,7 @@ pub fn dump(
     let found = if options.threads > 1 {
         threads::run(repository, options, start, end, out, notify)?
     } else {
-        let mut all = Found::default();
+        let mut all = DumpWarnings::default();
         let mut props = PropsInTurn::new(repository);
         let mut revision = start;
         while revision <= end {
@@ -209,14 +209,14 @@ fn dump_revision(
     revision: Revnum,
     out: &mut dyn Write,
     notify: &mut dyn FnMut(Notice),
-) -> Result<Found> {
+) -> Result<DumpWarnings> {
     let fs = repository.fs();
     let mut head = Vec::new();
     let filter = options.filter.map(|filter| -> &dyn PathAuthorizer { filter });
     record::write_revision(&mut head, revision, Some(&*props.get(revision, filter)?));
     out.write_all(&head).map_err(record::write_error)?;
     if revision == Revnum::ZERO || !options.changes {
-        return Ok(Found::default());
+        return Ok(DumpWarnings::default());
     }
     let whole_tree = revision == start && !options.incremental;
     let root = fs.revision_root(revision)?;
@@ -259,5 +259,5 @@ fn dump_revision(
             sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: false };
         replay(&root, RelPath::ROOT, request, authorizer, options.cancel, &mut dumper)?;
     }
-    Ok(dumper.found())
+    Ok(dumper.warnings())
 }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 use sapwood_core::Revnum;
-use sapwood_store::ordered::{self, Ended, Outlet};
+use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
-use super::editor::Found;
+use super::editor::DumpWarnings;
 use super::props::PropsInTurn;
 use super::record::write_error;
 use super::{DumpOptions, Notice, check_cancelled, dump_revision};
@@ -21,7 +21,7 @@ enum Message {
     /// Bytes, and what is to be told once they are written.
     Chunk(Vec<u8>, Vec<Notice>),
     /// The end of a batch.
-    Done(Result<Found>),
+    Done(Result<DumpWarnings>),
 }
 
 /// What a thread has rendered and not handed over.
@@ -41,7 +41,7 @@ impl Pending<'_> {
         // The writing thread is gone only when it met an error itself.
         self.to
             .send(Message::Chunk(bytes, notices))
-            .map_err(|Ended| io::Error::from(io::ErrorKind::BrokenPipe))
+            .map_err(|ReceiverGone| io::Error::from(io::ErrorKind::BrokenPipe))
     }
 }
 
@@ -71,9 +71,9 @@ fn render(
     start: Revnum,
     (first, last): (Revnum, Revnum),
     to: &Outlet<'_, Message>,
-) -> Result<Found> {
+) -> Result<DumpWarnings> {
     let pending = RefCell::new(Pending { bytes: Vec::new(), notices: Vec::new(), to });
-    let mut all = Found::default();
+    let mut all = DumpWarnings::default();
     let mut props = PropsInTurn::new(repository);
     let mut revision = first;
     let mut result = Ok(());
@@ -109,13 +109,13 @@ pub(super) fn run(
     end: Revnum,
     out: &mut dyn Write,
     notify: &mut dyn FnMut(Notice),
-) -> Result<Found> {
-    let mut all = Found::default();
+) -> Result<DumpWarnings> {
+    let mut all = DumpWarnings::default();
     let work = |batch, to: &Outlet<'_, Message>| {
         let result = render(repository, options, start, batch, to);
         let failed = result.is_err();
         to.send(Message::Done(result))?;
-        if failed { Err(Ended) } else { Ok(()) }
+        if failed { Err(ReceiverGone) } else { Ok(()) }
     };
     let batches = ordered::batches(start, end);
     ordered::run(batches, options.threads, &work, &mut |message| -> Result<()> {

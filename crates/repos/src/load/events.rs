@@ -32,7 +32,7 @@ impl<'a, 'b> Events<'a, 'b> {
     }
 
     /// Tells of an event when all before it are told.
-    pub(super) fn tell(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
+    pub(super) fn notify(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
         if self.waiting.is_empty() {
             return (self.notify)(event);
         }

@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
-use sapwood_fs::read_ahead::{Helper, Wanted};
+use sapwood_fs::read_ahead::{Helper, LogNeeds};
 use sapwood_fs::{Filesystem, SpanEncoder};
 
 use crate::error::Result;
 
 /// The thread, and how many revisions it was given. It ends when this is dropped.
 pub(super) struct EntryMaker {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     // Waited for after `shared` was told that it is over.
     _helper: Helper,
     told: u64,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedQueue {
     state: Mutex<State>,
     /// There are revisions, or it is over.
     more: Condvar,
@@ -45,8 +45,8 @@ struct State {
 
 impl EntryMaker {
     /// `None` when enough threads read for others.
-    pub(super) fn start(fs: &Filesystem, wanted: Wanted, encoder: SpanEncoder) -> Option<Self> {
-        let shared = Arc::new(Shared::default());
+    pub(super) fn start(fs: &Filesystem, wanted: LogNeeds, encoder: SpanEncoder) -> Option<Self> {
+        let shared = Arc::new(SharedQueue::default());
         let theirs = Arc::clone(&shared);
         let helper = Helper::start(fs, "log-entries", move |fs, _| {
             let _over = SetAtEnd(&theirs);
@@ -79,7 +79,7 @@ impl Drop for EntryMaker {
     }
 }
 
-impl Shared {
+impl SharedQueue {
     fn end(&self) {
         self.state.lock().over = true;
         self.more.notify_all();
@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// One more is done: whether to go on.
-    fn made(&self) -> bool {
+    fn finish_one(&self) -> bool {
         let mut state = self.state.lock();
         state.made += 1;
         let (wakes, goes_on) = (state.made == state.wanted, !state.over);
@@ -109,7 +109,7 @@ impl Shared {
 }
 
 /// The request does not wait for a thread that has ended, however it did.
-struct SetAtEnd<'a>(&'a Shared);
+struct SetAtEnd<'a>(&'a SharedQueue);
 
 impl Drop for SetAtEnd<'_> {
     fn drop(&mut self) {
@@ -117,7 +117,12 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-fn make(fs: &Filesystem, wanted: Wanted, encoder: &SpanEncoder, shared: &Shared) -> Result<()> {
+fn make(
+    fs: &Filesystem,
+    wanted: LogNeeds,
+    encoder: &SpanEncoder,
+    shared: &SharedQueue,
+) -> Result<()> {
     let mut revprops = fs.revprops_snapshot();
     while let Some(found) = shared.take() {
         for revision in &found {
@@ -128,7 +133,7 @@ fn make(fs: &Filesystem, wanted: Wanted, encoder: &SpanEncoder, shared: &Shared)
                 // What is wrong with a revision the request finds and tells.
                 let _ = revprops.make_entries(&span, true, wanted, encoder);
             }
-            if !shared.made() {
+            if !shared.finish_one() {
                 return Ok(());
             }
         }
@@ -148,7 +153,7 @@ mod tests {
         let db = repo.path().join("db");
         let caches = Caches::new(8 << 20);
         let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
-        let wanted = Wanted { changes: true, revprops: true };
+        let wanted = LogNeeds { changes: true, revprops: true };
         let form = sapwood_core::FormKey::new(99).unwrap();
         let encoder = || SpanEncoder { form, encode: Box::new(|_, _, _, _| false) };
         let mut maker = EntryMaker::start(&fs, wanted, encoder()).unwrap();

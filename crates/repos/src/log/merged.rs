@@ -10,11 +10,11 @@ use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH};
+use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads};
 
 use super::entry_maker::EntryMaker;
 use super::search::Search;
-use super::{Carried, Origin, Run, told};
+use super::{LogRun, Origin, ReadableChanges, readable};
 use crate::error::Result;
 use crate::locations::{SegmentsRequest, location_segments};
 use crate::mergeinfo::changes::{MergeinfoChange, merged_in};
@@ -47,7 +47,7 @@ enum Frame {
     Ranges(Vec<MergedRange>),
 }
 
-impl Run<'_> {
+impl LogRun<'_> {
     /// The log of `self.request.paths`.
     pub(super) fn paths(
         &mut self,
@@ -103,7 +103,7 @@ impl Run<'_> {
         let no_change = MergeinfoChange::default();
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
-        let mut ahead = Ahead::new(self.fs);
+        let mut ahead = ColdReads::new(self.fs);
         let mut maker: Option<EntryMaker> = None;
         // What is to be told now, of which the other thread knows when there is one, and what it
         // is busy with meanwhile.
@@ -196,7 +196,7 @@ impl Run<'_> {
                 Frame::Ranges(ranges) => match ranges.pop() {
                     None => {
                         stack.pop();
-                        self.tell_end()?;
+                        self.send_end()?;
                     }
                     Some(range) => {
                         if let Some(frame) = self.open(range, state, &stack)? {
@@ -233,7 +233,7 @@ impl Run<'_> {
         if let Some(processed) = &mut state.processed {
             reduce(&mut range, processed);
             if !range.paths.is_empty() {
-                remember(&range, processed);
+                mark_processed(&range, processed);
             }
         }
         // The same search inside itself would nest for ever: mergeinfo that names its own
@@ -273,13 +273,13 @@ impl Run<'_> {
         }
         let (list, access) = self.look(revision)?;
         let history = &state.target_history;
-        let interesting = told(&list, &self.marks).any(|change| {
+        let interesting = readable(&list, &self.marks).any(|change| {
             !history.0.iter().any(|(source, ranges)| {
                 path::is_ancestor(source, change.path) && ranges.contains_revision(revision.0)
             })
         });
         if interesting && state.told.insert(revision) {
-            return self.tell(revision, Some(&list), access, origin);
+            return self.send_entry(revision, Some(&list), access, origin);
         }
         if self.request.changed_paths {
             self.carry(list);
@@ -288,7 +288,7 @@ impl Run<'_> {
     }
 
     fn carry(&mut self, changes: std::sync::Arc<sapwood_fs::ChangedPaths>) {
-        self.carried.push(Carried { changes, marks: std::mem::take(&mut self.marks) });
+        self.carried.push(ReadableChanges { changes, marks: std::mem::take(&mut self.marks) });
     }
 
     /// The locations of the requested paths between two revisions, in the form of mergeinfo.
@@ -404,7 +404,7 @@ fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
 
 /// Notes that `range` is being searched. Half-open with the end one further, so that single
 /// revisions count too.
-fn remember(range: &MergedRange, processed: &mut Mergeinfo) {
+fn mark_processed(range: &MergedRange, processed: &mut Mergeinfo) {
     let (first, last) = (range.first.min(range.last), range.first.max(range.last));
     let ranges = RangeList::one(first, last.saturating_add(1), true);
     for source in &range.paths {

@@ -8,7 +8,7 @@ use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fs::History;
 
-use super::{Run, unreadable};
+use super::{LogRun, unreadable};
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 
@@ -65,7 +65,7 @@ pub(super) struct Search {
 impl Search {
     /// Starts at `youngest`. With `lenient`, paths that do not exist there are left out.
     pub(super) fn new(
-        run: &Run<'_>,
+        run: &LogRun<'_>,
         paths: &[&FsPath],
         oldest: Revnum,
         youngest: Revnum,

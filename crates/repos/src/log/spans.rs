@@ -10,7 +10,7 @@ use sapwood_core::{FormKey, PropList, Revnum, SvnError};
 use sapwood_fs::read_ahead::Prefetch;
 use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, SpanEncoder};
 
-use super::{LogEncoder, LogRevision, Origin, Run};
+use super::{LogEncoder, LogRevision, LogRun, Origin};
 use crate::access::RevisionAccess;
 use crate::error::Result;
 use crate::forms::{self, Form, KeptProps, Viewer};
@@ -34,7 +34,7 @@ struct Forms {
     own: Option<FormKey>,
 }
 
-impl Run<'_> {
+impl LogRun<'_> {
     /// For the thread that reads ahead: makes the entries of [`Run::span`].
     pub(super) fn span_encoder(&self) -> Option<SpanEncoder> {
         // With rules, what is made ahead would have to be looked through again.
@@ -123,7 +123,7 @@ impl Run<'_> {
             }
         }
         let Some(entries) = self.revprops.encoded_entries(span, name) else { return Ok(false) };
-        self.receiver.kept(&entries, *youngest_first)?;
+        self.receiver.encoded_entries(&entries, *youngest_first)?;
         Ok(true)
     }
 

@@ -40,7 +40,7 @@ impl MergeinfoChange {
 }
 
 /// A place in history.
-struct Place {
+struct HistoryPoint {
     root: Root,
     path: FsPathBuf,
 }
@@ -106,7 +106,7 @@ fn explicit_changes(
             }
             ChangeKind::Add | ChangeKind::Replace => match change.copy_from {
                 Some((source_rev, source)) => {
-                    Some(Place { root: roots.get(source_rev)?, path: source.to_owned() })
+                    Some(HistoryPoint { root: roots.get(source_rev)?, path: source.to_owned() })
                 }
                 None => None,
             },
@@ -144,13 +144,13 @@ fn previous_place(
     revision: Revnum,
     path: &FsPath,
     any_copy: bool,
-) -> Result<Place> {
+) -> Result<HistoryPoint> {
     let copied = if any_copy { prev_location(roots, revision, path)? } else { None };
     Ok(match copied.filter(|c| c.appeared == revision) {
-        Some(copy) => Place { root: roots.get(copy.revision)?, path: copy.path },
+        Some(copy) => HistoryPoint { root: roots.get(copy.revision)?, path: copy.path },
         None => {
             let before = Revnum(revision.0.saturating_sub(1));
-            Place { root: roots.get(before)?, path: path.to_owned() }
+            HistoryPoint { root: roots.get(before)?, path: path.to_owned() }
         }
     })
 }

@@ -14,7 +14,7 @@ use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{EditTarget, Editor, Handle};
-use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted};
+use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, Helper, NodesWanted};
 use sapwood_fs::{Children, DirEntry, Directory, Filesystem, Node, RevpropsSnapshot, Root, Roots};
 
 use super::backwards;
@@ -44,7 +44,7 @@ pub(super) struct Drive<'a> {
     pub(super) entries: Entries,
     /// The next entry of the report that was not used yet.
     pub(super) lookahead: Option<PathInfo>,
-    pub(super) ahead: Ahead,
+    pub(super) ahead: ColdReads,
     /// The directory that is sent with all that is below it.
     pub(super) top: Option<Node>,
     /// Reads from its end, once that is needed.
@@ -139,7 +139,7 @@ impl Drive<'_> {
                 .into());
             }
             self.editor.set_target_revision(self.revision)?;
-            self.tell(&target)?;
+            self.send_node(&target)?;
             let root = self.editor.open_root(Some(source_revision))?;
             let level =
                 self.level(root, String::new(), source, target, info.start_empty, depths, false)?;
@@ -163,7 +163,7 @@ impl Drive<'_> {
     }
 
     /// Tells the editor what the node is that the next call opens or adds.
-    fn tell(&mut self, target: &Node) -> Result<()> {
+    fn send_node(&mut self, target: &Node) -> Result<()> {
         let sha1 = if target.kind() == NodeKind::File { target.sha1()? } else { None };
         let revision = target.revision_here(self.revision);
         self.editor.leads_to(&EditTarget { path: target.path(), revision, sha1 });

@@ -22,14 +22,14 @@ use crate::common::oplog::Operation;
 pub(super) const MAX_BODY: usize = 1 << 20;
 
 /// How a lock is shown.
-pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
+pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::ActiveLock<'a> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
     let timeout = lock.expires.map(|end| {
         let left = i128::from(end) - i128::try_from(now).unwrap_or(i128::MAX);
         // Nothing is left of a lock that has just ended.
         u64::try_from(left / 1_000_000).unwrap_or(0)
     });
-    wire::Shown {
+    wire::ActiveLock {
         token: &lock.token,
         owner: lock.comment.as_deref(),
         is_xml: lock.is_dav_comment,
@@ -90,7 +90,7 @@ pub(super) fn make(
     session: &Session<'_>,
     exchange: &mut Exchange,
     path: &FsPath,
-    wanted: &wire::Wanted,
+    wanted: &wire::LockRequest,
 ) -> DavResult {
     let steal = has_option(session, headers::options::LOCK_STEAL);
     session.log_command(&Operation::Lock { paths: &[path], steal });

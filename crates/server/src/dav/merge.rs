@@ -5,7 +5,7 @@ use sapwood_core::path::join;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum, SvnError};
 use sapwood_fs::{ChangeKind, Root, UnlockTarget};
-use sapwood_repos::{Committed, UnlockRequest, unlock_paths};
+use sapwood_repos::{CommitResult, UnlockRequest, unlock_paths};
 use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
 use sapwood_wire_dav::{Resource, headers, merge as wire};
@@ -99,14 +99,14 @@ fn release(session: &Session<'_>, tokens: Vec<(String, String)>) {
     }
 }
 
-fn reply(session: &Session<'_>, exchange: &mut Exchange, committed: &Committed) -> DavResult {
+fn reply(session: &Session<'_>, exchange: &mut Exchange, committed: &CommitResult) -> DavResult {
     let text =
         |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|b| String::from_utf8_lossy(b).into_owned());
     let (date, author) = (text(&committed.date), text(&committed.author));
     exchange.xml();
     wire::begin(
         exchange.out(),
-        &wire::Made {
+        &wire::MergeResult {
             vcc: &session.address(&Resource::Vcc),
             revision: committed.revision.0,
             date: date.as_deref(),

@@ -8,7 +8,7 @@ use sapwood_fs::read_ahead::NodesWanted;
 use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{committed_info, revision_props};
-use sapwood_wire_dav::propfind::{self, Name, Response, Wanted};
+use sapwood_wire_dav::propfind::{self, Name, PropfindRequest, Response};
 use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Limits, Xml as _};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, dead, headers as names, lock};
@@ -90,14 +90,14 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
 }
 
 /// What properties are asked for.
-fn read(exchange: &mut Exchange) -> DavResult<Wanted> {
+fn read(exchange: &mut Exchange) -> DavResult<PropfindRequest> {
     let body = exchange.body.read_all(MAX_BODY)?;
     let root = if body.iter().all(u8::is_ascii_whitespace) {
         None
     } else {
         Some(Document::open(&*body, Limits::default())?.into_root()?)
     };
-    Ok(Wanted::read(root.as_ref())?)
+    Ok(PropfindRequest::read(root.as_ref())?)
 }
 
 /// The properties of what waits to be made ([`super::auto`]).
@@ -165,7 +165,7 @@ fn lock_alone(
     session: &Session<'_>,
     exchange: &mut Exchange,
     path: &FsPath,
-    wanted: &Wanted,
+    wanted: &PropfindRequest,
 ) -> DavResult {
     session.must(Required::Read, Some(path))?;
     let Some(found) = session.repository.fs().lock(path)? else {
@@ -199,7 +199,11 @@ fn begin(exchange: &mut Exchange) {
 }
 
 /// The properties of the repository as such.
-fn repository(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wanted) -> DavResult {
+fn repository(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    wanted: &PropfindRequest,
+) -> DavResult {
     let youngest = session.youngest()?;
     let value = |name: &Name| match (name.namespace.as_str(), name.name.as_str()) {
         (NS_DAV, "resourcetype") => Some(Value::Text(String::new())),
@@ -214,9 +218,11 @@ fn repository(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wanted) -
     ];
     let mut response = Response::default();
     match wanted {
-        Wanted::Names => all.iter().for_each(|name| response.name(name)),
-        Wanted::All => all.iter().for_each(|name| put(&mut response, name, value(name))),
-        Wanted::These(names) => names.iter().for_each(|name| put(&mut response, name, value(name))),
+        PropfindRequest::Names => all.iter().for_each(|name| response.name(name)),
+        PropfindRequest::All => all.iter().for_each(|name| put(&mut response, name, value(name))),
+        PropfindRequest::These(names) => {
+            names.iter().for_each(|name| put(&mut response, name, value(name)))
+        }
     }
     begin(exchange);
     response.write(exchange.out(), &session.address(&session.resource));
@@ -245,7 +251,7 @@ fn baseline(
     session: &Session<'_>,
     exchange: &mut Exchange,
     rev: Revnum,
-    wanted: &Wanted,
+    wanted: &PropfindRequest,
 ) -> DavResult {
     let props = revision_props(&session.repository, rev, &session.access)?;
     session.log_command(&Operation::RevProplist { revision: rev });
@@ -286,20 +292,20 @@ fn baseline(
 /// Puts what is wanted of live properties and of the node's or revision's own.
 fn fill(
     response: &mut Response,
-    wanted: &Wanted,
+    wanted: &PropfindRequest,
     live: &[Name],
     (props, foreign): (&PropList, bool),
     mut value: impl FnMut(&Name) -> DavResult<Option<Value>>,
 ) -> DavResult {
     match wanted {
-        Wanted::Names => {
+        PropfindRequest::Names => {
             for (name, _) in props.iter() {
                 let known = dead::name_of(name).filter(|_| foreign);
                 response.name(&known.map_or_else(|| Name::of_property(name), |(name, _)| name));
             }
             live.iter().for_each(|name| response.name(name));
         }
-        Wanted::All => {
+        PropfindRequest::All => {
             // What kinds of locks there are is told when it is asked for.
             for name in live.iter().filter(|name| name.name != "supportedlock") {
                 if let Some(found) = value(name)? {
@@ -314,7 +320,7 @@ fn fill(
                 }
             }
         }
-        Wanted::These(names) => {
+        PropfindRequest::These(names) => {
             for name in names {
                 if let Some(own) = name.property() {
                     match props.get(&own) {
@@ -345,7 +351,7 @@ struct Tree<'a> {
     revprops: RevpropsSnapshot,
     live: Vec<Name>,
     wants_props: bool,
-    wanted: &'a Wanted,
+    wanted: &'a PropfindRequest,
     locks: Option<Vec<Lock>>,
     /// Whether properties of other programs are told under their own names.
     foreign: bool,
@@ -357,14 +363,14 @@ fn tree(
     root: &Root,
     path: &FsPath,
     depth: Depth,
-    wanted: &Wanted,
+    wanted: &PropfindRequest,
 ) -> DavResult {
     session.must(Required::Read, Some(path))?;
     let node = root.node(path)?;
     let wants = |test: &dyn Fn(&Name) -> bool| match wanted {
-        Wanted::These(names) => names.iter().any(test),
-        Wanted::All => true,
-        Wanted::Names => false,
+        PropfindRequest::These(names) => names.iter().any(test),
+        PropfindRequest::All => true,
+        PropfindRequest::Names => false,
     };
     let is_public = matches!(session.resource, Resource::Public(_));
     let locks = if wants(&|name| name.name == "lockdiscovery") && is_public {
@@ -385,7 +391,7 @@ fn tree(
         .chain(["supportedlock", "lockdiscovery"].map(|name| Name::new(NS_DAV, name)))
         .collect();
     let wants_props = wants(&|name| !matches!(&*name.namespace, NS_DAV | NS_SVN_DAV))
-        || matches!(wanted, Wanted::All | Wanted::Names);
+        || matches!(wanted, PropfindRequest::All | PropfindRequest::Names);
     let revprops = root.fs().revprops_snapshot();
     let revision = revision_of(root)?;
     let foreign = !session.is_svn_client();
@@ -520,7 +526,11 @@ pub(super) fn revision_of(root: &Root) -> SvnResult<Revnum> {
 }
 
 /// The properties of something in a transaction.
-fn in_transaction(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wanted) -> DavResult {
+fn in_transaction(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    wanted: &PropfindRequest,
+) -> DavResult {
     let (open, path) = super::txns::open(session)?;
     let locked = open.lock();
     let editor = locked.look()?;

@@ -65,7 +65,7 @@ impl Request {
     }
 
     fn held(&self) -> usize {
-        self.bytes.capacity().plus(self.decoder.held())
+        self.bytes.capacity().plus(self.decoder.memory_used())
     }
 
     /// The item as a tuple.
@@ -323,7 +323,7 @@ impl Connection {
 
     /// Takes what this connection holds, with room for so many bytes more, out of what all may hold.
     fn hold(&mut self, missing: usize) -> SvnResult<()> {
-        let bytes = self.requests_held.saturating_add(self.input.held_with(missing));
+        let bytes = self.requests_held.saturating_add(self.input.memory_with(missing));
         self.share.grow(bytes)
     }
 

@@ -67,7 +67,7 @@ impl FileTable {
     }
 
     /// What is open under this name.
-    pub fn known(&self, key: FileKey) -> Option<Arc<dyn StoredFile>> {
+    pub fn cached(&self, key: FileKey) -> Option<Arc<dyn StoredFile>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut files = self.files.lock();
         let (used, file) = files.get_mut(&key)?;

@@ -14,12 +14,12 @@ fn identity(root: &Path) -> Identity {
     Identity::from(&fs::metadata(root).unwrap())
 }
 
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     trees: Trees,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for dir in [".svn/pristine", "wc", "wc/.svn/pristine/00", "wc/a/b/c", "wc/d"] {
@@ -40,7 +40,7 @@ impl Place {
     }
 
     /// What the only working copy says; `None` when it is watched no longer.
-    fn ask(&mut self, token: Token) -> Option<(Option<Vec<Changed>>, Token)> {
+    fn ask(&mut self, token: Token) -> Option<(Option<Vec<ChangedDir>>, Token)> {
         let identity = self.trees.iter().next()?.identity();
         self.trees.since(identity, token).unwrap()
     }
@@ -52,7 +52,7 @@ impl Place {
     /// The directories that changed since, with a star where all below counts.
     fn since(&mut self, token: Token) -> Option<Vec<String>> {
         let (changed, _) = self.ask(token).unwrap();
-        let shown = |one: Changed| format!("{}{}", one.dir, if one.below { "*" } else { "" });
+        let shown = |one: ChangedDir| format!("{}{}", one.dir, if one.below { "*" } else { "" });
         let mut all: Vec<String> = changed?.into_iter().map(shown).collect();
         all.sort();
         Some(all)
@@ -61,7 +61,7 @@ impl Place {
 
 #[test]
 fn each_kind_of_change_is_told_once_it_is_done() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let root = place.root();
     assert_eq!(place.directories(), 5, "administrative folders are not watched");
     let begin = place.token();
@@ -86,7 +86,7 @@ fn each_kind_of_change_is_told_once_it_is_done() {
 
 #[test]
 fn directories_that_come_and_go() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let root = place.root();
     let begin = place.token();
     fs::create_dir_all(root.join("new/deep/deeper")).unwrap();
@@ -111,7 +111,7 @@ fn directories_that_come_and_go() {
 
 #[test]
 fn what_is_not_known_is_said() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let now = place.token();
     assert!(place.since(Token { watch: now.watch ^ 1, at: 0 }).is_none(), "another watch");
     assert!(place.since(Token { at: now.at + 1, ..now }).is_none(), "of the future");
@@ -127,7 +127,7 @@ fn what_is_not_known_is_said() {
 /// The kernel's queue has an end; here it is filled.
 #[test]
 fn a_queue_that_overflows_is_noticed() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let root = place.root();
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
@@ -150,7 +150,7 @@ fn a_queue_that_overflows_is_noticed() {
 
 #[test]
 fn what_is_mounted_below_makes_all_unknown() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let list = place.folder.path().join("mountinfo");
     let root = fs::canonicalize(place.root()).unwrap();
     let line = format!("30 1 0:9 / {}/a rw - tmpfs tmpfs rw\n", root.display());
@@ -172,9 +172,9 @@ fn what_is_mounted_below_makes_all_unknown() {
 }
 
 /// A mount of its own, taken away at the end.
-struct Mounted(PathBuf);
+struct Mount(PathBuf);
 
-impl Mounted {
+impl Mount {
     fn new(at: PathBuf) -> Self {
         let done =
             std::process::Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&at).status();
@@ -183,7 +183,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for Mount {
     fn drop(&mut self) {
         let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
     }
@@ -196,13 +196,13 @@ fn mounts_that_came_and_went_are_noticed_as_root() {
         // Only root can mount, as the name says.
         return;
     }
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let before = place.token();
     // Other tests mount, too: only once all is quiet is there something to see.
-    drop(Mounted::new(place.root().join("a")));
+    drop(Mount::new(place.root().join("a")));
     assert_eq!(place.since(before), None);
     let during = place.token();
-    let mounted = Mounted::new(place.root().join("a"));
+    let mounted = Mount::new(place.root().join("a"));
     assert_eq!(place.since(during), None);
     drop(mounted);
     assert_eq!(place.since(during), None, "what was looked at is not what is there now");
@@ -215,7 +215,7 @@ fn mounts_that_came_and_went_are_noticed_as_root() {
 
 #[test]
 fn more_directories_than_may_be_are_refused() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let root = place.root();
     assert!(watch(&mut place.trees, &root, 5).is_ok());
     let refused = watch(&mut place.trees, &root, 4).unwrap_err().to_string();
@@ -250,7 +250,7 @@ fn many_working_copies_share_one_instance_and_those_that_are_gone_are_dropped() 
     fs::write(root(3).join("a/b/x"), "").unwrap();
     fs::write(root(6).join("a/b/x"), "").unwrap();
     let (changed, _) = trees.since(one, token).unwrap().unwrap();
-    assert_eq!(changed.unwrap(), [Changed { dir: "a/b".to_owned(), below: false }]);
+    assert_eq!(changed.unwrap(), [ChangedDir { dir: "a/b".to_owned(), below: false }]);
     let watched = fs::read_to_string(format!("/proc/self/fdinfo/{}", trees.events().as_raw_fd()));
     let watched = watched.unwrap().lines().filter(|line| line.starts_with("inotify ")).count();
     assert_eq!(watched, 300, "three directories each");
@@ -258,7 +258,7 @@ fn many_working_copies_share_one_instance_and_those_that_are_gone_are_dropped() 
 
 #[test]
 fn a_working_copy_within_another_and_its_own_watch_do_not_disturb_each_other() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let (outer, inner) = (place.root(), place.root().join("a/inner"));
     fs::create_dir_all(inner.join(".svn")).unwrap();
     fs::create_dir_all(inner.join("deep")).unwrap();
@@ -267,7 +267,7 @@ fn a_working_copy_within_another_and_its_own_watch_do_not_disturb_each_other() {
         |root: &Path| place.trees.since(identity(root), Token::default()).unwrap().unwrap().1;
     let (before, before_inner) = (token(&outer), token(&inner));
     fs::write(inner.join("x"), "").unwrap();
-    let changed = |place: &mut Place, root: &Path, token: Token| {
+    let changed = |place: &mut Fixture, root: &Path, token: Token| {
         let (changed, _) = place.trees.since(identity(root), token).unwrap().unwrap();
         changed.unwrap().into_iter().map(|one| one.dir).collect::<Vec<_>>()
     };
@@ -282,7 +282,7 @@ fn a_working_copy_within_another_and_its_own_watch_do_not_disturb_each_other() {
 
 #[test]
 fn a_large_one_that_is_forgotten_does_not_fill_the_queue_of_others() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let large = place.folder.path().join("large");
     fs::create_dir_all(large.join(".svn")).unwrap();
     for number in 0..20_000 {

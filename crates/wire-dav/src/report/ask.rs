@@ -8,7 +8,7 @@ use super::Kind;
 use super::request::{
     DeletedRev, FileRevs, InheritedProps, List, LocationSegments, Locations, Log, Mergeinfo, Replay,
 };
-use super::update::{Item, Wanted};
+use super::update::{Item, UpdateRequest};
 use crate::xml::{HEADER, Xml as _};
 use crate::{NS_DAV, NS_SVN};
 
@@ -210,7 +210,7 @@ pub fn dated_rev(time: Timestamp) -> Vec<u8> {
     end(out, Kind::DatedRev)
 }
 
-impl Wanted {
+impl UpdateRequest {
     /// The beginning of an update report's body. Items follow, then [`end_update`].
     #[must_use]
     pub fn begin(&self) -> Vec<u8> {
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn an_update_there_and_back() {
-        let wanted = Wanted {
+        let wanted = UpdateRequest {
             revision: Some(Revnum(5)),
             source: "http://h/r/a".to_owned(),
             destination: Some("http://h/r/b".to_owned()),

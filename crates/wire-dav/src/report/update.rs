@@ -16,7 +16,7 @@ use crate::xml::{Element, HEADER, Xml as _};
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct UpdateRequest {
     /// The revision to come to; none for the youngest.
     pub revision: Option<Revnum>,
     /// The URL, or its path, of the directory that the client has.
@@ -64,7 +64,7 @@ pub enum Item {
 /// Puts a request together, child by child of its root.
 #[derive(Debug)]
 pub struct Reading {
-    wanted: Wanted,
+    wanted: UpdateRequest,
     seen_source: bool,
     seen_depth: bool,
     seen_recursive: bool,
@@ -76,7 +76,7 @@ impl Reading {
     pub fn new(root: &Element) -> Self {
         let send_all = root.attribute("send-all") == Some("true");
         Self {
-            wanted: Wanted {
+            wanted: UpdateRequest {
                 revision: None,
                 source: String::new(),
                 destination: None,
@@ -140,7 +140,7 @@ impl Reading {
     ///
     /// # Errors
     /// When the source is missing.
-    pub fn wanted(&self) -> Result<Wanted> {
+    pub fn wanted(&self) -> Result<UpdateRequest> {
         if !self.seen_source {
             return Err(Error::Address(
                 "The request did not contain the '<src-path>' element.\nThis may indicate that \
@@ -210,7 +210,7 @@ struct Open {
 
 /// What the driver has told of the node that comes next.
 #[derive(Debug)]
-struct Told {
+struct NodeAttributes {
     /// Its path, percent-encoded; empty for the root.
     path: String,
     revision: Revnum,
@@ -250,7 +250,7 @@ pub struct UpdateEditor<S> {
     sink: S,
     style: Style,
     begins: Begins,
-    told: Told,
+    told: NodeAttributes,
     open: Vec<Open>,
     started: bool,
 }
@@ -264,7 +264,12 @@ impl<S> std::fmt::Debug for UpdateEditor<S> {
 impl<S: Sink> UpdateEditor<S> {
     /// An editor that has written nothing.
     pub fn new(sink: S, style: Style) -> Self {
-        let told = Told { path: String::new(), revision: Revnum::ZERO, sha1: None, is_used: true };
+        let told = NodeAttributes {
+            path: String::new(),
+            revision: Revnum::ZERO,
+            sha1: None,
+            is_used: true,
+        };
         let begins = Begins::of(&style);
         Self { sink, style, begins, told, open: Vec::new(), started: false }
     }
@@ -313,7 +318,7 @@ impl<S: Sink> UpdateEditor<S> {
 
     /// Writes what comes before the rest of the address of the node that was told of, and that: as
     /// `Resource::path` makes it, without texts in between, since there is one of each node.
-    fn address(sink: &mut S, told: &Told, before: &str) {
+    fn address(sink: &mut S, told: &NodeAttributes, before: &str) {
         let out = sink.buffer();
         out.raw(before);
         out.number(told.revision.0);
@@ -600,7 +605,7 @@ mod tests {
     use crate::xml::{Document, Limits};
 
     /// Tells an editor what comes next.
-    fn tell(editor: &mut dyn Editor, path: &str, revision: u64) {
+    fn drive(editor: &mut dyn Editor, path: &str, revision: u64) {
         let path = FsPath::new(path).unwrap();
         editor.leads_to(&EditTarget { path, revision: Revnum(revision), sha1: None });
     }
@@ -650,9 +655,9 @@ mod tests {
     fn addresses_are_those_that_the_driver_tells() {
         let text = reply(false, |editor| {
             editor.set_target_revision(Revnum(9)).unwrap();
-            tell(editor, "/b", 3);
+            drive(editor, "/b", 3);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
-            tell(editor, "/b/x y", 7);
+            drive(editor, "/b/x y", 7);
             let file = editor.open_file("x y", root, Some(Revnum(1))).unwrap();
             editor.change_file_prop(file, "p", Some(b"v")).unwrap();
             editor.close_file(file, None).unwrap();
@@ -668,15 +673,15 @@ mod tests {
     #[test]
     fn additions_and_copies() {
         let text = reply(true, |editor| {
-            tell(editor, "/", 9);
+            drive(editor, "/", 9);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
-            tell(editor, "/d", 3);
+            drive(editor, "/d", 3);
             let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();
-            tell(editor, "/b/x", 7);
+            drive(editor, "/b/x", 7);
             let file = editor.add_file("d/x", dir, None).unwrap();
             editor.close_file(file, Some(Md5::of(b""))).unwrap();
             editor.close_directory(dir).unwrap();
-            tell(editor, "/a/e", 3);
+            drive(editor, "/a/e", 3);
             let other = editor.add_directory("e", root, Some(("/z", Revnum(2)))).unwrap();
             editor.close_directory(other).unwrap();
             editor.close_directory(root).unwrap();
@@ -693,7 +698,7 @@ mod tests {
         let text = reply(true, |editor| {
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             assert!(editor.add_file("f", root, None).is_err());
-            tell(editor, "/f", 3);
+            drive(editor, "/f", 3);
             let file = editor.add_file("f", root, None).unwrap();
             editor.close_file(file, None).unwrap();
             assert!(editor.open_file("f", root, None).is_err());

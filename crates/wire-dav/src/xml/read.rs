@@ -78,7 +78,7 @@ impl Element {
 }
 
 /// Counts what is read, and stops at a limit that is set anew now and then.
-struct Metered<R> {
+struct LimitedReader<R> {
     inner: R,
     left: u64,
     left_of_child: u64,
@@ -89,7 +89,7 @@ struct Metered<R> {
 #[error("limit reached")]
 struct LimitReached;
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         let most = self.left.min(self.left_of_child);
         if most == 0 && !buf.is_empty() {
@@ -116,7 +116,7 @@ const BUFFER: usize = 16 << 10;
 
 /// A body that is being read.
 pub struct Document<R> {
-    reader: NsReader<BufReader<Metered<R>>>,
+    reader: NsReader<BufReader<LimitedReader<R>>>,
     buffer: Vec<u8>,
     limits: Limits,
     root: Element,
@@ -163,7 +163,7 @@ impl<R: Read> Document<R> {
     /// [`Error::Malformed`] when there is none, and the limits.
     pub fn open(source: R, limits: Limits) -> Result<Self> {
         let metered =
-            Metered { inner: source, left: limits.bytes, left_of_child: limits.child_bytes };
+            LimitedReader { inner: source, left: limits.bytes, left_of_child: limits.child_bytes };
         let reader = NsReader::from_reader(BufReader::with_capacity(BUFFER, metered));
         let mut document = Self {
             reader,

@@ -15,20 +15,20 @@ use super::super::*;
 use crate::error::Error;
 
 /// An object and its version.
-type Kept = (Arc<Vec<u8>>, u64);
+type VersionedObject = (Arc<Vec<u8>>, u64);
 
 #[derive(Debug)]
 pub(super) struct Objects {
     layout: Layout,
-    kept: Mutex<(BTreeMap<String, Kept>, u64)>,
+    kept: Mutex<(BTreeMap<String, VersionedObject>, u64)>,
     pub(super) verbs: Mutex<BTreeSet<&'static str>>,
 }
 
 /// An object that is read.
 #[derive(Debug)]
-struct Opened(Arc<Vec<u8>>);
+struct ObjectFile(Arc<Vec<u8>>);
 
-impl StoredFile for Opened {
+impl StoredFile for ObjectFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let from = usize::try_from(offset).unwrap().min(self.0.len());
         io::Read::read(&mut &self.0[from..], buf)
@@ -40,7 +40,7 @@ impl StoredFile for Opened {
 
 impl Objects {
     /// A store of what is in a `db` folder, from where it is taken away.
-    pub(super) fn taken_from(db: &Path) -> Self {
+    pub(super) fn copied_from(db: &Path) -> Self {
         let format = std::fs::read(db.join(names::FORMAT)).unwrap();
         let layout = Layout::new(FormatFile::parse(&format, "format").unwrap());
         let store = Self { layout, kept: Mutex::default(), verbs: Mutex::default() };
@@ -75,7 +75,7 @@ impl Objects {
         self.verbs.lock().insert(verb);
     }
 
-    fn get(&self, object: Object<'_>) -> io::Result<Kept> {
+    fn get(&self, object: Object<'_>) -> io::Result<VersionedObject> {
         let kept = self.kept.lock();
         let found = kept.0.get(&*object.name(&self.layout));
         found.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -101,12 +101,12 @@ impl RevisionStore for Objects {
 
     fn open(&self, object: Object<'_>) -> io::Result<Arc<dyn StoredFile>> {
         self.note("open");
-        Ok(Arc::new(Opened(self.get(object)?.0)))
+        Ok(Arc::new(ObjectFile(self.get(object)?.0)))
     }
 
     fn read(&self, object: Object<'_>, limit: usize) -> io::Result<Vec<u8>> {
         self.note("read");
-        Opened(self.get(object)?.0).whole(limit)
+        ObjectFile(self.get(object)?.0).whole(limit)
     }
 
     fn version(&self, object: Object<'_>) -> io::Result<Stamp> {
@@ -134,7 +134,7 @@ impl RevisionStore for Objects {
         Ok(Like::default())
     }
 
-    fn stage(&self, new: &mut NewRevision, _: Like, _: bool) -> Result<Staged> {
+    fn stage(&self, new: &mut NewRevision, _: Like, _: bool) -> Result<StagedRevision> {
         self.note("stage");
         let bytes = match new.bytes.is_empty() {
             true => std::fs::read(&new.spool).unwrap(),
@@ -142,7 +142,7 @@ impl RevisionStore for Objects {
         };
         self.keep(&format!("staged/{}", new.revision), bytes);
         self.keep(&format!("staged/{}.props", new.revision), new.props.clone());
-        Ok(Staged {
+        Ok(StagedRevision {
             revision: new.revision,
             data: None,
             props: None,
@@ -151,7 +151,12 @@ impl RevisionStore for Objects {
         })
     }
 
-    fn put(&self, revisions: &mut [&mut Staged], next: Current, _: bool) -> Result<Announced> {
+    fn put(
+        &self,
+        revisions: &mut [&mut StagedRevision],
+        next: Current,
+        _: bool,
+    ) -> Result<Announcement> {
         self.note("put");
         for staged in revisions {
             let revision = staged.revision();
@@ -163,10 +168,10 @@ impl RevisionStore for Objects {
         }
         let mut text = Vec::new();
         next.write(&mut text);
-        Ok(Announced { token: String::from_utf8(text).unwrap() })
+        Ok(Announcement { token: String::from_utf8(text).unwrap() })
     }
 
-    fn swap_youngest(&self, next: &Announced) -> Result<()> {
+    fn swap_youngest(&self, next: &Announcement) -> Result<()> {
         self.note("swap_youngest");
         let number = self.layout.format.number;
         let announced = Current::parse(next.token.as_bytes(), number).unwrap();
@@ -177,13 +182,13 @@ impl RevisionStore for Objects {
         Ok(())
     }
 
-    fn withdraw(&self, _: &Announced) {}
+    fn withdraw(&self, _: &Announcement) {}
 
-    fn settle(&self, _: Revnum) -> Result<()> {
+    fn sync(&self, _: Revnum) -> Result<()> {
         Ok(())
     }
 
-    fn discard(&self, revision: &Staged) {
+    fn discard(&self, revision: &StagedRevision) {
         let mut kept = self.kept.lock();
         kept.0.remove(&format!("staged/{}", revision.revision()));
         kept.0.remove(&format!("staged/{}.props", revision.revision()));

@@ -77,13 +77,13 @@ fn open(file: &str, passphrase: Option<&str>) -> Result<String, String> {
     let bytes = base64::decode(file.as_bytes()).unwrap();
     let provider = rustls::crypto::ring::default_provider();
     match unlock(&bytes, passphrase, &provider) {
-        Unlocked::Open(identity) => {
+        KeyFile::Open(identity) => {
             let (_, read) = X509Certificate::from_der(identity.end_entity_cert().unwrap()).unwrap();
             let name = read.subject().iter_common_name().next().unwrap().as_str().unwrap();
             Ok(name.to_owned())
         }
-        Unlocked::WrongPassphrase => Err("wrong".to_owned()),
-        Unlocked::Unusable(why) => Err(why),
+        KeyFile::WrongPassphrase => Err("wrong".to_owned()),
+        KeyFile::Unusable(why) => Err(why),
     }
 }
 

@@ -29,7 +29,7 @@ impl NodeDumper<'_> {
     /// Names that no client can have made.
     pub(super) fn check_path(&mut self, relpath: &str) -> Result<()> {
         let is_raw = rawname::is_raw(relpath);
-        let relpath = &*rawname::shown(relpath);
+        let relpath = &*rawname::printable(relpath);
         let message = if is_raw {
             format!("Path '{relpath}' is not in UTF-8")
         } else if relpath.split('/').any(|name| matches!(name, "." | "..")) {

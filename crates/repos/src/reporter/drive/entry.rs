@@ -190,7 +190,7 @@ impl Drive<'_> {
         start_empty: bool,
     ) -> Result<Level> {
         let Entry { source, path, parent, depths, readable, .. } = entry;
-        self.tell(&target)?;
+        self.send_node(&target)?;
         let handle = match change {
             Change::Edit => self.editor.open_directory(path, parent, Some(source.revision))?,
             _ => self.editor.add_directory(path, parent, None)?,
@@ -208,14 +208,14 @@ impl Drive<'_> {
     ) -> Result<()> {
         let Entry { source, path, parent, .. } = entry;
         let handle = if change == Change::Edit {
-            self.tell(target)?;
+            self.send_node(target)?;
             let file = self.editor.open_file(path, *parent, Some(source.revision))?;
             self.delta_files(file, source.node.as_ref(), target, token)?;
             file
         } else {
             let copy = self.copy_source(target)?;
             let from = copy.as_ref().map(|(revision, node)| (node.path().as_str(), *revision));
-            self.tell(target)?;
+            self.send_node(target)?;
             let file = self.editor.add_file(path, *parent, from)?;
             self.delta_files(file, copy.as_ref().map(|(_, node)| node), target, token)?;
             file

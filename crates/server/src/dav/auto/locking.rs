@@ -70,8 +70,8 @@ fn tell(session: &Session<'_>, exchange: &mut Exchange, held: Held) -> DavResult
     Err(Fail::status(503, "There are too many locks"))
 }
 
-fn shown<'a>(held: &'a Held, root: &'a str) -> wire::Shown<'a> {
-    wire::Shown {
+fn shown<'a>(held: &'a Held, root: &'a str) -> wire::ActiveLock<'a> {
+    wire::ActiveLock {
         token: &held.token,
         owner: held.owner.as_deref(),
         is_xml: held.is_xml,

@@ -23,7 +23,7 @@ use std::time::Duration;
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::Root;
-use sapwood_repos::{Committed, TxnEditor};
+use sapwood_repos::{CommitResult, TxnEditor};
 use sapwood_wire_dav::{Resource, ifheader};
 
 use super::exchange::Exchange;
@@ -158,7 +158,7 @@ fn describe(editor: &mut TxnEditor, paths: &[&FsPath]) -> SvnResult<()> {
 }
 
 /// Makes the revision; `path` is what it is about.
-fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &FsPath) -> DavResult<Committed> {
+fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &FsPath) -> DavResult<CommitResult> {
     describe(&mut editor, &[path])?;
     let committed = editor.commit().map_err(refused)?;
     session.log_command(&Operation::Commit { revision: committed.revision });

@@ -7,7 +7,7 @@ use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, Root};
 use sapwood_repos::authz::Access;
 use sapwood_repos::{
-    CommitAuthorizer, Committed, LockRequest, Repository, TxnEditor, TxnRequest, lock_paths,
+    CommitAuthorizer, CommitResult, LockRequest, Repository, TxnEditor, TxnRequest, lock_paths,
 };
 use sapwood_wire_dav::Resource;
 
@@ -134,7 +134,7 @@ pub(super) fn commit(
     editor: TxnEditor,
     joined: Option<Joined<'_>>,
     path: &FsPath,
-) -> DavResult<Committed> {
+) -> DavResult<CommitResult> {
     let committed = super::commit(session, editor, path)?;
     if let Some(joined) = joined {
         let failed = |error: &SvnError| session.log_error(error);

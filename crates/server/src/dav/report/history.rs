@@ -74,7 +74,11 @@ impl LogReceiver for LogSender<'_> {
         self.exchange.relieve()
     }
 
-    fn kept(&mut self, entries: &Arc<EncodedEntries>, youngest_first: bool) -> SvnResult<()> {
+    fn encoded_entries(
+        &mut self,
+        entries: &Arc<EncodedEntries>,
+        youngest_first: bool,
+    ) -> SvnResult<()> {
         match entries.whole(youngest_first) {
             Some(_) => self.exchange.write_kept(Bytes::from_owner(Kept(Arc::clone(entries)))),
             None => entries.pieces(youngest_first).try_for_each(|piece| self.encoded(piece)),

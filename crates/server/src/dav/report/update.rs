@@ -9,7 +9,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_delta::Version;
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_dav::Resource;
-use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, Wanted};
+use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, UpdateRequest};
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
@@ -31,7 +31,7 @@ struct Summary {
 
 /// What is wanted, with its places found out.
 struct Plan {
-    wanted: Wanted,
+    wanted: UpdateRequest,
     revision: Revnum,
     source: FsPathBuf,
     destination: Option<FsPathBuf>,
@@ -119,7 +119,7 @@ pub(super) fn answer(
 }
 
 /// Finds out which places and which revision are meant.
-fn plan(session: &Session<'_>, mut wanted: Wanted) -> DavResult<Plan> {
+fn plan(session: &Session<'_>, mut wanted: UpdateRequest) -> DavResult<Plan> {
     let youngest = session.youngest()?;
     if session.shared.settings.http.bulk_updates == BulkUpdates::Off {
         wanted.include_props &= !wanted.send_all;

@@ -3,7 +3,7 @@
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::UnlockTarget;
-use sapwood_repos::commit::{CommitEditor, CommitSetup, Committed};
+use sapwood_repos::commit::{CommitEditor, CommitResult, CommitSetup};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
@@ -109,7 +109,7 @@ fn take_edit(
     session: &mut Session<'_>,
     revprops: PropList,
     lock_tokens: Vec<(String, String)>,
-) -> Result<Option<Committed>, Fail> {
+) -> Result<Option<CommitResult>, Fail> {
     let Session { conn, access, repository, decoded_url, fs_path, client_mergeinfo, .. } = session;
     let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };
     let mut editor = CommitEditor::new(CommitSetup {

@@ -24,7 +24,7 @@ use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::Write as _;
 
-use sapwood_watch::protocol::{Changed as Told, Token};
+use sapwood_watch::protocol::{ChangedDir as Told, Token};
 
 use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table, has_right_bits};

@@ -100,7 +100,7 @@ impl Editor for Recorder {
 }
 
 /// Says what an editor opens next.
-fn tell(editor: &mut dyn Editor, path: &str) {
+fn drive(editor: &mut dyn Editor, path: &str) {
     let path = FsPath::new(path).unwrap();
     editor.leads_to(&EditTarget { path, revision: Revnum(5), sha1: None });
 }
@@ -109,23 +109,23 @@ fn tell(editor: &mut dyn Editor, path: &str) {
 fn edit(editor: &mut dyn Editor, with_absent: bool) -> SvnResult<()> {
     let sum = Some(Md5::of(b"text"));
     editor.set_target_revision(Revnum(5))?;
-    tell(editor, "/");
+    drive(editor, "/");
     let root = editor.open_root(Some(Revnum(3)))?;
     editor.change_dir_prop(root, "svn:ignore", Some(b"a<b\n"))?;
     editor.delete_entry("gone & lost", Some(Revnum(2)), root)?;
-    tell(editor, "/d");
+    drive(editor, "/d");
     let dir = editor.add_directory("d", root, Some(("/from/here", Revnum(1))))?;
     editor.change_dir_prop(dir, "x", None)?;
-    tell(editor, "/d/f");
+    drive(editor, "/d/f");
     let file = editor.add_file("d/f", dir, None)?;
     editor.change_file_prop(file, "bin", Some(b"\xff\x01"))?;
     editor.apply_textdelta(file, None, &mut FullText::new(&b"text"[..]))?;
     editor.close_file(file, sum)?;
-    tell(editor, "/d/e");
+    drive(editor, "/d/e");
     let deep = editor.open_directory("d/e", dir, Some(Revnum(4)))?;
     editor.close_directory(deep)?;
     editor.close_directory(dir)?;
-    tell(editor, "/g");
+    drive(editor, "/g");
     let file = editor.open_file("g", root, Some(Revnum(3)))?;
     editor.apply_textdelta(file, sum, &mut FullText::new(&b"long ".repeat(9000)[..]))?;
     editor.close_file(file, sum)?;
@@ -213,9 +213,9 @@ fn an_update_that_names_texts() {
 
 /// Knows where the client's own texts are.
 #[derive(Default)]
-struct Known(Vec<String>);
+struct LocalTexts(Vec<String>);
 
-impl Fetch for Known {
+impl Fetch for LocalTexts {
     fn props(&mut self, _: &str) -> SvnResult<PropList> {
         Ok(PropList::new())
     }
@@ -258,7 +258,7 @@ fn only_what_the_client_has_at_the_same_place_is_a_base() {
         checked_in("h"),
     );
     let document = Document::open(body.as_bytes(), Limits::default()).unwrap();
-    let mut fetch = Known::default();
+    let mut fetch = LocalTexts::default();
     update::drive(document, true, &mut Recorder::default(), &mut fetch).unwrap();
     let expected: Vec<String> = ["announce", "text"]
         .into_iter()

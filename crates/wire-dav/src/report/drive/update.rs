@@ -57,7 +57,7 @@ enum Item {
 
 /// What is known of a node whose end was not read yet.
 #[derive(Default)]
-struct Seen {
+struct OpenNode {
     address: Option<String>,
     fetch: bool,
     is_new: bool,
@@ -66,11 +66,11 @@ struct Seen {
 
 /// Items that were read ahead, to announce what will be fetched.
 #[derive(Default)]
-struct Ahead {
+struct ReadAhead {
     items: VecDeque<Item>,
     /// Bytes of texts among them.
     bytes: usize,
-    open: Vec<Seen>,
+    open: Vec<OpenNode>,
     over: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct Driver<'e, R> {
     text_deltas: bool,
     nodes: Vec<Node>,
     finished: bool,
-    ahead: Ahead,
+    ahead: ReadAhead,
 }
 
 impl<R> std::fmt::Debug for Driver<'_, R> {
@@ -127,7 +127,7 @@ impl<'e, R: Read> Driver<'e, R> {
             text_deltas,
             nodes: Vec::new(),
             finished: false,
-            ahead: Ahead::default(),
+            ahead: ReadAhead::default(),
         })
     }
 
@@ -210,7 +210,7 @@ impl<'e, R: Read> Driver<'e, R> {
                     || ahead.open.last().is_some_and(|seen| seen.is_new);
                 // What is wrong with it is said when it is come to.
                 let base = revision(element, "rev").ok().flatten();
-                ahead.open.push(Seen { address: None, fetch, is_new, base });
+                ahead.open.push(OpenNode { address: None, fetch, is_new, base });
             }
             Item::Whole(element) => {
                 let Some(seen) = ahead.open.last_mut() else { return };
@@ -221,7 +221,7 @@ impl<'e, R: Read> Driver<'e, R> {
             }
             Item::Text(text) => ahead.bytes = ahead.bytes.plus(text.len()),
             Item::End => {
-                if let Some(Seen { address: Some(address), fetch: true, is_new, base }) =
+                if let Some(OpenNode { address: Some(address), fetch: true, is_new, base }) =
                     ahead.open.pop()
                 {
                     let base = base.filter(|_| !is_new);

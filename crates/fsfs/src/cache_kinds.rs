@@ -63,7 +63,7 @@ pub(crate) struct RawRep(pub(crate) Box<[u8]>);
 
 /// A delta between two texts as svndiff, whether it is stored or was made.
 #[derive(Debug)]
-pub(crate) struct Encoded {
+pub(crate) struct CachedDelta {
     /// Revision and item of the text that it applies to; `None` for the empty text.
     pub(crate) source: Option<(Revnum, u64)>,
     pub(crate) bytes: Box<[u8]>,
@@ -89,7 +89,7 @@ pub(crate) const TEXT: Kind<Text> = Number::Text.kind(|v: &Text| v.bytes.len());
 /// Stored bytes of a long representation: revision, item, where the piece begins.
 pub(crate) const RAW_REP: Kind<RawRep> = Number::RawRep.kind(|v: &RawRep| v.0.len());
 /// Deltas between texts: revision and item of the target, a mixture of source and svndiff version.
-pub(crate) const ENCODED: Kind<Encoded> = Number::Encoded.kind(|v: &Encoded| v.bytes.len());
+pub(crate) const ENCODED: Kind<CachedDelta> = Number::Encoded.kind(|v: &CachedDelta| v.bytes.len());
 /// Where root and changed paths are with physical addressing: revision.
 pub(crate) const TRAILER: Kind<Trailer> = Number::Trailer.kind(|_: &Trailer| size_of::<Trailer>());
 /// Manifest of packed revision properties: shard, generation of the shard.

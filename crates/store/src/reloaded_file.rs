@@ -10,7 +10,7 @@ const LIMIT: usize = 1 << 16;
 
 /// What is known of a watched file.
 #[derive(Debug, Default)]
-pub struct Watched<T> {
+pub struct ReloadedFile<T> {
     /// The stamp before the last read, if no later change can have the same one.
     trusted: Option<Stamp>,
     /// The stamp before a read whose contents are not accepted yet.
@@ -19,7 +19,7 @@ pub struct Watched<T> {
     value: Option<T>,
 }
 
-impl<T> Watched<T> {
+impl<T> ReloadedFile<T> {
     /// The file's contents if it may have changed since they were last accepted: `stamp` gives its present
     /// stamp, and `read` reads it, up to so many bytes. A caller that finds them good calls [`Watched::accept`].
     ///

@@ -35,7 +35,7 @@ impl Work {
     }
 
     /// How many of these were put together.
-    pub(crate) fn made(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn what_was_done_is_known() {
         let work = Work::default();
-        assert_eq!((work.reads(), work.made(), work.svndiff()), (0, 0, None));
+        assert_eq!((work.reads(), work.count(), work.svndiff()), (0, 0, None));
         work.note_read();
         work.note_made();
         work.note_made();
-        assert_eq!((work.reads(), work.made()), (1, 2));
+        assert_eq!((work.reads(), work.count()), (1, 2));
         for version in [Version::V0, Version::V1, Version::V2] {
             work.note_svndiff(version);
             assert_eq!(work.svndiff(), Some(version));

@@ -11,7 +11,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::uri;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::multistatus::Resource;
-use sapwood_wire_dav::propfind::{Name, Wanted};
+use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, headers, options};
 
 use super::client::{Call, Client, error_of};
@@ -40,7 +40,7 @@ pub(super) enum Bulk {
 
 /// What is known of a repository's server.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Endpoints {
     /// The percent-encoded path of the repository's root, without a slash at its end.
     pub(super) root: String,
     pub(super) uuid: String,
@@ -180,7 +180,7 @@ fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
     Ok(greeting)
 }
 
-impl Places {
+impl Endpoints {
     /// Asks the server what it is, for a session at `path`.
     /// `bulk` is what the configuration says of texts in reports.
     pub(super) fn learn(client: &Client, path: &str, bulk: Option<bool>) -> crate::Result<Self> {
@@ -220,7 +220,7 @@ impl Places {
     /// Finds the root of the repository where the server does not tell it at once: the nearest
     /// parent that exists knows.
     fn discover(&mut self, client: &Client, path: &str) -> SvnResult<()> {
-        let wanted = Wanted::These(vec![
+        let wanted = PropfindRequest::These(vec![
             Name::new(NS_DAV, "version-controlled-configuration"),
             Name::new(NS_DAV, "resourcetype"),
             Name::new(NS_SVN_DAV, "baseline-relative-path"),
@@ -280,7 +280,7 @@ impl Places {
         {
             return Ok((wanted, collection.clone()));
         }
-        let wanted = Wanted::These(vec![
+        let wanted = PropfindRequest::These(vec![
             Name::new(NS_DAV, "baseline-collection"),
             Name::new(NS_DAV, "version-name"),
         ]);
@@ -312,7 +312,7 @@ impl Places {
         target: &str,
         label: Option<&str>,
     ) -> SvnResult<String> {
-        let wanted = Wanted::These(vec![Name::new(NS_DAV, "checked-in")]);
+        let wanted = PropfindRequest::These(vec![Name::new(NS_DAV, "checked-in")]);
         let found = propfind(client, target, "0", &wanted, label)?;
         let href = found
             .first()
@@ -349,7 +349,7 @@ impl Places {
             None => {
                 // A PROPFIND of the configuration with a label answers for the baseline.
                 let label = revision.to_string();
-                let wanted = Wanted::These(vec![Name::new(NS_DAV, "version-name")]);
+                let wanted = PropfindRequest::These(vec![Name::new(NS_DAV, "version-name")]);
                 let found = propfind(client, &self.vcc, "0", &wanted, Some(&label))?;
                 Ok(path_of(&found.first().ok_or_else(no_vcc)?.href))
             }
@@ -374,7 +374,7 @@ pub(super) fn propfind(
     client: &Client,
     target: &str,
     depth: &str,
-    wanted: &Wanted,
+    wanted: &PropfindRequest,
     label: Option<&str>,
 ) -> SvnResult<Vec<Resource>> {
     let mut call = Call::new("PROPFIND", target).with("depth", depth).xml(wanted.write());

@@ -6,10 +6,10 @@ use sapwood_core::{PropList, SvnError};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{Directory, NodeRev, RepLocation, Representation, TxnId, limits};
 
+use crate::cache_kinds::{self, DIRECTORY, PROPS, TEXT, Text};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::kinds::{self, DIRECTORY, PROPS, TEXT, Text};
 
 /// The longest file of a transaction that is read whole.
 const TXN_FILE_LEN: usize = 1 << 30;
@@ -45,7 +45,7 @@ impl Fs {
     /// The whole text of a representation, if it is in the cache and known to be right.
     pub(crate) fn text_at_hand(&self, rep: &Representation) -> Option<Arc<Text>> {
         let RepLocation::Rev { revision, item } = rep.location else { return None };
-        let key = kinds::item(&TEXT, self.id, revision, item);
+        let key = cache_kinds::item(&TEXT, self.id, revision, item);
         let text = self.caches.get(key)?;
         let is_whole = u64::try_from(text.bytes.len()) == Ok(rep.expanded_size);
         (is_whole && text.verified.get() == Some(&rep.md5)).then_some(text)
@@ -66,7 +66,7 @@ impl Fs {
                 Err(Error::Corrupt(format!("Directory '{}' is in a prototype revision", node.id)))
             }
             RepLocation::Rev { revision, item } => {
-                let key = kinds::item(&DIRECTORY, self.id, revision, item);
+                let key = cache_kinds::item(&DIRECTORY, self.id, revision, item);
                 if let Some(dir) = self.caches.get(key) {
                     return Ok(dir);
                 }
@@ -110,7 +110,7 @@ impl Fs {
                 Ok(Arc::new(self.with_text(rep, node.id.txn(), parse)?))
             }
             RepLocation::Rev { revision, item } => {
-                let key = kinds::item(&PROPS, self.id, revision, item);
+                let key = cache_kinds::item(&PROPS, self.id, revision, item);
                 if let Some(props) = self.caches.get(key) {
                     return Ok(props);
                 }
