@@ -28,8 +28,7 @@ const MAKE: &str = "set -e; svnadmin create repo; R=file://$PWD/repo
     chmod u+w repo/db/revprops/0/2; cp p repo/db/revprops/0/2
     svn checkout -q $R wc; svn propset -q own -F value wc/f; svn ci -q -m third wc";
 
-/// `U` is the URL of the repository. (blame of the reference writes the bytes of authors as they are, which
-/// no terminal shows; ours writes them as the others.)
+/// `U` is the URL of the repository. (blame writes the bytes of authors as they are, cut after ten.)
 const COMMANDS: &[&str] = &[
     "svn log -r 2 U",
     "svn log -v -r 2 U/f",
@@ -41,6 +40,9 @@ const COMMANDS: &[&str] = &[
     "svn propget --revprop -r 2 svn:author U",
     "svn propget --revprop -r 2 own U",
     "svn proplist -v --revprop -r 2 U",
+    "svn blame U/f",
+    "svn blame -v U/f",
+    "svn blame -g U/f",
     "svn list -v -r 2 U | cut -c1-16",
     "svn info -r 2 U/f | grep Author",
     "svn checkout -q -r 2 U out; svn info out/f | grep Author; rm -rf out",
@@ -102,4 +104,30 @@ fn shown_as_the_reference_shows_them() {
         assert!(xml.contains("?\\E5") && xml.contains("J?\\F6rg"), "{xml}");
     }
     assert!(told.is_empty(), "{told}");
+}
+
+/// Blame of a changed file whose line ends are mixed is refused where it has a style.
+#[test]
+fn blame_with_mixed_line_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let make = "set -e; svnadmin create repo; svn checkout -q file://$PWD/repo wc; cd wc
+        printf 'a\nb\n' >f; svn add -q f; svn propset -q svn:eol-style native f; svn ci -q -m first";
+    let made = shell(&reference, folder.path(), make);
+    assert_eq!(String::from_utf8_lossy(&made), "Some(0)\n");
+    for style in ["native", "LF", "CRLF", "CR", ""] {
+        for text in ["a\\nb\\r\\nc\\n", "a\\r\\nb\\r\\n", "a\\rb\\n", "a\\nb\\nc\\n"] {
+            let set = match style {
+                "" => "svn propdel -q svn:eol-style wc/f".to_owned(),
+                _ => format!("svn propset -q svn:eol-style {style} wc/f"),
+            };
+            let line = format!("svn revert -q wc/f; {set}; printf '{text}' >wc/f");
+            shell(&reference, folder.path(), &line);
+            let [wanted, found] = [&reference, &ours].map(|client| {
+                let text = shell(client, folder.path(), "svn blame wc/f; svn blame -v wc/f@BASE");
+                String::from_utf8_lossy(&text).into_owned()
+            });
+            assert_eq!(wanted, found, "style {style:?}, {text}");
+        }
+    }
 }
