@@ -1,7 +1,7 @@
 //! Dump streams loaded by `svnadmin load`, ours and the reference's: the same words, the same dump
 //! afterwards, verified by the reference, about the same size on disk.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod common;
 
