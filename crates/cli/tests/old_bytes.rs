@@ -131,3 +131,43 @@ fn blame_with_mixed_line_ends() {
         }
     }
 }
+
+/// Dates as far away as they can be stored, in a list with columns.
+#[test]
+fn dates_of_the_last_year() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let make = "set -e; svnadmin create repo; R=file://$PWD/repo; svn mkdir -q -m first $R/d
+        svn mkdir -q -m second $R/e; chmod u+w repo/db/revprops/0/1
+        printf 'K 8\nsvn:date\nV 27\n9999-12-31T23:59:59.999999Z\nEND\n' >repo/db/revprops/0/1";
+    let made = shell(&reference, folder.path(), make);
+    assert_eq!(String::from_utf8_lossy(&made), "Some(0)\n");
+    // What was made now has a time that both write alike.
+    for line in ["svn ls -v U", "svn log U", "svn info U/d | grep Date", "svn ls -v --xml U"] {
+        let line = line.replace('U', "file://$PWD/repo");
+        let [wanted, found] = [&reference, &ours].map(|client| {
+            String::from_utf8_lossy(&shell(client, folder.path(), &line)).into_owned()
+        });
+        assert_eq!(wanted, found, "{line}");
+    }
+}
+
+/// What `svnrdump load` says of a dump whose numbers have gaps.
+#[test]
+fn svnrdump_load_says_the_numbers_that_were_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let make = "set -e; printf 'SVN-fs-dump-format-version: 3\n\n' >dump; for n in 3 7 20; do
+        printf 'Revision-number: %s\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n' $n >>dump
+        printf 'Node-path: d%s\nNode-kind: dir\nNode-action: add\n\n\n' $n >>dump; done";
+    assert_eq!(String::from_utf8_lossy(&shell(&reference, folder.path(), make)), "Some(0)\n");
+    let [wanted, found] = [&reference, &ours].map(|programs| {
+        let target = "rm -rf r; svnadmin create r; printf '#!/bin/sh\n' >r/hooks/pre-revprop-change
+            chmod +x r/hooks/pre-revprop-change";
+        shell(&reference, folder.path(), target);
+        let text =
+            shell(programs, folder.path(), "svnrdump load file://$PWD/r <dump; svnlook youngest r");
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    assert_eq!(wanted, found);
+}
