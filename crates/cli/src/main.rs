@@ -93,7 +93,13 @@ fn run() -> ExitCode {
         _ => {
             report::stderr(&format!("sapwood: unknown command '{}'\n", word.display()));
             let known = programs::words();
-            if let Likeness::Near(names) = closest(&word.to_string_lossy(), &known)
+            let owners = programs::with_subcommand(&word.to_string_lossy());
+            if !owners.is_empty() {
+                let word = word.display();
+                let whole = owners.iter().map(|name| format!("'sapwood {name} {word}'"));
+                let whole = whole.collect::<Vec<_>>().join(" or ");
+                report::stderr(&format!("Did you mean {whole}?\n"));
+            } else if let Likeness::Near(names) = closest(&word.to_string_lossy(), &known)
                 && let Some(meant) = names.0.first()
             {
                 report::stderr(&format!("Did you mean '{meant}'?\n"));

@@ -212,9 +212,25 @@ pub(crate) fn help() -> String {
     text
 }
 
+/// The programs that have a subcommand of this name, in the order of help.
+pub(crate) fn with_subcommand(word: &str) -> Vec<&'static str> {
+    let has = |program: &&Program| {
+        let manual = program.manual.map(|manual| manual());
+        manual.is_some_and(|m| m.parts.iter().any(|part| part.names.iter().any(|n| n == word)))
+    };
+    PROGRAMS.iter().filter(has).map(|program| program.name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn subcommands_are_found_in_their_programs() {
+        assert_eq!(with_subcommand("create"), ["svnadmin"]);
+        assert!(with_subcommand("lock").starts_with(&["svn", "svnadmin"]));
+        assert!(with_subcommand("nothing").is_empty());
+    }
 
     #[test]
     fn names_are_unique_and_found() {

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use sapwood_core::SvnError;
+use sapwood_core::{SvnError, rawname};
 
 use crate::locale;
 
 /// The lines that tell of `error`, each starting with `prefix` (`svnadmin: `). An error without a
-/// sentence of its own is told once a code.
+/// sentence of its own is told once a code. Names in it that are not UTF-8 are readable.
 pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
     let mut told = HashSet::new();
     let mut out = String::new();
@@ -17,7 +17,8 @@ pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
         if link.message().is_empty() && !told.insert(link.code()) {
             continue;
         }
-        out.push_str(&format!("{prefix}{}: {}\n", link.code(), best_message(link)));
+        let message = rawname::shown(best_message(link));
+        out.push_str(&format!("{prefix}{}: {message}\n", link.code()));
     }
     out
 }
@@ -37,7 +38,8 @@ pub(crate) fn error(error: &SvnError, prefix: &str) {
 
 /// Writes a warning to stderr.
 pub(crate) fn warning(error: &SvnError, prefix: &str) {
-    stderr(&format!("{prefix}warning: W{:06}: {}\n", error.code().0, best_message(error)));
+    let message = rawname::shown(best_message(error));
+    stderr(&format!("{prefix}warning: W{:06}: {message}\n", error.code().0));
 }
 
 /// Writes text to stderr, ignoring that it may be closed.

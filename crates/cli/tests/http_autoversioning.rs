@@ -67,7 +67,7 @@ fn each_change_is_a_revision() {
     let served = Served::start(PLACES);
     let before = served.youngest();
     let to = |name: &str| format!("Destination: http://h:1/dav/repo/{name}\r\n");
-    assert_eq!(served.ada("PUT", "/off/repo/new", "", "text"), 405);
+    assert_eq!(served.ada("PUT", "/off/repo/new", "", "text"), 409);
     assert_eq!(served.ada("PUT", "/dav/repo/new", "Content-Type: image/png\r\n", "text"), 201);
     assert_eq!(served.ada("PUT", "/dav/repo/new", "", "other"), 204);
     assert_eq!(served.ada("MKCOL", "/dav/repo/folder", "", ""), 201);

@@ -220,9 +220,15 @@ impl Collector<'_> {
             return Ok(());
         }
         let mut text = Vec::new();
-        local_text(self.ctx, target, Revision::Working, false)?
-            .read_to_end(&mut text)
-            .map_err(SvnError::from_stream)?;
+        local_text(self.ctx, target, Revision::Working, false)?.read_to_end(&mut text).map_err(
+            |error| match SvnError::from_stream(error) {
+                // The reference says it once here.
+                error if error.code() == ErrorCode::IO_INCONSISTENT_EOL => {
+                    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "")
+                }
+                error => error,
+            },
+        )?;
         update(&mut self.plain, &self.diff, Some(&self.last_text), &text, None);
         self.last_text = text;
         Ok(())

@@ -153,7 +153,8 @@ pub(crate) fn file_time(path: &std::path::Path) -> Option<Timestamp> {
     Some(Timestamp(stat.mtime))
 }
 
-/// A text with its line ends and keywords as the properties ask for.
+/// A text with its line ends and keywords as the properties ask for. Where it was changed here, its line
+/// ends must be all of one kind.
 fn translated(
     ctx: &Context,
     node: &Node,
@@ -180,6 +181,10 @@ fn translated(
         zone: &ctx.wc.zone,
     };
     let translation = Translation::of(&props, expand_keywords.then_some(&source));
-    let translator = translation.translator(Direction::ToWorking, true)?;
+    let translator = if changed {
+        translation.exporter(false, true)
+    } else {
+        translation.translator(Direction::ToWorking, true)?
+    };
     Ok(Box::new(TranslatedReader::new(text, translator)))
 }

@@ -16,7 +16,6 @@ use sapwood_core::{Cut, Exact};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use sapwood_core::revnum::parse_u64;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
@@ -61,9 +60,9 @@ impl FilterOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Written, under this number.
-    Written(u64),
+    Written(i64),
     /// Dropped; the last revision before it that was written, if any.
-    Dropped(Option<u64>),
+    Dropped(Option<i64>),
 }
 
 /// What the whole run did.
@@ -72,18 +71,18 @@ pub struct FilterSummary {
     /// How many revisions were dropped.
     pub dropped_revisions: u64,
     /// What became of each revision of the input; only kept when renumbering.
-    pub renumbered: BTreeMap<u64, Outcome>,
+    pub renumbered: BTreeMap<i64, Outcome>,
     /// The paths of dropped nodes, each beginning with a slash.
     pub dropped_nodes: BTreeSet<Vec<u8>>,
 }
 
 /// Is told of each revision: its number in the input, and what became of it.
-pub type RevisionNotify<'a> = dyn FnMut(u64, Outcome) + 'a;
+pub type RevisionNotify<'a> = dyn FnMut(i64, Outcome) + 'a;
 
 struct OpenRevision {
     headers: Headers,
-    number: u64,
-    new_number: u64,
+    number: i64,
+    new_number: i64,
     props: BTreeMap<Vec<u8>, Vec<u8>>,
     has_nodes: bool,
     dropped_nodes: bool,
@@ -96,7 +95,7 @@ struct OpenNode {
     headers: Vec<u8>,
     props: Option<Vec<u8>>,
     prop_delta: bool,
-    text_length: u64,
+    text_length: i64,
     written: bool,
 }
 
@@ -109,7 +108,7 @@ pub struct DumpFilter<'a> {
     /// Whether a revision's record is handed to the system before the receiver is told of it.
     flushes: bool,
     summary: FilterSummary,
-    last_live: Option<u64>,
+    last_live: Option<i64>,
     oldest_kept: Option<u64>,
     revision: Option<OpenRevision>,
     /// The open node; `None` while it is being dropped.
@@ -190,8 +189,8 @@ impl<'a> DumpFilter<'a> {
             };
         let outcome = if keep {
             self.write_revision(&revision)?;
-            if revision.number > 0 {
-                self.oldest_kept.get_or_insert(revision.number);
+            if let Ok(number @ 1..) = u64::try_from(revision.number) {
+                self.oldest_kept.get_or_insert(number);
             }
             self.last_live = Some(revision.new_number);
             Outcome::Written(revision.new_number)
@@ -251,18 +250,18 @@ impl<'a> DumpFilter<'a> {
         let Some(node) = self.node.as_mut().filter(|n| !n.written) else { return Ok(()) };
         node.written = true;
         let mut record = std::mem::take(&mut node.headers);
-        let mut length = 0u64;
+        let mut length = 0i64;
         let props = node.props.take().map(|mut props| {
             props.extend_from_slice(b"PROPS-END\n");
             props
         });
         if let Some(props) = &props {
             put_header(&mut record, header::PROP_CONTENT_LENGTH, props.len());
-            length = u64::try_from(props.len()).unwrap_or(u64::MAX);
+            length = i64::try_from(props.len()).unwrap_or(i64::MAX);
         }
         if has_text {
             put_header(&mut record, header::TEXT_CONTENT_LENGTH, node.text_length);
-            length = length.saturating_add(node.text_length);
+            length = length.wrapping_add(node.text_length);
         }
         put_header(&mut record, header::CONTENT_LENGTH, length);
         record.push(b'\n');
@@ -271,9 +270,8 @@ impl<'a> DumpFilter<'a> {
     }
 
     /// The new number of a revision that a copy came from.
-    fn renumber_copy_source(&self, value: &[u8], path: &[u8]) -> SvnResult<u64> {
-        let found =
-            parse_u64(value).and_then(|old| mergeinfo::mapped(&self.summary.renumbered, old));
+    fn renumber_copy_source(&self, old: i64, path: &[u8]) -> SvnResult<i64> {
+        let found = mergeinfo::mapped(&self.summary.renumbered, old);
         found.ok_or_else(|| {
             let path = String::from_utf8_lossy(path);
             SvnError::new(
@@ -346,7 +344,8 @@ impl<'a> DumpFilter<'a> {
                 | header::NODE_ACTION => {}
                 header::COPYFROM_PATH | header::COPYFROM_REV if loses_history => {}
                 header::COPYFROM_REV if self.renumbering => {
-                    let new = self.renumber_copy_source(value, path)?;
+                    let old = headers.number(header::COPYFROM_REV).unwrap_or(0);
+                    let new = self.renumber_copy_source(old, path)?;
                     put_header(&mut lines, header::COPYFROM_REV, new);
                 }
                 _ => put_raw_header(&mut lines, name, value),
@@ -366,10 +365,9 @@ impl DumpVisitor for DumpFilter<'_> {
     }
 
     fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
-        // What is no number counts as 0, as in the reference.
-        let number = headers.get(header::REVISION_NUMBER).and_then(parse_u64).unwrap_or(0);
+        let number = headers.number(header::REVISION_NUMBER).unwrap_or(0);
         let new_number = if self.renumbering {
-            number.saturating_sub(self.summary.dropped_revisions)
+            number.wrapping_sub(self.summary.dropped_revisions.cast_signed())
         } else {
             number
         };
@@ -418,10 +416,9 @@ impl DumpVisitor for DumpFilter<'_> {
                 self.decide_revision()?;
             }
         }
-        let text_length = headers.get(header::TEXT_CONTENT_LENGTH);
         self.node = Some(OpenNode {
             prop_delta: headers.is_true(header::PROP_DELTA),
-            text_length: text_length.and_then(parse_u64).unwrap_or(0),
+            text_length: 0,
             headers: self.node_headers(headers, &path, loses_history)?,
             path,
             props: None,
@@ -466,7 +463,7 @@ impl DumpVisitor for DumpFilter<'_> {
             return Ok(());
         }
         if let Some(node) = &mut self.node {
-            node.text_length = text.len();
+            node.text_length = text.len().cast_signed();
         }
         self.write_node(true)?;
         while let Some(piece) = text.next_bytes()? {

@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_fs::txn::KnownText;
 
 pub use fields::Headers;
-use fields::{lenient_length, malformed, ran_dry};
+use fields::{lenient_length, lenient_number, malformed, ran_dry};
 
 /// The newest format version that is understood.
 pub const NEWEST_VERSION: i64 = 3;
@@ -274,25 +274,26 @@ impl Parser<'_> {
             if record == Record::Node && !is_delta {
                 self.visitor.remove_node_props()?;
             }
-            read_of_props = self.properties(record, lenient_length(length)?)?;
+            read_of_props = self.properties(record, lenient_length(length))?;
         }
 
         if let Some(length) = text_length {
             let is_delta = !self.deltas_are_text && headers.is_true(header::TEXT_DELTA);
-            self.text(record, lenient_length(length)?, is_delta)?;
+            self.text(record, lenient_length(length), is_delta)?;
         } else if let Some(length) = old {
             // What the properties left is the text. A file has one even when nothing is left.
-            let left = lenient_length(length)?.checked_sub(read_of_props).ok_or_else(malformed)?;
+            let left = lenient_length(length).wrapping_sub(read_of_props);
             if left > 0 || headers.get(header::NODE_KIND) == Some(b"file") {
                 self.text(record, left, false)?;
             }
         }
 
         if let (Some(length), None) = (content_length, old) {
-            let parts = lenient_length(prop_length.unwrap_or(b"0"))?
-                .checked_add(lenient_length(text_length.unwrap_or(b"0"))?);
-            let rest = parts.and_then(|p| lenient_length(length).ok()?.checked_sub(p));
-            let rest = rest.ok_or_else(|| {
+            // In the reference's arithmetic, so that odd lengths end in its words.
+            let rest = lenient_number(length)
+                .wrapping_sub(lenient_number(prop_length.unwrap_or(b"0")))
+                .wrapping_sub(lenient_number(text_length.unwrap_or(b"0")));
+            let rest = u64::try_from(rest).map_err(|_| {
                 SvnError::new(
                     ErrorCode::STREAM_MALFORMED_DATA,
                     "Sum of subblock sizes larger than total block content length",
@@ -325,7 +326,7 @@ impl Parser<'_> {
             self.visitor.uuid(uuid)?;
             Ok(Record::Other)
         } else if let Some(version) = headers.get(header::MAGIC) {
-            self.version = fields::parse_number(version)?;
+            self.version = fields::parse_version(version)?;
             Ok(Record::Other)
         } else {
             Err(SvnError::new(
@@ -355,7 +356,7 @@ impl Parser<'_> {
                 [b'D', b' ', digits @ ..] => (true, digits),
                 _ => return Err(malformed()),
             };
-            let name_length = fields::parse_length(name_length, MAX_PROP_NAME)?;
+            let name_length = fields::parse_name_length(name_length, MAX_PROP_NAME)?;
             let name = fields::read_counted(self.input, name_length)?;
             count(&mut read, name.len().plus(1))?;
             if is_deletion {
@@ -370,7 +371,7 @@ impl Parser<'_> {
             }
             count(&mut read, line.len().plus(1))?;
             let [b'V', b' ', digits @ ..] = line.as_slice() else { return Err(malformed()) };
-            let value_length = fields::parse_length(digits, MAX_PROP_VALUE)?;
+            let value_length = fields::parse_value_length(digits, MAX_PROP_VALUE)?;
             let value = fields::read_counted(self.input, value_length)?;
             count(&mut read, value.len().plus(1))?;
             match record {

@@ -17,9 +17,8 @@ use parking_lot::Mutex;
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
-use sapwood_core::revnum::parse_u64;
 use sapwood_core::{
-    CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
+    CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path, rawname,
 };
 use sapwood_delta::StoredDelta;
 use sapwood_fs::Roots;
@@ -155,7 +154,7 @@ pub fn load(
 
 /// A path of the stream as an fspath, for a load below `parent_dir`.
 fn place(parent_dir: Option<&FsPath>, relpath: &[u8]) -> SvnResult<FsPathBuf> {
-    let relpath = utf8(relpath)?;
+    let relpath = &*rawname::from_bytes(relpath).ok_or_else(|| not_utf8(relpath))?;
     let joined = match parent_dir {
         Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
         None => relpath.to_owned(),
@@ -294,15 +293,16 @@ impl Loader<'_, '_> {
             }
             return Ok(());
         };
-        let from = headers.get(header::COPYFROM_REV).and_then(parse_u64);
-        let here = from.and_then(|from| {
-            let mapped = self.map.get(&from).copied();
-            mapped.or_else(|| from.checked_add_signed(revision.offset.saturating_neg()))
-        });
+        let from = headers.number(header::COPYFROM_REV).unwrap_or(-1);
+        let mapped = u64::try_from(from).ok().and_then(|from| self.map.get(&from).copied());
+        let shifted = from.wrapping_sub(revision.offset);
+        let here = mapped.or_else(|| u64::try_from(shifted).ok());
         let Some(here) = here else {
             return Err(SvnError::new(
                 ErrorCode::FS_NO_SUCH_REVISION,
-                "Relative source revision -1 is not available in current repository",
+                format!(
+                    "Relative source revision {shifted} is not available in current repository"
+                ),
             ));
         };
         let root = self.sources.get(Revnum(here))?;
@@ -392,7 +392,7 @@ impl DumpVisitor for Loader<'_, '_> {
     }
 
     fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
-        let number = headers.get(header::REVISION_NUMBER).and_then(parse_u64).unwrap_or(0);
+        let number = number_of(headers);
         let skipped =
             self.options.range.is_some_and(|(first, last)| number < first || number > last);
         let txn = match &self.bulk {
@@ -472,7 +472,8 @@ impl DumpVisitor for Loader<'_, '_> {
             return Ok(());
         }
         let place = self.place(headers.get(header::NODE_PATH).unwrap_or(&[]))?;
-        let shown = path::to_relpath(&place).to_owned();
+        let relpath = path::to_relpath(&place).to_owned();
+        let shown = rawname::shown(&relpath);
         let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
         let action = headers.get(header::NODE_ACTION).unwrap_or(&[]);
         let (deletes, adds) = match action {
@@ -487,6 +488,8 @@ impl DumpVisitor for Loader<'_, '_> {
                 ));
             }
         };
+        let base = checksum(headers, header::DELTA_BASE_MD5)?;
+        let result = checksum(headers, header::CONTENT_MD5)?;
         self.notify(LoadEvent::Node(&shown))?;
         if deletes && let Some(txn) = self.revision.as_mut().and_then(|r| r.txn.as_mut()) {
             txn.delete(&place)?;
@@ -498,13 +501,15 @@ impl DumpVisitor for Loader<'_, '_> {
                     format!("Path '{shown}' contains '.' or '..' element"),
                 ));
             }
+            if rawname::is_raw(&relpath) {
+                return Err(SvnError::new(
+                    ErrorCode::FS_PATH_SYNTAX,
+                    format!("Path '{shown}' is not in UTF-8"),
+                ));
+            }
             self.add(headers, &place, kind)?;
         }
-        self.node = Some(OpenNode {
-            path: place,
-            base: checksum(headers, header::DELTA_BASE_MD5)?,
-            result: checksum(headers, header::CONTENT_MD5)?,
-        });
+        self.node = Some(OpenNode { path: place, base, result });
         Ok(())
     }
 
@@ -579,13 +584,19 @@ impl Read for BlockReader<'_, '_> {
     }
 }
 
+/// The number of a revision of the stream. A negative one, at which the reference's process ends, is
+/// that of revision 0, which has no nodes.
+fn number_of(headers: &Headers) -> u64 {
+    headers.number(header::REVISION_NUMBER).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}
+
 fn utf8(bytes: &[u8]) -> SvnResult<&str> {
-    std::str::from_utf8(bytes).map_err(|_| {
-        SvnError::new(
-            ErrorCode::STREAM_MALFORMED_DATA,
-            format!("'{}' is not UTF-8", String::from_utf8_lossy(bytes)),
-        )
-    })
+    std::str::from_utf8(bytes).map_err(|_| not_utf8(bytes))
+}
+
+fn not_utf8(bytes: &[u8]) -> SvnError {
+    let shown = sapwood_core::ascii::of_bytes(bytes);
+    SvnError::new(ErrorCode::STREAM_MALFORMED_DATA, format!("'{shown}' is not UTF-8"))
 }
 
 /// The MD5 that a header says.

@@ -5,7 +5,7 @@ use sapwood_client::{Range, Revision};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, ascii};
 
 use super::options::Opt;
 use super::out::Out;
@@ -43,6 +43,9 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
+/// Bytes of an author, who is written as stored, whatever the encoding: as the reference does.
+const AUTHOR_WIDTH: usize = 10;
+
 /// How lines are shown.
 struct Printer {
     out: Out,
@@ -53,38 +56,41 @@ struct Printer {
 impl Printer {
     fn text(&self, line: &Line<'_>, youngest: Revnum) -> SvnResult<()> {
         let mut change = line.change;
-        let mut prefix = String::new();
+        let mut mark = "";
         let mut path = None;
         if self.merged {
             // The earlier of both is the revision that brought the line in its present form.
             let number = |change: Option<&Change>| change.and_then(|c| c.revision);
             if number(line.merged) < number(change) {
-                prefix.push_str("G ");
+                mark = "G ";
                 change = line.merged;
                 path = change.map(|change| change.path.as_str());
             } else {
-                prefix.push_str("  ");
+                mark = "  ";
             }
         }
         let width = youngest.to_string().len().max(6);
         let revision = change.and_then(|c| c.revision);
         let revision = revision.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let author = change.and_then(|c| c.props.get_str(names::AUTHOR)).unwrap_or("         -");
+        let author = change.and_then(|c| c.props.get(names::AUTHOR)).unwrap_or(b"         -");
+        let author =
+            if self.verbose { author } else { author.head(AUTHOR_WIDTH.min(author.len())) };
+        let fill = AUTHOR_WIDTH.max(author.len()).minus(author.len());
+        self.out.bytes(format!("{mark}{revision:>width$} {:fill$}", "").as_bytes())?;
+        self.out.bytes(author)?;
+        let mut after = " ".to_owned();
         if self.verbose {
             let date = match change.and_then(|c| c.props.get_str(names::DATE)) {
                 Some(date) => Timestamp::parse(date.as_bytes())
                     .map_or_else(|_| "(invalid date)".to_owned(), |at| user_date::human(at.0)),
                 None => format!("{:>44}", "-"),
             };
-            prefix.push_str(&format!("{revision:>width$} {author:>10} {date} "));
+            after.push_str(&format!("{date} "));
             if let Some(path) = path {
-                prefix.push_str(&format!("{path:<14} "));
+                after.push_str(&format!("{path:<14} "));
             }
-        } else {
-            let short: String = author.chars().take(10).collect();
-            prefix.push_str(&format!("{revision:>width$} {short:>10} "));
         }
-        self.out.bytes(&locale::encode(&prefix))?;
+        self.out.bytes(&locale::encode(&after))?;
         // A line ends at a NUL, as C's strings do.
         let end = line.text.iter().position(|b| *b == 0).unwrap_or(line.text.len());
         self.out.bytes(line.text.head(end))?;
@@ -98,9 +104,9 @@ impl Printer {
         let commit = |text: &mut String, change: &Change| {
             if let Some(revision) = change.revision {
                 let revision = revision.to_string();
-                let (author, date) =
-                    (change.props.get_str(names::AUTHOR), change.props.get_str(names::DATE));
-                xml_out::commit(text, &revision, author, date);
+                let author = change.props.get(names::AUTHOR).map(ascii::readable);
+                let date = change.props.get_str(names::DATE);
+                xml_out::commit(text, &revision, author.as_deref(), date);
             }
         };
         if let Some(change) = line.change {

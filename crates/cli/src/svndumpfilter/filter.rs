@@ -60,7 +60,7 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
     if !quiet {
         tell_beginning(&options);
     }
-    let mut notify = |number: u64, outcome: Outcome| {
+    let mut notify = |number: i64, outcome: Outcome| {
         if !quiet {
             report::stderr(&match outcome {
                 Outcome::Written(new) => format!("Revision {number} committed as {new}.\n"),

@@ -126,3 +126,44 @@ fn both_clients_with_every_server() {
     }
     assert!(told.is_empty(), "{told}");
 }
+
+/// Command lines that want locks of several files where no user can have one.
+const LOCKS: &[&str] = &[
+    "lock a/g b/f",
+    "lock --force f",
+    "lock U/a/g U/b/f",
+    "lock U/a/g U/a/nope",
+    "unlock --force a/g b/f",
+    "unlock --force U/a/g U/b/f",
+    "unlock U/a/g",
+    "unlock a/g b/f",
+];
+
+/// The words of both clients, with httpd and svnserve, for what no user may lock.
+#[test]
+fn locks_that_no_user_can_have() {
+    let twins = Twins::new();
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let server = twins.svnserve(&reference);
+    let (_httpd, port) = twins.httpd();
+    for url in [server.url("repo"), format!("http://127.0.0.1:{port}/repo")] {
+        let folder = tempfile::tempdir().unwrap();
+        let wc = folder.path().join("wc");
+        let done = reference.command("svn").args(["co", "-q", &url]).arg(&wc).status();
+        assert!(done.unwrap().success());
+        for line in LOCKS {
+            let args: Vec<String> = line.split(' ').map(|word| word.replace('U', &url)).collect();
+            let [wanted, found] = [&reference, &ours].map(|client| {
+                let mut command = client.command("svn");
+                let output = command.args(&args).arg("--non-interactive").current_dir(&wc).output();
+                let output = output.unwrap();
+                let text = [output.stdout, output.stderr].concat();
+                let text = String::from_utf8_lossy(&text).into_owned();
+                // The reference asks for all locks at once: which one it names first is chance.
+                let text = text.split("'/repo/").next().unwrap().to_owned();
+                (output.status.code(), text)
+            });
+            assert_eq!(wanted, found, "svn {line} at {url}");
+        }
+    }
+}

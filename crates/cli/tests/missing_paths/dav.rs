@@ -68,19 +68,30 @@ const METHODS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The status of an answer, and the code of the error in it.
-fn asked(port: u16, method: &str, address: &str, headers: &str, body: &str) -> String {
+/// The whole answer to a request.
+fn answer(port: u16, method: &str, address: &str, headers: &str, body: &str) -> String {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let request = format!(
-        "{method} {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+        "{method} {address} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\
          Content-Type: text/xml\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
     socket.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
     let _ended = socket.read_to_end(&mut answer);
-    let text = String::from_utf8_lossy(&answer).into_owned();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// The status of an answer.
+fn status(port: u16, method: &str, address: &str, headers: &str, body: &str) -> String {
+    let text = answer(port, method, address, headers, body);
+    text.split(' ').nth(1).unwrap_or("none").to_owned()
+}
+
+/// The status of an answer, and the code of the error in it.
+fn asked(port: u16, method: &str, address: &str, headers: &str, body: &str) -> String {
+    let text = answer(port, method, address, headers, body);
     let status = text.split(' ').nth(1).unwrap_or("none").to_owned();
     let code = text.split("errcode=\"").nth(1).and_then(|rest| rest.split('"').next());
     // How exactly a refusal is said differs, and a client shows what it is told.
@@ -192,6 +203,58 @@ fn every_method_and_report_as_httpd() {
                     let address = format!("/repo/!svn/{kind}/{revision}/{path}");
                     compare(method, &address, headers, body);
                 }
+            }
+        }
+    }
+    assert!(told.is_empty(), "{told}");
+}
+
+/// Methods that would change something at its plain address, where no autoversioning is on.
+const WRITES: &[(&str, &str, &str)] = &[
+    ("PUT", "", "text"),
+    ("DELETE", "", ""),
+    ("MKCOL", "", ""),
+    ("MKCOL", "", "text"),
+    ("COPY", "Destination: http://localhost/repo/b/copy\r\n", ""),
+    ("MOVE", "Destination: http://localhost/repo/b/copy\r\n", ""),
+    ("MOVE", "Destination: http://localhost/repo/other\r\n", ""),
+    (
+        "PROPPATCH",
+        "",
+        "<D:propertyupdate xmlns:D=\"DAV:\"><D:set><D:prop><x xmlns=\"urn:x\">v</x></D:prop></D:set></D:propertyupdate>",
+    ),
+    (
+        "LOCK",
+        "Depth: 0\r\n",
+        "<D:lockinfo xmlns:D=\"DAV:\"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>",
+    ),
+    ("CHECKOUT", "", ""),
+    ("CHECKIN", "", ""),
+    ("UNCHECKOUT", "", ""),
+    ("ACL", "", ""),
+    ("ORDERPATCH", "", ""),
+    ("LABEL", "", ""),
+    ("SEARCH", "", ""),
+];
+
+/// The very status, of what is there and of what is not.
+#[test]
+fn methods_that_write_have_the_status_of_httpd() {
+    let twins = Twins::new();
+    let (_httpd, theirs) = twins.httpd();
+    let (_served, ours) = twins.serve();
+    let mut told = String::new();
+    for path in ["", "b", "b/", "b/f", "f", "gone", "gone/x", "new", "new/", "f/x", "nope/x"] {
+        for (method, headers, body) in WRITES {
+            let address = format!("/repo/{path}");
+            let [wanted, found] = [theirs, ours].map(|port| {
+                // Both look at where a copy goes by name and port of the server.
+                let headers = headers.replace("//localhost/", &format!("//localhost:{port}/"));
+                status(port, method, &address, &headers, body)
+            });
+            if wanted != found {
+                writeln!(told, "{method} {address} {headers}: httpd {wanted}, ours {found}")
+                    .unwrap();
             }
         }
     }

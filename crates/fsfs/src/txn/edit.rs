@@ -61,7 +61,7 @@ impl Txn {
         let dag = self.tree.look_up(path)?.ok_or_else(|| self.tree.not_found(path))?;
         let node = self.tree.noderev(&dag)?;
         if node.kind != NodeKind::File {
-            return Err(not_file());
+            return Err(not_file("get"));
         }
         Ok(crate::contents::md5_of(node))
     }
@@ -133,7 +133,7 @@ impl Txn {
         known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let at = self.tree.open_file(path)?;
+        let at = self.tree.open_file(path, "set")?;
         self.store_text(path, at, text, known, expected)
     }
 
@@ -146,7 +146,7 @@ impl Txn {
         delta: &mut dyn TextDelta,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let at = self.tree.open_file(path)?;
+        let at = self.tree.open_file(path, "get")?;
         let node = &self.tree.txn_node(at)?.node;
         if let Some(base) = base {
             check_md5(base, crate::contents::md5_of(node), || {

@@ -218,11 +218,11 @@ impl Tree {
         self.changes.add(path, change)
     }
 
-    /// Makes a file changeable: its place.
-    pub(crate) fn open_file(&mut self, path: &FsPath) -> Result<usize> {
+    /// Makes a file changeable: its place. `verb` is for the error about a directory ([`not_file`]).
+    pub(crate) fn open_file(&mut self, path: &FsPath, verb: &str) -> Result<usize> {
         let mut steps = self.walk(path, false)?;
         let at = self.make_mutable(&mut steps)?;
-        if self.txn_node(at)?.node.kind == NodeKind::File { Ok(at) } else { Err(not_file()) }
+        if self.txn_node(at)?.node.kind == NodeKind::File { Ok(at) } else { Err(not_file(verb)) }
     }
 
     /// Says that the file at `path`, which is at this place, has another text.
@@ -374,8 +374,12 @@ impl Tree {
 }
 
 /// What is said of a directory where a file is wanted.
-pub(crate) fn not_file() -> Error {
-    Error::new(ErrorCode::FS_NOT_FILE, "Can't set text contents of a directory")
+/// `verb` is `set`, or `get` where a delta needs the text before.
+pub(crate) fn not_file(verb: &str) -> Error {
+    Error::new(
+        ErrorCode::FS_NOT_FILE,
+        format!("Attempted to {verb} textual contents of a *non*-file node"),
+    )
 }
 
 /// Names with newlines cannot be written into lists of changed paths, names that are not UTF-8

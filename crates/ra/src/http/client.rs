@@ -388,6 +388,12 @@ impl Client {
 
 /// What a status that was not hoped for means, with what the server says of it.
 pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
+    let (plain, told) = errors_of(reply, target);
+    told.unwrap_or(plain)
+}
+
+/// What a status that was not hoped for means by itself, and what the server says of it.
+pub(super) fn errors_of(reply: Reply, target: &str) -> (SvnError, Option<SvnError>) {
     let status = reply.status();
     let reason = reply.head.status.canonical_reason().unwrap_or("");
     let plain = by_status(status, reason, target, reply.header("location"));
@@ -398,14 +404,15 @@ pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
         Ok(body) if is_xml => failure::read(&body).ok().flatten(),
         _ => None,
     };
-    match told {
-        Some(told) if told.code() != ErrorCode(0) => told,
+    let told = match told {
+        Some(told) if told.code() != ErrorCode(0) => Some(told),
         // A number that says nothing: the status does, and the sentence goes with it.
         Some(told) if !told.message().is_empty() => {
-            SvnError::new(plain.code(), told.message().to_owned())
+            Some(SvnError::new(plain.code(), told.message().to_owned()))
         }
-        _ => plain,
-    }
+        _ => None,
+    };
+    (plain, told)
 }
 
 fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) -> SvnError {

@@ -9,7 +9,7 @@ use sapwood_wire_dav::report::{answer, ask};
 use sapwood_wire_dav::xml::Document;
 use sapwood_wire_dav::{NS_DAV, headers, lock};
 
-use super::client::{Call, LIMITS, error_of};
+use super::client::{Call, LIMITS, errors_of};
 use super::session::HttpSession;
 use super::transport::Reply;
 use crate::Lock;
@@ -41,16 +41,20 @@ fn refused(reply: Reply, path: &RelPath, target: &str) -> SvnError {
         )),
         _ => None,
     };
-    let told = error_of(reply, target);
-    match own {
-        // The server's own sentence is about the filesystem: it knows best.
-        Some(_) if status == 423 && (160_000..165_000).contains(&told.code().0) => told,
-        Some((code, message)) if told.code() == code => {
-            told.with_cause(SvnError::new(code, message))
-        }
-        Some((code, message)) => SvnError::new(code, message),
-        None => told,
+    let (plain, told) = errors_of(reply, target);
+    let own = own.map_or(plain, |(code, message)| SvnError::new(code, message));
+    let Some(told) = told else { return own };
+    // The server's own sentence is about the filesystem, or what happened there: it knows best.
+    let in_filesystem = (160_000..165_000).contains(&told.code().0);
+    if (status == 423 && in_filesystem) || matches!(status, 404 | 409 | 500) {
+        return told;
     }
+    if told.code() == own.code() { also(told, own) } else { also(own, told) }
+}
+
+/// An error, and another one beside it.
+fn also(first: SvnError, other: SvnError) -> SvnError {
+    first.with_cause(other.wrap(ErrorCode::COMPOSED_ERROR, "Additional errors:"))
 }
 
 /// Whether an error is about one path, and the others go on.
@@ -67,7 +71,8 @@ fn is_of_one_path(error: &SvnError) -> bool {
             | ErrorCode::RA_NOT_LOCKED
             | ErrorCode::REPOS_HOOK_FAILURE
             | ErrorCode::FS_NOT_FILE
-            | ErrorCode::UNSUPPORTED_FEATURE
+            | ErrorCode::FS_NO_SUCH_REVISION
+            | ErrorCode::FS_PATH_NOT_LOCKED
     )
 }
 

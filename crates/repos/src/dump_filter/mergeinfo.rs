@@ -9,7 +9,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use super::{DumpFilter, Outcome};
 
 /// The new number of `old`; for a dropped revision that of the last one before it.
-pub(super) fn mapped(renumbered: &BTreeMap<u64, Outcome>, old: u64) -> Option<u64> {
+pub(super) fn mapped(renumbered: &BTreeMap<i64, Outcome>, old: i64) -> Option<i64> {
     match *renumbered.get(&old)? {
         Outcome::Written(new) => Some(new),
         Outcome::Dropped(last) => last,
@@ -60,7 +60,8 @@ impl DumpFilter<'_> {
     }
 
     fn renumber_bound(&self, old: u64, which: &str) -> SvnResult<u64> {
-        mapped(&self.summary.renumbered, old).ok_or_else(|| {
+        let new = i64::try_from(old).ok().and_then(|old| mapped(&self.summary.renumbered, old));
+        new.and_then(|new| u64::try_from(new).ok()).ok_or_else(|| {
             SvnError::new(
                 ErrorCode::NODE_UNEXPECTED_KIND,
                 format!("No valid revision range '{which}' in filtered stream"),

@@ -1,5 +1,6 @@
 //! The small parts of a dump stream: lines, header blocks, counted strings, numbers.
 
+use std::fmt::Display;
 use std::io::{BufRead, Read};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -26,6 +27,13 @@ impl Headers {
     #[must_use]
     pub fn is_true(&self, name: &str) -> bool {
         self.get(name) == Some(b"true")
+    }
+
+    /// The number in `name`, read as leniently as the reference does: what is no number is 0, blank
+    /// space before it and anything after it does not count, and what is too large is the largest.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name).map(lenient_number)
     }
 
     /// Bytes of all names and values.
@@ -61,6 +69,8 @@ impl Headers {
                 format!("Dump stream contains a malformed header (with no {which}) at '{part}'"),
             )
         };
+        // The reference's lines are strings of C, which end at a NUL.
+        let line = line.split(|b| *b == 0).next().unwrap_or(line);
         let colon = line.iter().position(|b| *b == b':').ok_or_else(|| bad("':'", line))?;
         let (name, value) = line.split_at_checked(colon).unwrap_or((line, b""));
         // The byte after the colon is a space and not looked at, as in the reference.
@@ -140,7 +150,7 @@ pub(super) fn read_magic(input: &mut dyn BufRead) -> SvnResult<i64> {
         }
     }
     let version = line.strip_prefix(header::MAGIC.as_bytes()).and_then(|l| l.strip_prefix(b":"));
-    let version = parse_number(version.ok_or_else(|| bad_magic(&line))?)?;
+    let version = parse_version(version.ok_or_else(|| bad_magic(&line))?)?;
     if version > NEWEST_VERSION {
         return Err(SvnError::new(
             ErrorCode::STREAM_MALFORMED_DATA,
@@ -199,8 +209,15 @@ fn split_number(text: &[u8]) -> (bool, &[u8], &[u8]) {
     (negative, digits, rest)
 }
 
-/// A whole number that is all of `text`.
-pub(super) fn parse_number(text: &[u8]) -> SvnResult<i64> {
+/// The version of a stream.
+pub(super) fn parse_version(text: &[u8]) -> SvnResult<i64> {
+    let range = (i32::MIN, i32::MAX);
+    let version = parse_number(text, range)?;
+    if i32::try_from(version).is_ok() { Ok(version) } else { Err(out_of_range(text, range)) }
+}
+
+/// A whole number that is all of `text`; `range` is what an error says that it may be.
+fn parse_number<T: Display>(text: &[u8], range: (T, T)) -> SvnResult<i64> {
     let (negative, digits, rest) = split_number(text);
     let shown = String::from_utf8_lossy(text);
     if digits.is_empty() || !rest.is_empty() {
@@ -211,31 +228,50 @@ pub(super) fn parse_number(text: &[u8]) -> SvnResult<i64> {
     }
     match sapwood_core::revnum::parse_u64(digits).and_then(|n| i64::try_from(n).ok()) {
         Some(n) => Ok(if negative { n.saturating_neg() } else { n }),
-        None => Err(out_of_range(text)),
+        None => Err(out_of_range(text, range)),
     }
 }
 
-/// A length that is all of `text` and at most `limit`.
-pub(super) fn parse_length(text: &[u8], limit: u64) -> SvnResult<u64> {
-    let number = u64::try_from(parse_number(text)?).map_err(|_| out_of_range(text))?;
+/// The length of a property's name: all of `text`, and at most `limit`.
+pub(super) fn parse_name_length(text: &[u8], limit: u64) -> SvnResult<u64> {
+    let range = (0, u64::MAX);
+    let number = parse_number(text, range)?;
+    let number = u64::try_from(number).map_err(|_| out_of_range(text, range))?;
     if number > limit { Err(malformed()) } else { Ok(number) }
 }
 
-fn out_of_range(text: &[u8]) -> SvnError {
+/// The length of a property's value: all of `text`, and at most `limit`. A negative one wants more
+/// than any stream has.
+pub(super) fn parse_value_length(text: &[u8], limit: u64) -> SvnResult<u64> {
+    let number = u64::try_from(parse_number(text, (i64::MIN, i64::MAX))?).map_err(|_| ran_dry())?;
+    if number > limit { Err(malformed()) } else { Ok(number) }
+}
+
+fn out_of_range<T: Display>(text: &[u8], (least, most): (T, T)) -> SvnError {
     let shown = String::from_utf8_lossy(text);
     SvnError::new(
         ErrorCode::INCORRECT_PARAMS,
-        format!("Number '{shown}' is out of range '[0, {}]'", u64::MAX),
+        format!("Number '{shown}' is out of range '[{least}, {most}]'"),
     )
 }
 
-/// A length in a header, read as leniently as the reference does (what is no number is 0).
-/// Negative ones are refused: no stream of ours or the reference's has any.
-pub(super) fn lenient_length(text: &[u8]) -> SvnResult<u64> {
+/// What [`Headers::number`] says of a value.
+pub(super) fn lenient_number(text: &[u8]) -> i64 {
     let (negative, digits, _) = split_number(text);
     if digits.is_empty() {
-        return Ok(0);
+        return 0;
     }
-    let number = sapwood_core::revnum::parse_u64(digits).ok_or_else(malformed)?;
-    if negative && number > 0 { Err(malformed()) } else { Ok(number) }
+    let number = sapwood_core::revnum::parse_u64(digits).and_then(|n| i64::try_from(n).ok());
+    match (number, negative) {
+        (Some(number), false) => number,
+        (Some(number), true) => number.wrapping_neg(),
+        (None, false) => i64::MAX,
+        (None, true) => i64::MIN,
+    }
+}
+
+/// The bytes that a length in a header announces: a negative one is more than any stream has, as
+/// in the reference, so that the stream ends before them.
+pub(super) fn lenient_length(text: &[u8]) -> u64 {
+    lenient_number(text).cast_unsigned()
 }

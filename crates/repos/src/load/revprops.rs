@@ -3,12 +3,11 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use sapwood_core::revnum::parse_u64;
 use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
 
-use super::{LoadEvent, LoadNotify, utf8};
-use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
+use super::{LoadEvent, LoadNotify, number_of, utf8};
+use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock};
 use crate::prop_rules;
 use crate::repository::Repository;
 
@@ -100,7 +99,7 @@ impl DumpVisitor for Loader<'_, '_> {
     }
 
     fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
-        let number = headers.get(header::REVISION_NUMBER).and_then(parse_u64).unwrap_or(0);
+        let number = number_of(headers);
         if self.options.range.is_some_and(|(first, last)| number < first || number > last) {
             self.revision = None;
             return (self.notify)(LoadEvent::Skipped(number));

@@ -13,7 +13,7 @@ use super::session::{DavResult, Fail, Session};
 use super::who::Asks;
 use super::{
     activity, admission, auto, browse, edit, error_page, get, locks, master, merge, only_https,
-    options, propfind, proppatch, report, top_page,
+    options, propfind, proppatch, report, top_page, unversioned,
 };
 use crate::common::oplog::Subject;
 use crate::common::settings::Redirect;
@@ -233,6 +233,9 @@ fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) 
 
 fn run(session: &mut Session<'_>, exchange: &mut Exchange) -> DavResult {
     if let Some(result) = auto::answer(session, exchange) {
+        return result;
+    }
+    if let Some(result) = unversioned::answer(session, exchange) {
         return result;
     }
     match session.head.method.as_str() {

@@ -17,7 +17,7 @@
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
 //! * [`master`]: what writes is passed on by a mirror.
-//! * [`auto`]: what other programs do at plain URLs becomes revisions.
+//! * [`auto`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
 //!
 //! Invariant: access is decided before a body is read.
 
@@ -62,6 +62,7 @@ mod socket;
 mod tls;
 mod top_page;
 pub mod txns;
+mod unversioned;
 mod who;
 pub mod workers;
 
