@@ -7,9 +7,9 @@ mod ahead;
 mod delta_guesses;
 mod events;
 mod mergeinfo;
+mod revision_map;
 mod revprops;
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ use ahead::Patient;
 use delta_guesses::{CurrentWriter, DeltaGuesses};
 use events::Events;
 pub use mergeinfo::Numbers;
+pub use revision_map::{LeftOut, RevisionMap};
 use revprops::Rules;
 pub use revprops::{RevpropsLoadOptions, load_revprops};
 
@@ -137,8 +138,7 @@ pub fn load(
         hooks: Hooks::new(repository, None),
         options,
         events: Events::new(notify),
-        map: BTreeMap::new(),
-        last_mapped: None,
+        map: RevisionMap::new(LeftOut::StreamNumber),
         oldest: None,
         revision: None,
         node: None,
@@ -178,8 +178,7 @@ struct Loader<'a, 'b> {
     options: LoadOptions,
     events: Events<'a, 'b>,
     /// Revisions of the stream, and what they are here.
-    map: BTreeMap<u64, u64>,
-    last_mapped: Option<u64>,
+    map: RevisionMap,
     /// The first revision that was loaded.
     oldest: Option<u64>,
     revision: Option<OpenRevision>,
@@ -294,7 +293,7 @@ impl Loader<'_, '_> {
             return Ok(());
         };
         let from = headers.number(header::COPYFROM_REV).unwrap_or(-1);
-        let mapped = u64::try_from(from).ok().and_then(|from| self.map.get(&from).copied());
+        let mapped = u64::try_from(from).ok().and_then(|from| self.map.get(from));
         let shifted = from.wrapping_sub(revision.offset);
         let here = mapped.or_else(|| u64::try_from(shifted).ok());
         let Some(here) = here else {
@@ -351,18 +350,6 @@ impl Loader<'_, '_> {
             checked.set(name, value);
         }
         Ok(checked)
-    }
-
-    /// Notes what a revision of the stream is here. Revisions that the stream leaves out are what
-    /// the last one before them is.
-    fn map_revision(&mut self, number: u64, here: Revnum) {
-        if let Some(last) = self.last_mapped {
-            for left_out in last.saturating_add(1)..number {
-                self.map.insert(left_out, last);
-            }
-        }
-        self.map.insert(number, here.0);
-        self.last_mapped = Some(number);
     }
 }
 
@@ -443,7 +430,7 @@ impl DumpVisitor for Loader<'_, '_> {
             let here = bulk.commit(txn)?;
             self.events.committed(here, number);
             self.events.emit(bulk.published())?;
-            self.map_revision(number, here);
+            self.map.insert(number, here.0);
             return Ok(());
         }
         let here = txn.commit()?;
@@ -455,7 +442,7 @@ impl DumpVisitor for Loader<'_, '_> {
                 )
             })?;
         }
-        self.map_revision(number, here);
+        self.map.insert(number, here.0);
         self.notify(LoadEvent::Committed(here, number))
     }
 
@@ -473,7 +460,7 @@ impl DumpVisitor for Loader<'_, '_> {
         }
         let place = self.place(headers.get(header::NODE_PATH).unwrap_or(&[]))?;
         let relpath = path::to_relpath(&place).to_owned();
-        let shown = rawname::shown(&relpath);
+        let shown = rawname::printable(&relpath);
         let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
         let action = headers.get(header::NODE_ACTION).unwrap_or(&[]);
         let (deletes, adds) = match action {

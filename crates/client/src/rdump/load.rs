@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, Read};
 
-use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -12,7 +11,7 @@ use sapwood_core::{
 use sapwood_delta::{FullText, Handle, StoredDelta};
 use sapwood_ra::{CommitEditor, CommitRequest, DirentFields, RevpropChange, Session};
 use sapwood_repos::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
-use sapwood_repos::load::Numbers;
+use sapwood_repos::load::{LeftOut, Numbers, RevisionMap};
 use sapwood_repos::prop_rules;
 
 use crate::context::check_cancel;
@@ -72,7 +71,7 @@ impl Load<'_> {
                 tell,
                 cancel,
                 skip,
-                map: BTreeMap::new(),
+                map: RevisionMap::new(LeftOut::RepositoryNumber),
                 oldest: None,
                 revision: None,
                 editor: None,
@@ -139,7 +138,7 @@ struct Loader<'s> {
     tell: &'s mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
     cancel: &'s CancelToken,
     skip: HashSet<String>,
-    map: BTreeMap<u64, u64>,
+    map: RevisionMap,
     oldest: Option<u64>,
     revision: Option<Revision>,
     editor: Option<Box<dyn CommitEditor + 's>>,
@@ -215,8 +214,8 @@ impl<'s> Loader<'s> {
         let path = text_of(path)?;
         let number = Revnum::parse(number)
             .ok_or_else(|| malformed("Dump stream has a copy from no revision"))?;
-        let revision = match self.map.get(&number.0) {
-            Some(known) => Revnum(*known),
+        let revision = match self.map.get(number.0) {
+            Some(known) => Revnum(known),
             None => {
                 let offset = self.current()?.offset;
                 let shifted = number.0.checked_add_signed(offset.saturating_neg());
@@ -311,12 +310,6 @@ impl DumpVisitor for Loader<'_> {
             })?;
             drop(editor);
             (self.tell)(LoadEvent::Loaded(revision))?;
-            // Revisions that are missing in the stream stand for those before them.
-            if let Some((last, known)) = self.map.last_key_value().map(|(a, b)| (*a, *b)) {
-                for gap in last.plus(1)..number.0 {
-                    self.map.insert(gap, known);
-                }
-            }
             self.map.insert(number.0, revision.0);
             revision
         };

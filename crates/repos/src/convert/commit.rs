@@ -44,7 +44,7 @@ pub(super) fn revisions(
     };
     let done = all();
     // An earlier revision that could not be published is the first error.
-    let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.settle().map_err(SvnError::from));
+    let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
     published.and(done)
 }
 

@@ -1,17 +1,17 @@
 //! `svn:mergeinfo` on its way into another repository: revisions get the numbers that they have
 //! there, sources the folder that everything is loaded below.
 
-use std::collections::BTreeMap;
-
 use sapwood_core::FsPath;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::{SvnResult, path};
+
+use super::revision_map::RevisionMap;
 
 /// What is known of the numbers of revisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers<'a> {
     /// From those of the stream to those of the repository.
-    pub map: &'a BTreeMap<u64, u64>,
+    pub map: &'a RevisionMap,
     /// The oldest revision that was loaded from the stream.
     pub oldest: Option<u64>,
     /// What revisions before that one are more than in the repository.
@@ -39,12 +39,12 @@ impl Numbers<'_> {
         }
         for ranges in mergeinfo.0.values_mut() {
             for range in &mut ranges.0 {
-                match self.map.get(&range.start) {
-                    Some(start) => range.start = *start,
+                match self.map.get(range.start) {
+                    Some(start) => range.start = start,
                     // The revision before the oldest is not in the stream, and is the bound of
                     // ranges all the same.
                     None if self.oldest == Some(range.start.saturating_add(1)) => {
-                        let oldest = self.oldest.and_then(|oldest| self.map.get(&oldest));
+                        let oldest = self.oldest.and_then(|oldest| self.map.get(oldest));
                         if let Some(start) = oldest {
                             range.start = start.saturating_sub(1);
                         }
@@ -52,8 +52,8 @@ impl Numbers<'_> {
                     // A range whose ends come from different numberings would be no range.
                     None => continue,
                 }
-                if let Some(end) = self.map.get(&range.end) {
-                    range.end = *end;
+                if let Some(end) = self.map.get(range.end) {
+                    range.end = end;
                 }
             }
         }
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn numbers_and_folders() {
-        let map = BTreeMap::from([(5, 2), (6, 3), (7, 4)]);
+        let mut map = RevisionMap::new(crate::load::LeftOut::StreamNumber);
+        [(5, 2), (6, 3), (7, 4)].map(|(number, here)| map.insert(number, here));
         let numbers = Numbers { map: &map, oldest: Some(5), offset: 3 };
         let adjust = |value: &str, parent| {
             String::from_utf8(numbers.adjust(value.as_bytes(), parent).unwrap()).unwrap()
