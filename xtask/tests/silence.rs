@@ -15,8 +15,8 @@ use std::path::Path;
 
 /// For each crate: `unwrap_or_default`, and `saturating_*`, outside comments and unit tests.
 const MOST: [(&str, usize, usize); 18] = [
-    ("bench", 5, 15),
-    ("cli", 25, 26),
+    ("bench", 5, 16),
+    ("cli", 25, 25),
     ("client", 24, 39),
     ("core", 11, 9),
     ("delta", 4, 16),

@@ -8,7 +8,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod arguments;
-mod bench;
 mod command;
 mod getopt;
 mod import_httpd;
