@@ -3,7 +3,7 @@
 
     tools/http_beside_httpd.py --sapwood target/release/sapwood --repo REPOSITORY --scratch DIR > tables.md
 
-REPOSITORY is one of `sapwood bench make-repo --profile ruby --pack`, in a folder of its own that everybody may read; it is only read.
+REPOSITORY is one of `sapwood-bench make-repo --profile ruby --pack`, in a folder of its own that everybody may read; it is only read.
 DIR is for working copies and for repositories that are committed to, on the disk that is to be measured.
 Run it as root: httpd then serves as user 65534. Servers take turns within each repetition; figures are medians. Processor time is user
 and system time of all processes of a server, exact, from a control group. --only picks sections: requests, memory, commits,
@@ -316,7 +316,7 @@ def checkout(args):
     if not root.exists():
         root.mkdir()
         root.chmod(0o755)
-        run(f"{args.sapwood} bench make-tree {args.scratch}/tree")
+        run(f"{args.sapwood.with_name('sapwood-bench')} make-tree {args.scratch}/tree")
         run(f"svnadmin create {root}/repo")
         run(f"svn import -q -m x {args.scratch}/tree file://{root}/repo/trunk")
     figures = {}

@@ -77,7 +77,7 @@ The reference's column is the better of two servers: with its defaults, and with
 
 To repeat: `cargo build --release`, then the command that stands above each table, with `--sapwood target/release/sapwood
 --repos DIR`; `tools/quiet.py --help` says what DIR holds. Cold figures drop the caches of the whole machine, which takes root and slows
-everything else on it for a while. On another machine: `sapwood bench matrix` ([bench.md](bench.md)).
+everything else on it for a while. On another machine: `sapwood-bench matrix` ([bench.md](bench.md)).
 
 How the figures came about, what was tried and not taken, and older runs:
 [results/benchmarks-2026-11-22.md](results/benchmarks-2026-11-22.md).

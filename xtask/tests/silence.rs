@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// For each crate: `unwrap_or_default`, and `saturating_*`, outside comments and unit tests.
 const MOST: [(&str, usize, usize); 20] = [
-    ("bench", 5, 15),
+    ("bench", 5, 16),
     ("cli", 25, 26),
     ("client", 24, 39),
     ("core", 11, 9),

@@ -7,7 +7,7 @@
 //! its set-ups come from is said at [`repo::PROFILES`] and [`server::server_options`].
 //!
 //! Like every library crate this one does not print and does not read the environment: progress
-//! goes to a callback, paths and programs come as values. The programs that are measured are
+//! goes to a callback, paths and programs come as values; the program `sapwood-bench` is in `main.rs`. The programs that are measured are
 //! children.
 
 pub mod axes;

@@ -8,7 +8,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod arguments;
-mod bench;
 mod command;
 mod convert;
 mod getopt;
@@ -55,6 +54,7 @@ use similarity::{Likeness, closest};
 /// A server fills and empties its caches from many threads for months. With the system's allocator
 /// (glibc's) a third of its memory became holes after a minute of that, and `svnadmin load` took a
 /// fifth longer. How many arenas there are, and when memory goes back, is set in `.cargo/config.toml`.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -36,13 +36,6 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::import_httpd::manual),
     },
     Program {
-        name: "bench",
-        linked: false,
-        about: "make repositories for measurements, and measure",
-        run: crate::bench::run,
-        manual: Some(crate::bench::manual),
-    },
-    Program {
         name: "convert",
         linked: false,
         about: "convert a repository to another format, also while it is used",

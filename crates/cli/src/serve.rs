@@ -422,8 +422,11 @@ fn serve(options: &Options) -> SvnResult<()> {
 /// own, beside which a single large request takes some MiB more at its height.
 fn give_memory_back() {
     // Without the thread it goes back with the next requests.
-    let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
-    let _ = tikv_jemalloc_ctl::background_thread::write(true);
+    #[cfg(feature = "jemalloc")]
+    {
+        let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
+        let _ = tikv_jemalloc_ctl::background_thread::write(true);
+    }
 }
 
 /// The port of http:// when nothing else is asked for.

@@ -12,7 +12,6 @@
     reason = "a failure is a failed test; harnesses of fuzz targets share files"
 )]
 
-mod bench;
 mod common;
 mod company;
 mod convert;

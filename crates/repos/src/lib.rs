@@ -3,6 +3,60 @@
 //! Each module answers one kind of request (log, blame, update report, replay ...). All of them
 //! take a [`PathAuthorizer`], which says what the user may read, and hand results to callbacks or
 //! editors as they are found: nothing here collects a tree or a history whole.
+//!
+//! A repository that is made, a commit, and the file that it added:
+//!
+//! ```
+//! use std::io::Read as _;
+//!
+//! use sapwood_core::{FsPath, NodeKind, PropList};
+//! use sapwood_delta::ComputedDelta;
+//! use sapwood_fs::{Caches, OpenOptions};
+//! use sapwood_repos::authz::Access;
+//! use sapwood_repos::create::create;
+//! use sapwood_repos::hooks::Hooks;
+//! use sapwood_repos::{CommitAuthorizer, Repository, TxnEditor, TxnRequest};
+//!
+//! /// Allows everything: who may do what is the caller's to say.
+//! struct Everything;
+//!
+//! impl CommitAuthorizer for Everything {
+//!     fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
+//!         true
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("repository");
+//! create(&path, &Default::default())?;
+//! let repository = Repository::open(&path, &Caches::new(4 << 20), &OpenOptions::default())?;
+//!
+//! let mut revprops = PropList::new();
+//! revprops.set("svn:log", "The first file");
+//! let mut editor = TxnEditor::begin(TxnRequest {
+//!     repository: &repository,
+//!     hooks: Hooks::without_environment(&repository),
+//!     revprops,
+//!     user: Some("ada"),
+//!     lock_tokens: Vec::new(),
+//!     capabilities: &[],
+//!     base: None,
+//! })?;
+//! let name = FsPath::new("/greeting")?;
+//! editor.add(name, NodeKind::File, &Everything)?;
+//! let (source, target) = (&b""[..], &b"Hello\n"[..]);
+//! editor.apply_delta(name, None, &mut ComputedDelta::new(source, target), None)?;
+//! let committed = editor.commit()?;
+//! assert_eq!(committed.revision.0, 1);
+//!
+//! let root = repository.fs().revision_root(committed.revision)?;
+//! let mut text = String::new();
+//! root.node(name)?.contents()?.read_to_string(&mut text)?;
+//! assert_eq!(text, "Hello\n");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod access;
 pub mod authorizer;

@@ -1,14 +1,14 @@
-//! `sapwood bench heatup`.
+//! `sapwood-bench heatup`.
 
 use sapwood_bench::axes::{Axis, Format, Request};
 use sapwood_bench::heatup;
 use sapwood_core::SvnResult;
 
-use super::{output, plan};
-use crate::command::{Invocation, Run, Subcommand, name};
+use super::command::{Invocation, Subcommand, name};
+use super::{cancel_token, output, plan};
 
 const HELP: &str = "\
-usage: sapwood bench heatup [--against DIR] FOLDER
+usage: sapwood-bench heatup [--against DIR] FOLDER
 
 Asks one server for the same fifteen times, with a cache just as large as what
 is needed and with one 1.7 times as large; what is needed is measured first.
@@ -19,10 +19,10 @@ null-export, unless --only names others.
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "heatup",
-    aliases: &[],
     help: HELP,
     options: &[
         name::AGAINST,
+        name::PROGRAM,
         name::CLIENT,
         name::PROFILE,
         name::SEED,
@@ -35,14 +35,13 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::JSON,
         name::QUIET,
     ],
-    overrides: &[],
-    run: Run::Arguments(run),
+    run,
 };
 
-/// `sapwood bench heatup`.
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+/// `sapwood-bench heatup`.
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut plan = plan::plan(invocation)?;
-    let text = invocation.options.values(name::ONLY)?.join(",");
+    let text = invocation.options.values(name::ONLY).join(",");
     if !names_any::<Format>(&text) {
         plan.selection.formats = vec![Format::F8];
     }
@@ -50,7 +49,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         plan.selection.requests = vec![Request::NullLog, Request::NullExport];
     }
     let mut say = output::say(invocation.options.has(name::QUIET));
-    let results = heatup::run(&plan, &mut say, &crate::signals::cancel_token())?;
+    let results = heatup::run(&plan, &mut say, &cancel_token())?;
     output::write(invocation, &results)
 }
 

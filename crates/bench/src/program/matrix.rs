@@ -1,13 +1,13 @@
-//! `sapwood bench matrix`.
+//! `sapwood-bench matrix`.
 
 use sapwood_bench::matrix;
 use sapwood_core::SvnResult;
 
-use super::{output, plan};
-use crate::command::{Invocation, Run, Subcommand, name};
+use super::command::{Invocation, Subcommand, name};
+use super::{cancel_token, output, plan};
 
 const HELP: &str = "\
-usage: sapwood bench matrix [--against DIR] FOLDER
+usage: sapwood-bench matrix [--against DIR] FOLDER
 
 Measures, in the manner of Subversion's own developers in 2014:
 
@@ -32,10 +32,10 @@ left out, and the notes say so: dropping the system's caches takes root.
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "matrix",
-    aliases: &[],
     help: HELP,
     options: &[
         name::AGAINST,
+        name::PROGRAM,
         name::CLIENT,
         name::PROFILE,
         name::SEED,
@@ -51,14 +51,13 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::CSV,
         name::QUIET,
     ],
-    overrides: &[],
-    run: Run::Arguments(run),
+    run,
 };
 
-/// `sapwood bench matrix`.
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+/// `sapwood-bench matrix`.
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let plan = plan::plan(invocation)?;
     let mut say = output::say(invocation.options.has(name::QUIET));
-    let results = matrix::run(&plan, &mut say, &crate::signals::cancel_token())?;
+    let results = matrix::run(&plan, &mut say, &cancel_token())?;
     output::write(invocation, &results)
 }

@@ -4,25 +4,24 @@ use sapwood_bench::report::{page, tables};
 use sapwood_bench::results::Results;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::command::{Invocation, name};
-use crate::report;
+use super::command::{self, Invocation, name, print};
 
 /// Prints the tables and writes the files that are asked for.
-pub(super) fn write(invocation: &mut Invocation<'_>, results: &Results) -> SvnResult<()> {
+pub(super) fn write(invocation: &mut Invocation, results: &Results) -> SvnResult<()> {
     let options = &invocation.options;
-    if let Some(path) = options.value(name::JSON)? {
+    if let Some(path) = options.value(name::JSON) {
         let text = results
             .to_json()
             .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
         file(&path, &text)?;
     }
-    if let Some(path) = options.value(name::CSV)? {
+    if let Some(path) = options.value(name::CSV) {
         file(&path, &results.to_csv())?;
     }
-    if let Some(path) = options.value(name::HTML)? {
+    if let Some(path) = options.value(name::HTML) {
         file(&path, &page::page(results))?;
     }
-    invocation.out.text(&tables::to_markdown(results))
+    print(&tables::to_markdown(results))
 }
 
 pub(super) fn file(path: &str, text: &str) -> SvnResult<()> {
@@ -34,7 +33,7 @@ pub(super) fn file(path: &str, text: &str) -> SvnResult<()> {
 pub(super) fn say(quiet: bool) -> impl FnMut(&str) {
     move |words| {
         if !quiet {
-            report::stderr(&format!("{words}\n"));
+            command::say(words);
         }
     }
 }

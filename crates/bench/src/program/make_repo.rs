@@ -1,4 +1,4 @@
-//! `sapwood bench make-repo`.
+//! `sapwood-bench make-repo`.
 
 use std::path::Path;
 
@@ -6,13 +6,11 @@ use sapwood_bench::repo::{MakeOptions, PROFILES, Profile, Progress, make};
 use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 
-use super::{bad_value, parsed};
-use crate::command::{Invocation, Options, Run, Subcommand, name};
-use crate::progress;
-use crate::report;
+use super::command::{Invocation, Options, Subcommand, name, print, say};
+use super::{bad_value, cancel_token, parsed};
 
 const HELP: &str = "\
-usage: sapwood bench make-repo [--profile NAME] PATH
+usage: sapwood-bench make-repo [--profile NAME] PATH
 
 Writes a repository to the new folder PATH, with nothing but a profile and a
 seed to go by: the same profile, seed and scale make the same history, in
@@ -33,7 +31,6 @@ const FORMATS: [u32; 5] = [3, 4, 6, 7, 8];
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "make-repo",
-    aliases: &[],
     help: HELP,
     options: &[
         name::PROFILE,
@@ -44,24 +41,22 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::PACK,
         name::QUIET,
     ],
-    overrides: &[],
-    run: Run::Arguments(run),
+    run,
 };
 
-/// `sapwood bench make-repo`.
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+/// `sapwood-bench make-repo`.
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let options = make_options(&invocation.options)?;
     let args = invocation.take_args(0, 1)?;
     let Some(path) = args.first() else {
         for profile in PROFILES {
-            invocation.out.text(&format!("{}: {}\n", profile.name, profile.about))?;
+            print(&format!("{}: {}\n", profile.name, profile.about))?;
         }
         return Ok(());
     };
     let quiet = invocation.options.has(name::QUIET);
     let last = Revnum(u64::try_from(options.revisions()).unwrap_or(u64::MAX));
-    let mut line = progress::Progress::new(Revnum(1), last);
-    let path = Path::new(crate::repo::local_style(path));
+    let path = Path::new(path);
     make(
         path,
         &options,
@@ -71,31 +66,27 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 Progress::Revision(at, of) => {
                     let at = u64::try_from(at).unwrap_or(u64::MAX);
                     if at % 1_000 == 0 && Revnum(at) != last {
-                        line.clear();
-                        report::stderr(&format!("{at} of {of} revisions\n"));
+                        say(&format!("{at} of {of} revisions"));
                     }
-                    line.show(Revnum(at));
                 }
                 Progress::Packing => {
-                    line.clear();
-                    report::stderr("Packing\n");
+                    say("Packing");
                 }
             }
             Ok(())
         },
-        &crate::signals::cancel_token(),
+        &cancel_token(),
     )?;
-    line.clear();
     if !quiet {
         let name = options.profile.name;
-        report::stderr(&format!("{}: {name}, {last} revisions\n", path.display()));
+        say(&format!("{}: {name}, {last} revisions", path.display()));
     }
     Ok(())
 }
 
 /// The options that say which repository it is.
 pub(super) fn make_options(options: &Options) -> SvnResult<MakeOptions> {
-    let profile = options.value(name::PROFILE)?.unwrap_or_else(|| "ruby".to_owned());
+    let profile = options.value(name::PROFILE).unwrap_or_else(|| "ruby".to_owned());
     let found = Profile::find(&profile)
         .ok_or_else(|| bad_value(name::PROFILE, &profile, "use ruby, bsd, office or deep"))?;
     let mut make = MakeOptions::new(found);
@@ -107,7 +98,7 @@ pub(super) fn make_options(options: &Options) -> SvnResult<MakeOptions> {
         make.scale = scale;
     }
     make.pack = options.has(name::PACK);
-    if let Some(version) = options.value(name::COMPATIBLE_VERSION)? {
+    if let Some(version) = options.value(name::COMPATIBLE_VERSION) {
         let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok());
         make.format = minor
             .filter(|_| version.starts_with("1."))

@@ -1,16 +1,15 @@
-//! `sapwood bench make-tree`.
+//! `sapwood-bench make-tree`.
 
 use std::path::Path;
 
 use sapwood_bench::tree::{TreeOptions, make_tree};
 use sapwood_core::SvnResult;
 
-use super::parsed;
-use crate::command::{Invocation, Options, Run, Subcommand, name};
-use crate::report;
+use super::command::{Invocation, Options, Subcommand, name, say};
+use super::{cancel_token, parsed};
 
 const HELP: &str = "\
-usage: sapwood bench make-tree [--files N] [--directories N] [--megabytes N] PATH
+usage: sapwood-bench make-tree [--files N] [--directories N] [--megabytes N] PATH
 
 Makes files in the new folder PATH from a seed: the same options make the same
 files.  Without options they are 40,908 in 5,334 directories, 250 MB, as in the
@@ -19,25 +18,23 @@ published measurement of 'svn status'.
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "make-tree",
-    aliases: &[],
     help: HELP,
     options: &[name::SEED, name::FILES, name::DIRECTORIES, name::MEGABYTES, name::QUIET],
-    overrides: &[],
-    run: Run::Arguments(run),
+    run,
 };
 
-/// `sapwood bench make-tree`.
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+/// `sapwood-bench make-tree`.
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let options = tree_options(&invocation.options)?;
     let args = invocation.take_args(1, 1)?;
     let path = args.first().map_or("", String::as_str);
     let quiet = invocation.options.has(name::QUIET);
     let mut written = |count: usize| {
         if !quiet && count.is_multiple_of(10_000) {
-            report::stderr(&format!("{count} of {} files\n", options.files));
+            say(&format!("{count} of {} files", options.files));
         }
     };
-    make_tree(Path::new(path), &options, &mut written, &crate::signals::cancel_token())
+    make_tree(Path::new(path), &options, &mut written, &cancel_token())
 }
 
 /// The options that say which tree it is.

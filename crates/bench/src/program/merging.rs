@@ -1,12 +1,12 @@
-//! `sapwood bench merge`.
+//! `sapwood-bench merge`.
 
 use std::path::PathBuf;
 
 use sapwood_bench::merging::{Plan, Size, Work, run as measure, to_markdown};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{bad_value, output, parsed, plan, selected};
-use crate::command::{Invocation, Options, Run, Subcommand, name};
+use super::command::{Invocation, Options, Subcommand, name, print};
+use super::{bad_value, cancel_token, output, parsed, plan, selected};
 
 /// Files and revisions of the branches unless said otherwise.
 const FILES: u64 = 2000;
@@ -15,7 +15,7 @@ const REVISIONS: u64 = 500;
 const SUBTREES: [u64; 3] = [1, 100, 1000];
 
 const HELP: &str = "\
-usage: sapwood bench merge [--against DIR] FOLDER
+usage: sapwood-bench merge [--against DIR] FOLDER
 
 Measures merges by our 'svn' and by the one in DIR, each by file: and at both
 servers: a catch-up of a branch, a cherry pick, a branch that goes back (with 1,
@@ -29,10 +29,10 @@ measurement.  '--only catch-up,diff' measures only that, '--files 100
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "merge",
-    aliases: &[],
     help: HELP,
     options: &[
         name::AGAINST,
+        name::PROGRAM,
         name::FILES,
         name::REVISIONS,
         name::SUBTREES,
@@ -41,12 +41,11 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::JSON,
         name::QUIET,
     ],
-    overrides: &[(name::FILES, "change ARG files (default: 2000)")],
-    run: Run::Arguments(run),
+    run,
 };
 
-/// `sapwood bench merge`.
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+/// `sapwood-bench merge`.
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
     let options = &invocation.options;
     let number = |option, default: u64| -> SvnResult<u64> {
@@ -59,24 +58,24 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             revisions: number(name::REVISIONS, REVISIONS)?,
         },
         subtrees: subtrees(options)?,
-        sapwood: plan::own_programs()?,
+        sapwood: plan::own_programs(options)?,
         reference: plan::reference(options, "svn")?,
         work: selected(options, &Work::ALL, Work::name)?,
         repeat: parsed(options, name::REPEAT, "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
     };
     let mut say = output::say(options.has(name::QUIET));
-    let findings = measure(&plan, &mut say, &crate::signals::cancel_token())?;
-    if let Some(path) = options.value(name::JSON)? {
+    let findings = measure(&plan, &mut say, &cancel_token())?;
+    if let Some(path) = options.value(name::JSON) {
         let text = findings
             .to_json()
             .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
         output::file(&path, &text)?;
     }
-    invocation.out.text(&to_markdown(&findings))
+    print(&to_markdown(&findings))
 }
 
 fn subtrees(options: &Options) -> SvnResult<Vec<u64>> {
-    let Some(text) = options.value(name::SUBTREES)? else { return Ok(SUBTREES.to_vec()) };
+    let Some(text) = options.value(name::SUBTREES) else { return Ok(SUBTREES.to_vec()) };
     let numbers: Result<Vec<u64>, _> = text.split(',').map(|word| word.trim().parse()).collect();
     numbers.map_err(|_| bad_value(name::SUBTREES, &text, "use whole numbers, as '1,100'"))
 }

@@ -1,4 +1,4 @@
-//! `sapwood bench`, end to end: a tiny repository, our programs and the reference's, every file
+//! `sapwood-bench`, end to end: a tiny repository, our programs and the reference's, every file
 //! that comes out of it.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
@@ -9,8 +9,12 @@ use std::process::{Command, Output};
 use sapwood_testkit::Programs;
 
 fn bench(dir: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sapwood"));
-    command.arg("bench").args(args).current_dir(dir).output().unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sapwood-bench"));
+    command.args(args).current_dir(dir);
+    if args.iter().any(|arg| ["matrix", "heatup", "merge"].contains(arg)) {
+        command.arg("--program").arg(Programs::ours().path("sapwood"));
+    }
+    command.output().unwrap()
 }
 
 fn done(dir: &Path, args: &[&str]) -> String {
