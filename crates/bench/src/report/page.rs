@@ -47,7 +47,7 @@ pub fn page(results: &Results) -> String {
                         "User and system time that the server took for one request.", &server, false))
                     (heatup(results))
                     (all_tables(results))
-                    footer { "Made by " code { "sapwood bench" } "." }
+                    footer { "Made by " code { "sapwood-bench" } "." }
                 }
             }
         }

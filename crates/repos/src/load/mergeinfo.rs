@@ -100,7 +100,9 @@ mod tests {
     #[test]
     fn numbers_and_folders() {
         let mut map = RevisionMap::new(crate::load::LeftOut::StreamNumber);
-        [(5, 2), (6, 3), (7, 4)].map(|(number, here)| map.insert(number, here));
+        for (number, here) in [(5, 2), (6, 3), (7, 4)] {
+            map.insert(number, here);
+        }
         let numbers = Numbers { map: &map, oldest: Some(5), offset: 3 };
         let adjust = |value: &str, parent| {
             String::from_utf8(numbers.adjust(value.as_bytes(), parent).unwrap()).unwrap()
