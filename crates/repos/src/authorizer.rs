@@ -71,7 +71,7 @@ pub trait PathAuthorizer {
         None
     }
 
-    /// Whether [`PathAuthorizer::refused`] is to be told of every path that was refused when a
+    /// Whether [`PathAuthorizer::refused`] is to be called again for each path that was refused when a
     /// reply was made, each time that the reply is sent out of a cache.
     fn notes_refusals(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 //! `diff` walk.
 //!
 //! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
-//! order in which the replay told of them.
+//! order in which the replay reported them.
 
 use sapwood_core::RelPath;
 use sapwood_core::paths::FsPathBuf;

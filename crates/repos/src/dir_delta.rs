@@ -136,7 +136,7 @@ struct Level {
     source_entries: Option<Arc<Directory>>,
     target: Node,
     target_entries: Arc<Directory>,
-    /// The places of the target's entries in the order in which they are told.
+    /// The places of the target's entries in the order in which they are sent.
     order: Vec<u32>,
     /// The next place in `order`.
     at: usize,
@@ -272,7 +272,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells that there is something, where the user may not see what.
+    /// Reports an entry that the user may not read.
     fn absent(&mut self, place: EditPosition<'_>, target: &Node) -> Result<bool> {
         if self.authorizer.readable(target.path())? {
             return Ok(false);

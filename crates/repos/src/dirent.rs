@@ -1,4 +1,4 @@
-//! What is told about one node in listings.
+//! What a listing reports of one node.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use sapwood_fs::{DateAuthor, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
-/// What `stat` and `list` tell about a node, with date and author as they are stored, whatever they are: servers hand
-/// them on so, shared with the caches.
+/// What `stat` and `list` report of a node, with date and author exactly as they are stored: servers send
+/// them unchanged and share them with the caches.
 #[derive(Clone, Debug)]
 pub struct StoredDirent {
     /// File or directory.

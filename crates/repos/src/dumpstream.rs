@@ -1,6 +1,6 @@
 //! Reading dump streams: format versions 1, 2 and 3 (`docs/formats/dump.md`).
 //!
-//! [`parse`] reads a stream record by record and tells a [`DumpVisitor`] what it finds. The
+//! [`parse`] reads a stream record by record and calls a [`DumpVisitor`] with what it finds. The
 //! invariant is bounded memory: a text is handed on in pieces as they come from the input, a
 //! property at a time is held, and nothing is allocated because a length in the stream says so:
 //! buffers grow with the bytes that really arrive, up to the limits named here.
@@ -307,7 +307,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Tells the visitor what begins.
+    /// Calls the visitor for the record that begins.
     fn begin(&mut self, headers: &Headers) -> SvnResult<Record> {
         if headers.get(header::REVISION_NUMBER).is_some() {
             if std::mem::take(&mut self.in_revision) {

@@ -24,7 +24,7 @@ pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, FsPath>;
 
 /// Takes the revisions of a file, one after the other.
 pub trait FileRevReceiver {
-    /// The next revision. `delta` leads from the text of the revision told before (nothing, at
+    /// The next revision. `delta` leads from the text of the revision sent before (nothing, at
     /// first) to this one's; `None` when the text did not change. The receiver pulls all of it.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ pub trait FileRevReceiver {
     fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()>;
 }
 
-/// Tells `receiver` the revisions of a file in which its text or properties changed.
+/// Sends `receiver` the revisions of a file in which its text or properties changed.
 ///
 /// # Errors
 /// E160017 when there is no file at the path or it may not be read, E200007 for the reverse order with merged revisions; what the receiver returns; corruption and system errors.
@@ -85,7 +85,7 @@ pub fn file_revs(
     if merged {
         branches = finder.find_merged(start, &mainline, &mut seen)?;
     }
-    // Both lists are youngest first; told oldest first, the file's own revisions before merged
+    // Both lists are youngest first; they are sent oldest first, the file's own revisions before merged
     // ones of the same number.
     while let Some(own) = mainline.last() {
         if mainline.len().is_multiple_of(AHEAD_BATCH) {
@@ -134,7 +134,7 @@ fn not_a_file(path: &FsPath, revision: Revnum) -> crate::Error {
     SvnError::new(ErrorCode::FS_NOT_FILE, message).into()
 }
 
-/// Finds the revisions that are to be told.
+/// Finds the revisions to send.
 struct Finder<'a> {
     fs: &'a Filesystem,
     authorizer: &'a dyn PathAuthorizer,
@@ -280,7 +280,7 @@ impl Finder<'_> {
     }
 }
 
-/// Tells revisions, each relative to the one before.
+/// Sends revisions, each relative to the one before.
 struct Sender<'a> {
     fs: &'a Filesystem,
     cancel: &'a CancelToken,

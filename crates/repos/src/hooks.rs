@@ -3,7 +3,7 @@
 //! A hook is a program in the `hooks` folder with a fixed name. It gets arguments and sometimes
 //! standard input, an empty environment (or the one of the `hooks-env` file), no standard output,
 //! and the server's working directory. One that fails stops what it was asked about, and what it
-//! wrote to standard error is told to the user. A hook that is there but cannot be run never
+//! wrote to standard error is shown to the user. A hook that is there but cannot be run never
 //! counts as one that agreed; nor does one that runs longer than the limit that may be set.
 
 mod process;
@@ -38,7 +38,7 @@ pub struct Hooks {
     time_limit: Option<Duration>,
 }
 
-/// Which change of a revision property a hook is asked about.
+/// The change of a revision property that a hook decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct RevpropChange<'a> {
     /// The revision.
@@ -112,7 +112,7 @@ impl Hooks {
         Ok(txn.refresh()?)
     }
 
-    /// `post-commit`: told of a new revision. Whether there is such a hook.
+    /// Runs `post-commit` after a new revision. Returns whether there is such a hook.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -140,7 +140,7 @@ impl Hooks {
         self.revprop_change("pre-revprop-change", change, value)
     }
 
-    /// `post-revprop-change`: told after a property of a revision changed from `old`.
+    /// Runs `post-revprop-change` after a property of a revision changed from `old`.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -171,7 +171,7 @@ impl Hooks {
         Ok((!token.is_empty()).then(|| String::from_utf8_lossy(token).into_owned()))
     }
 
-    /// `post-lock`: told of paths that were locked.
+    /// Runs `post-lock` with the paths that were locked.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -194,7 +194,7 @@ impl Hooks {
         self.run("pre-unlock", &args, None)
     }
 
-    /// `post-unlock`: told of paths that were unlocked.
+    /// Runs `post-unlock` with the paths that were unlocked.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.

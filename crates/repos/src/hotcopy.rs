@@ -22,7 +22,7 @@ const LOCK_LEN: usize = 64 << 10;
 /// Folders nest no deeper than this.
 const MAX_DEPTH: u32 = 128;
 
-/// Copies `source` to the folder `to`. `notify` is told which revisions were copied.
+/// Copies `source` to the folder `to`. `notify` is called with the revisions that were copied.
 ///
 /// # Errors
 /// E200004 when both are one; E200011 when there is something at `to`, unless the copy is

@@ -38,7 +38,7 @@ pub trait ListReceiver {
     fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()>;
 
     /// The protocol in whose form the receiver encodes entries, and the fields that it writes, when
-    /// what is told below a directory may be kept so for the next client: no date, author or
+    /// what is sent of a directory may be cached in that form for the next client: no date, author or
     /// anything else that may change is in it.
     fn form(&self) -> Option<(Protocol, DirentFields)> {
         None
@@ -63,8 +63,8 @@ impl<F: FnMut(&ListEntry<'_>) -> SvnResult<()>> ListReceiver for F {
     }
 }
 
-/// Tells `receiver` the nodes at and below a path: a directory, then its children in bytewise order
-/// of their names, each followed by what is below it. Nothing is told of a path that may not be
+/// Sends `receiver` the nodes at and below a path: a directory, then its children in bytewise order
+/// of their names, each followed by what is below it. Nothing is sent of a path that may not be
 /// read.
 ///
 /// # Errors
@@ -115,10 +115,10 @@ pub fn list(
             .patterns
             .map(|patterns| glob::PatternSet::new(patterns.iter().map(|p| p.as_bytes()))),
     };
-    let told = walk.all(root, top, cancel, &mut ahead);
-    // What was found before something went wrong is told.
+    let walked = walk.all(root, top, cancel, &mut ahead);
+    // What was found before the error is sent.
     let sent = walk.flush();
-    told.and(sent)
+    walked.and(sent)
 }
 
 /// So many nodes in a row that were in the caches: the helper has met the walk.
@@ -278,7 +278,7 @@ impl Walk<'_> {
         self.run(root, top, cancel, ahead)
     }
 
-    /// Walks the tree below `top`, which was told.
+    /// Walks the tree below `top`, which was sent already.
     fn run(
         &mut self,
         root: &Root,
@@ -347,7 +347,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Begins to list what is below `dir`, or tells all of it when its listing is kept.
+    /// Begins to list what is below `dir`, or sends all of it when its listing is cached.
     fn open(&mut self, stack: &mut Vec<Level>, dir: Node) -> Result<()> {
         let is_in_kept = self.first_kept < stack.len();
         let readable = match stack.last() {
@@ -413,8 +413,8 @@ impl Walk<'_> {
         };
         if given_up {
             let done = first.start;
-            let told = self.waiting.get(..done);
-            self.receiver.encoded(told.ok_or_else(|| SvnError::internal("a listing's start"))?)?;
+            let ready = self.waiting.get(..done);
+            self.receiver.encoded(ready.ok_or_else(|| SvnError::internal("a listing's start"))?)?;
             self.waiting.drain(..done);
             let left = |at: &mut usize| *at = at.saturating_sub(done);
             for level in stack.iter_mut().skip(self.first_kept) {
@@ -437,7 +437,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Tells what waits. No listing that is to be kept may have begun in it.
+    /// Sends the buffered entries. No listing that is to be cached may have begun in them.
     fn flush(&mut self) -> Result<()> {
         if !self.waiting.is_empty() {
             self.receiver.encoded(&self.waiting)?;

@@ -67,7 +67,7 @@ pub struct LoadOptions {
     pub no_flush: bool,
     /// Ask `pre-commit` before each revision.
     pub pre_commit_hook: bool,
-    /// Tell `post-commit` of each revision.
+    /// Run `post-commit` after each revision.
     pub post_commit_hook: bool,
 }
 
@@ -94,7 +94,7 @@ pub enum LoadEvent<'a> {
     PropsSet(Revnum),
 }
 
-/// Is told of events.
+/// Called for each event.
 pub type LoadNotify<'a> = dyn FnMut(LoadEvent<'_>) -> SvnResult<()> + 'a;
 
 /// How many transactions' numbers are reserved at once.
@@ -128,7 +128,7 @@ pub fn load(
         None => DeltaGuesses::new(&current, options.parent_dir.as_deref()),
         Some(_) => None,
     };
-    // Hooks are asked before and told after each revision.
+    // Hooks run before and after each revision.
     let hooked = options.pre_commit_hook || options.post_commit_hook;
     let mut loader = Loader {
         bulk: if hooked { None } else { Bulk::new(&writer)? },
@@ -209,12 +209,12 @@ impl Loader<'_, '_> {
         self.events.notify(event)
     }
 
-    /// Waits for what is committed, and tells of it.
+    /// Waits until what was committed is published, and reports it.
     fn sync(&mut self) -> SvnResult<()> {
         let Some(bulk) = &self.bulk else { return Ok(()) };
-        let settled = bulk.sync();
+        let synced = bulk.sync();
         self.events.emit(bulk.published())?;
-        Ok(settled?)
+        Ok(synced?)
     }
 
     fn youngest(&self) -> SvnResult<Revnum> {

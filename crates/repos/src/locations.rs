@@ -158,13 +158,13 @@ pub struct SegmentsRequest<'a> {
     pub path: &'a FsPath,
     /// Where the node is at that path; `None`: youngest.
     pub peg: Option<Revnum>,
-    /// The youngest revision to tell; `None`: the peg.
+    /// The youngest revision to report; `None`: the peg.
     pub start: Option<Revnum>,
     /// The oldest one; `None`: 0.
     pub end: Option<Revnum>,
 }
 
-/// Tells `receiver` the history of a node as segments, youngest first.
+/// Sends `receiver` the history of a node as segments, youngest first.
 ///
 /// # Errors
 /// E160006 for revisions out of order; as [`locations`]; what the receiver returns.

@@ -1,4 +1,4 @@
-//! Locking and unlocking paths, with the hooks that are asked before and told after.
+//! Locking and unlocking paths, with the hooks that run before and after.
 
 use sapwood_core::FsPath;
 use sapwood_core::Lock;
@@ -56,15 +56,19 @@ impl<T> LockResults<T> {
         Self { each: Vec::new(), failure: Some(failure) }
     }
 
-    /// Takes in what the filesystem did, and tells those that succeeded to `tell`.
-    fn finish(&mut self, done: LockOutcome<T>, tell: impl FnOnce(&[&FsPath]) -> Option<SvnError>) {
+    /// Records what the filesystem did, and calls `post_hook` with the paths that succeeded.
+    fn finish(
+        &mut self,
+        done: LockOutcome<T>,
+        post_hook: impl FnOnce(&[&FsPath]) -> Option<SvnError>,
+    ) {
         self.failure = done.failure.map(SvnError::from);
         let changed: Vec<&FsPath> =
             done.each.iter().filter(|(_, r)| r.is_ok()).map(|(path, _)| path.as_path()).collect();
-        let told = if changed.is_empty() { None } else { tell(&changed) };
-        self.failure = match (self.failure.take(), told) {
-            (Some(failure), Some(told)) => Some(failure.with_cause(told)),
-            (failure, told) => failure.or(told),
+        let hook_error = if changed.is_empty() { None } else { post_hook(&changed) };
+        self.failure = match (self.failure.take(), hook_error) {
+            (Some(failure), Some(hook_error)) => Some(failure.with_cause(hook_error)),
+            (failure, hook_error) => failure.or(hook_error),
         };
         self.each.extend(done.each.into_iter().map(|(path, r)| (path, r.map_err(SvnError::from))));
     }

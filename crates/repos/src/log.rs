@@ -1,7 +1,7 @@
 //! Log messages and changed paths.
 //!
 //! A [`LogRevision`] is borrowed from the caches: lists of changed paths and of revision properties
-//! are shared, and what authz hides is marked beside them, so that telling a revision allocates
+//! are shared, and what authz hides is marked beside them, so that sending a revision allocates
 //! nothing in the common case.
 //!
 //! The whole-repository log is a plain loop. Logs of paths walk the histories of all paths
@@ -48,16 +48,16 @@ pub struct LogRevision<'a> {
     pub subtractive_merge: bool,
     changes: &'a ChangedPaths,
     // What authz leaves of each change and what old revisions do not say; empty when `changes`
-    // can be told as they are.
+    // can be sent as they are.
     marks: &'a [Mark],
-    // Changes of merged revisions that were not told themselves: see `Run::carried`.
+    // Changes of merged revisions that were not sent themselves: see `Run::carried`.
     carried: &'a [ReadableChanges],
     revprops: Option<&'a PropList>,
     selection: RevpropSelection<'a>,
     restricted: bool,
 }
 
-/// What differs between a change as stored and as told.
+/// What differs between a change as it is stored and as it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     hidden: bool,
@@ -152,8 +152,8 @@ pub trait LogReceiver {
         None
     }
 
-    /// Whether ends of lists are told where no list is open, too. Subversion's log has such ends
-    /// (a merged revision that was told elsewhere ends the list that it did not begin); `svnserve`
+    /// Whether ends of lists are sent even where no list is open. Subversion's log has such ends
+    /// (a merged revision that was sent elsewhere ends the list that it did not begin); `svnserve`
     /// keeps them to itself, sessions in the same process do not.
     fn takes_all_ends(&self) -> bool {
         false
@@ -190,7 +190,7 @@ pub struct LogEncoder {
     pub encode: fn(&LogRevision<'_>, &mut Vec<u8>),
 }
 
-/// Tells `receiver` the revisions that changed the requested paths.
+/// Sends `receiver` the revisions that changed the requested paths.
 ///
 /// Entries without a revision end the list of merged revisions that the last entry with
 /// `has_children` began; they come only while such a list is open, unless the receiver
@@ -277,8 +277,8 @@ struct LogRun<'a> {
     refused: Option<Vec<FsPathBuf>>,
     /// For whom replies are made: what may be kept of them.
     viewer: Viewer,
-    /// Changed paths of merged revisions that turned out to be told elsewhere. The reference hands
-    /// changed paths on before it decides that, so they end up with the next entry that is told;
+    /// Changed paths of merged revisions that turned out to be sent elsewhere. The reference hands
+    /// changed paths on before it decides that, so they end up with the next entry that is sent;
     /// clients that compare outputs would see the difference, so this is kept.
     carried: Vec<ReadableChanges>,
     /// How many lists of merged revisions the receiver has open.
@@ -335,7 +335,7 @@ impl LogRun<'_> {
         }
     }
 
-    /// Whether changed paths are needed, to be told or to know what may be told.
+    /// Whether changed paths are needed: to be sent, or to decide what may be sent.
     fn wants_changes(&self) -> bool {
         self.request.changed_paths || !self.authorizer.everything_readable()
     }
@@ -355,7 +355,7 @@ impl LogRun<'_> {
         Ok((list, access))
     }
 
-    /// Tells a revision of the requested paths themselves.
+    /// Sends a revision of the requested paths themselves.
     fn send(&mut self, revision: Revnum, origin: Origin) -> Result<()> {
         let is_plain = !origin.has_children && !origin.subtractive && self.carried.is_empty();
         if is_plain && self.open_lists == 0 && self.send_encoded(revision)? {
@@ -393,14 +393,14 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// Puts together what is told of a revision.
+    /// Builds the entry of a revision.
     fn with_entry(
         &mut self,
         revision: Revnum,
         list: Option<&Arc<ChangedPaths>>,
         access: RevisionAccess,
         origin: Origin,
-        tell: impl FnOnce(&mut dyn LogReceiver, &LogRevision<'_>) -> SvnResult<()>,
+        send: impl FnOnce(&mut dyn LogReceiver, &LogRevision<'_>) -> SvnResult<()>,
     ) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
@@ -426,11 +426,11 @@ impl LogRun<'_> {
             selection: self.request.revprops,
             restricted: access == RevisionAccess::Partial,
         };
-        Ok(tell(self.receiver, &entry)?)
+        Ok(send(self.receiver, &entry)?)
     }
 
-    /// Tells the end of a list of merged revisions, if the receiver has one open or wants to know
-    /// anyway.
+    /// Sends the end of a list of merged revisions, if the receiver has one open or asks for all
+    /// ends.
     fn send_end(&mut self) -> Result<()> {
         if self.open_lists == 0 && !self.receiver.takes_all_ends() {
             return Ok(());

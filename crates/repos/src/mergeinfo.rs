@@ -15,8 +15,8 @@ use crate::repository::Repository;
 /// Whose mergeinfo is wanted, in a repository.
 pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, FsPath>;
 
-/// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
-/// mergeinfo, or that may not be read, are not told.
+/// Sends `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo,
+/// with malformed mergeinfo, or that may not be read, are left out.
 ///
 /// # Errors
 /// E160013 for paths that do not exist; what the receiver returns; corruption and system errors.
@@ -44,7 +44,7 @@ pub fn mergeinfo_catalog(
         }
         if include_descendants {
             root.mergeinfo_below(path, cancel, &mut |place, value| {
-                // `path` itself was told, or not, above.
+                // `path` itself was handled above.
                 if place == *path {
                     return Ok(());
                 }

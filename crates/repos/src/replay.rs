@@ -110,7 +110,7 @@ struct Drive<'a> {
     last: Option<RelPathBuf>,
 }
 
-/// What a node's text and properties are told relative to.
+/// What a node's text and properties are sent relative to.
 enum Base {
     Nothing,
     /// The same path in the tree before.
@@ -119,7 +119,7 @@ enum Base {
 }
 
 impl Drive<'_> {
-    /// Goes to `relpath`, closing and opening directories on the way, and tells its change.
+    /// Goes to `relpath`, closing and opening directories on the way, and sends its change.
     fn step(&mut self, at: usize, relpath: &RelPath) -> Result<()> {
         if self.last.is_none() && !relpath.is_empty() {
             let root = self.editor.open_root(None)?;
@@ -152,7 +152,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Tells one change. A directory stays open and is given back.
+    /// Sends one change. A directory stays open and is returned.
     fn open_path(&mut self, at: usize, relpath: &RelPath) -> Result<Option<Handle>> {
         while self.copies.pop_if(|copy| !relpath.is_at_or_below(&copy.path)).is_some() {}
         let changes = Arc::clone(&self.changes);
@@ -171,7 +171,7 @@ impl Drive<'_> {
         if deletes && !adds {
             return Ok(None);
         }
-        // What the list says is told as it says it: whether the nodes are there is for the editor
+        // The list is sent as it stands: whether the nodes are there is for the editor
         // to find out.
         let kind = match change.node_kind {
             Some(kind) => Some(kind),
@@ -340,7 +340,7 @@ impl Drive<'_> {
 
     /// Adds a directory and everything in it without history, because where it was copied from
     /// is not known to the receiver. Names come from the source, so that copies nested in it can
-    /// still be told as such; contents from the target. The directory itself stays open.
+    /// still be sent as copies; contents come from the target. The directory itself stays open.
     fn add_tree(&mut self, relpath: &RelPath, parent: Handle, source: Node) -> Result<Handle> {
         let top = self.tree_level(relpath.to_owned(), parent, source)?;
         let handle = top.handle;
@@ -404,7 +404,7 @@ impl Drive<'_> {
         Ok(TreeLevel { handle, path, source, entries, order, at: 0 })
     }
 
-    /// Takes the change of `fspath`, so that it is not told again: what happened, and, for a
+    /// Removes the change of `fspath`, so that it is not sent again: what happened, and, for a
     /// replacement, from where it was copied.
     fn take_change(
         &mut self,

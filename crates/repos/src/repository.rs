@@ -64,7 +64,7 @@ impl Repository {
 
     /// The folder of the repository that `path` is in or at: the nearest folder upwards that
     /// looks like a repository. `path` itself need not exist. A folder that cannot be looked into
-    /// counts as one, so that opening it tells why.
+    /// counts as one, so that opening it reports why.
     #[must_use]
     pub fn find_root(path: &Path) -> Option<PathBuf> {
         path.ancestors()
@@ -91,7 +91,7 @@ impl Repository {
         self.inner.format
     }
 
-    /// Whether the filesystem keeps track of mergeinfo, which servers tell their clients.
+    /// Whether the filesystem keeps track of mergeinfo. Servers announce this to their clients.
     #[must_use]
     pub fn has_mergeinfo(&self) -> bool {
         self.inner.fs.records_mergeinfo()

@@ -490,16 +490,16 @@ pub(crate) fn out_of_date(path: &FsPath, kind: Option<NodeKind>) -> SvnError {
     SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message)
 }
 
-/// What the committer is told of what went wrong after the revision was there: in the filesystem,
+/// What is reported to the committer of errors after the revision was published: in the filesystem,
 /// and in the hook.
 fn post_commit_error(after: Option<&SvnError>, hook: Option<&SvnError>) -> Option<String> {
-    let told = |error: &SvnError, nothing: &str| match error.message() {
+    let text_of = |error: &SvnError, nothing: &str| match error.message() {
         "" => nothing.to_owned(),
         message => message.to_owned(),
     };
-    let hook = hook.map(|e| told(e, "post-commit hook failed with no error message."));
+    let hook = hook.map(|e| text_of(e, "post-commit hook failed with no error message."));
     let Some(after) = after else { return hook };
-    let after = told(after, "(no error message)");
+    let after = text_of(after, "(no error message)");
     Some(match hook {
         Some(hook) => format!("post commit FS processing had error:\n{after}\n{hook}"),
         None => format!("post commit FS processing had error:\n{after}"),

@@ -13,8 +13,8 @@ use sapwood_core::{SvnError, SvnResult};
 use super::model::{Access, Acl, Entry, GlobalRights, Groups, Model, Who, add_access};
 use super::rule::{Rule, SectionName, invalid, parse_section_name, show};
 
-/// An access entry as written, before groups and aliases are known. The key tells entries of one
-/// section apart: name, and whether inverted.
+/// An access entry as written, before groups and aliases are known. The key distinguishes entries of one
+/// section: name, and whether inverted.
 type Entries = BTreeMap<(Box<[u8]>, bool), Access>;
 
 struct ParsedAcl {

@@ -11,7 +11,7 @@ use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 
-/// Fills `marks` for the changes of `revision` (leaves it empty when all can be told as they are)
+/// Fills `marks` for the changes of `revision` (leaves it empty when all can be sent as they are)
 /// and says how much of the revision may be read. Node kinds that are not recorded are looked up
 /// only with `kinds`. Paths that may not be read are added to `refused`.
 pub(super) fn mark(

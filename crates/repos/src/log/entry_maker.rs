@@ -17,9 +17,9 @@ use crate::error::Result;
 /// The thread, and how many revisions it was given. It ends when this is dropped.
 pub(super) struct EntryMaker {
     shared: Arc<SharedQueue>,
-    // Waited for after `shared` was told that it is over.
+    // Joined after `drop` has marked `shared` as over.
     _helper: Helper,
-    told: u64,
+    given: u64,
 }
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl EntryMaker {
             let _over = SetAtEnd(&theirs);
             make(fs, wanted, &encoder, &theirs)
         })?;
-        Some(Self { shared, _helper: helper, told: 0 })
+        Some(Self { shared, _helper: helper, given: 0 })
     }
 
     /// These come next.
@@ -63,10 +63,10 @@ impl EntryMaker {
 
     /// Waits until the thread is through with the next of the revisions that it was given.
     pub(super) fn next(&mut self) {
-        self.told += 1;
+        self.given += 1;
         let mut state = self.shared.state.lock();
-        while state.made < self.told && !state.over {
-            state.wanted = self.told;
+        while state.made < self.given && !state.over {
+            state.wanted = self.given;
             self.shared.done.wait(&mut state);
         }
         state.wanted = 0;
@@ -130,7 +130,7 @@ fn make(
         }
         for revision in found {
             if let Some(span) = revprops.log_span_of_one(revision)? {
-                // What is wrong with a revision the request finds and tells.
+                // An error in a revision is found again, and reported, by the request.
                 let _ = revprops.make_entries(&span, true, wanted, encoder);
             }
             if !shared.finish_one() {

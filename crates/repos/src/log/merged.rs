@@ -28,12 +28,12 @@ struct MergedRange {
     reverse: bool,
 }
 
-/// What a request with merged revisions remembers.
+/// The state of a request with merged revisions.
 struct MergeState {
-    /// The natural history of the requested paths: merged revisions in it are not told again.
+    /// The natural history of the requested paths: merged revisions in it are not sent again.
     target_history: Mergeinfo,
-    /// Merged revisions that were told.
-    told: HashSet<Revnum>,
+    /// Merged revisions that were sent.
+    sent: HashSet<Revnum>,
     /// Which revisions of which paths were searched; `None` when that is not kept (oldest
     /// first, as in the reference).
     processed: Option<Mergeinfo>,
@@ -41,7 +41,7 @@ struct MergeState {
 
 /// A level of the stack.
 enum Frame {
-    /// A search for merged revisions, and its key for telling cycles.
+    /// A search for merged revisions, and its key for detecting cycles.
     Search(Search, MergedRange),
     /// Ranges still to be searched, the next one last.
     Ranges(Vec<MergedRange>),
@@ -57,7 +57,7 @@ impl LogRun<'_> {
     ) -> Result<()> {
         let mut state = MergeState {
             target_history: Mergeinfo::new(),
-            told: HashSet::new(),
+            sent: HashSet::new(),
             processed: descending.then(Mergeinfo::new),
         };
         if self.request.include_merged_revisions {
@@ -98,15 +98,15 @@ impl LogRun<'_> {
     }
 
     /// A log without merged revisions, youngest first. While it has to read, some revisions are
-    /// searched ahead of what is told, so that what they need is on its way.
+    /// searched ahead of what is sent, so that what they need is being read meanwhile.
     fn youngest_first(&mut self, search: &mut Search, state: &mut MergeState) -> Result<()> {
         let no_change = MergeinfoChange::default();
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
         let mut ahead = ColdReads::new(self.fs);
         let mut maker: Option<EntryMaker> = None;
-        // What is to be told now, of which the other thread knows when there is one, and what it
-        // is busy with meanwhile.
+        // What is to be sent now, known to the other thread if there is one, and what that thread
+        // works on meanwhile.
         let (mut now, mut next) = (VecDeque::new(), VecDeque::new());
         let mut ended = Ok(false);
         while left > 0 {
@@ -176,7 +176,7 @@ impl LogRun<'_> {
         }
     }
 
-    /// Tells a revision of the requested paths and what was merged in it.
+    /// Sends a revision of the requested paths and what was merged in it.
     fn one(
         &mut self,
         revision: Revnum,
@@ -188,7 +188,7 @@ impl LogRun<'_> {
         if has_children { self.merged_revisions(change, state) } else { Ok(()) }
     }
 
-    /// Tells the revisions that a change of mergeinfo names, and those merged into them.
+    /// Sends the revisions that a change of mergeinfo names, and those merged into them.
     fn merged_revisions(&mut self, change: &MergeinfoChange, state: &mut MergeState) -> Result<()> {
         let mut stack = vec![Frame::Ranges(ranges_of(change))];
         while let Some(top) = stack.last_mut() {
@@ -250,7 +250,7 @@ impl LogRun<'_> {
         Ok(Some(Frame::Search(search, range)))
     }
 
-    /// Tells a merged revision, unless it is part of the requested paths' own history or was told.
+    /// Sends a merged revision, unless it is part of the requested paths' own history or was sent.
     fn send_merged(
         &mut self,
         revision: Revnum,
@@ -259,7 +259,7 @@ impl LogRun<'_> {
     ) -> Result<()> {
         self.marks.clear();
         if state.target_history.is_empty() {
-            if state.told.insert(revision) {
+            if state.sent.insert(revision) {
                 return self.send(revision, origin);
             }
             if self.request.changed_paths && revision > Revnum::ZERO {
@@ -278,7 +278,7 @@ impl LogRun<'_> {
                 path::is_ancestor(source, change.path) && ranges.contains_revision(revision.0)
             })
         });
-        if interesting && state.told.insert(revision) {
+        if interesting && state.sent.insert(revision) {
             return self.send_entry(revision, Some(&list), access, origin);
         }
         if self.request.changed_paths {

@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The history of one path.
 struct PathHistory {
     history: History,
-    /// The path at `revision`, the next place that is to be told.
+    /// The path at `revision`, the next location to report.
     path: SharedFsPath,
     revision: Revnum,
     done: bool,

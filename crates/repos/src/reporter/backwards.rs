@@ -151,7 +151,7 @@ mod tests {
         assert!(reads > 0);
         assert!(export(&top) == want);
         assert_eq!(caches.stats().block_reads, reads);
-        // Told to end, it ends.
+        // When it is asked to end, it ends.
         let (caches, fs, top) = open();
         read_backwards(&fs, top, Version::V2, &AtomicBool::new(true)).unwrap();
         assert!(caches.stats().block_reads < reads);

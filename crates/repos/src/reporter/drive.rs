@@ -1,7 +1,7 @@
 //! The walk over source and target trees.
 //!
 //! Directories that are open in the edit are [`Level`]s of an explicit stack: what it holds grows
-//! with the depth of the tree, and with the number of report entries of one directory. What is told of
+//! with the depth of the tree, and with the number of report entries of one directory. What is sent of
 //! one entry is in [`entry`].
 
 mod entry;
@@ -77,7 +77,7 @@ struct Level {
     done_source: HashSet<String>,
     done_target: HashSet<String>,
     phase: Phase,
-    /// Up to which entry of the target the system was told what comes.
+    /// Up to which entry of the target the system was given read-ahead hints.
     ahead: usize,
     /// Whether everything in the target directory may be read.
     readable: bool,
@@ -162,7 +162,7 @@ impl Drive<'_> {
         Ok(self.editor.close_directory(root)?)
     }
 
-    /// Tells the editor what the node is that the next call opens or adds.
+    /// Announces to the editor the node that the next call opens or adds.
     fn send_node(&mut self, target: &Node) -> Result<()> {
         let sha1 = if target.kind() == NodeKind::File { target.sha1()? } else { None };
         let revision = target.revision_here(self.revision);
@@ -435,7 +435,7 @@ impl Drive<'_> {
                 }
             }
             let depths = level.depths.below();
-            // Most entries did not change: tell that without opening nodes.
+            // Most entries did not change: find that out without opening nodes.
             let same = source_entry.is_some_and(|s| s.id == entry.id)
                 && (depths.requested <= depths.wc || entry.kind == NodeKind::File);
             if same && self.lookahead.is_none() {

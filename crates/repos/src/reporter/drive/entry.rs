@@ -58,7 +58,7 @@ pub(super) struct Entry<'p> {
     pub(super) readable: bool,
 }
 
-/// What has to be told of an entry.
+/// What has to be sent of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// Nothing: the client has it already.
@@ -166,14 +166,14 @@ impl Drive<'_> {
         let relation = from.relation(to);
         let is_file = to.kind() == NodeKind::File;
         let mut changed = relation != Relation::Unchanged;
-        // An unchanged copy of a file is no change: telling it would raise tree conflicts.
+        // An unchanged copy of a file is no change: sending it would raise tree conflicts.
         if !self.ignore_ancestry && is_file && relation == Relation::Common {
             changed = !from.same_props_rep(to) || !from.same_contents_rep(to);
         }
         if !changed
             && !self.any_below(entry.path)
             && (entry.depths.requested <= entry.depths.wc || is_file)
-            && self.nothing_to_tell(info, entry.target_path)?
+            && self.is_unchanged_entry(info, entry.target_path)?
         {
             return Ok(Change::Nothing);
         }
@@ -225,7 +225,7 @@ impl Drive<'_> {
 
     /// Whether an entry that did not change needs no mention: unless the working copy lacks what
     /// is in it, or believes in a lock that is gone.
-    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &FsPath) -> Result<bool> {
+    fn is_unchanged_entry(&self, info: Option<&PathInfo>, target_path: &FsPath) -> Result<bool> {
         let Some(info) = info else { return Ok(true) };
         if info.start_empty {
             return Ok(false);
