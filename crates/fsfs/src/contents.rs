@@ -112,7 +112,7 @@ impl TextReader {
             None => return Ok(()),
             Some(Digest::Md5(actual)) => actual,
             Some(Digest::Sha1(actual)) if rep.sha1 == Some(actual) => return Ok(()),
-            // The MD5 decides, and is what people are told.
+            // The MD5 decides, and messages show it.
             Some(Digest::Sha1(_)) => self.md5_again(fs, rep)?,
         };
         match rep.known_md5() {
@@ -177,7 +177,7 @@ fn sha1_is_fast() -> bool {
 }
 
 impl Hasher {
-    /// What tells soonest whether a text is that of `rep`.
+    /// The cheapest way to find out whether a text is that of `rep`.
     fn of(rep: Option<&Representation>) -> Self {
         match rep.and_then(|rep| rep.sha1) {
             Some(_) if sha1_is_fast() => Self::Sha1(Sha1Hasher::new()),

@@ -330,7 +330,7 @@ impl Fs {
         if self.glance_at_min_unpacked()? {
             let now = std::time::SystemTime::now();
             let stamp = self.revisions.version(Object::AllProps).ok();
-            let stamp = stamp.filter(|stamp| stamp.is_settled(now));
+            let stamp = stamp.filter(|stamp| stamp.is_stable(now));
             let mut known = self.revprop_top.lock();
             if stamp.is_none() || *known != stamp {
                 *known = stamp;

@@ -56,7 +56,7 @@ impl Fs {
             .map_err(|e| self.item_error(file, file.first, from, e))
     }
 
-    /// An error of an index whose stream ends at `end`, as the reference tells it; but with the code of
+    /// An error of an index whose stream ends at `end`, as the reference reports it; but with the code of
     /// corruption, where the reference has 0, which is success.
     pub(crate) fn index_error(&self, file: &RevFile, end: u64, error: Error) -> Error {
         match error {

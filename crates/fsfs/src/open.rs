@@ -182,7 +182,7 @@ fn read_uuid(storage: &dyn Storage, db: &Path) -> Result<String> {
 }
 
 /// What `fsfs.conf` says, of which readers need only the block size. An option that makes no sense is
-/// told when the filesystem is opened, as the reference does.
+/// reported when the filesystem is opened, as the reference does.
 struct Options {
     /// Bytes of a block.
     block_size: usize,

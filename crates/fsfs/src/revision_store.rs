@@ -19,7 +19,7 @@
 //! | `stage` | takes the bytes of one revision: from memory, or from the transaction's spool when they are long. No reader sees them, and they may still be lost | the prototype and the property file are written |
 //! | `put` | the data of staged revisions are whole and, with `flush`, durable when it returns; they never change again. They are not announced yet. What an earlier commit put under these numbers and never announced is replaced | prototypes and property files are synced, oldest first, and moved to their names; then the folders are synced |
 //! | `swap_youngest` | atomic: all of the new revisions are there, or none. It fails if the youngest is not the one that they follow | `current` is replaced. `write-lock` is held since it was read, so that it still is |
-//! | `settle` | the swap outlasts a power failure when it returns; a swap that is seen before may be lost by one, never a part of it | the folder of `current` is synced |
+//! | `sync` | the swap outlasts a power failure when it returns; a swap that is seen before may be lost by one, never a part of it | the folder of `current` is synced |
 //! | `withdraw`, `discard` | tidy up after a failure; whatever they leave does no harm | what was not moved is removed |
 //! | `put_revprops_if_unchanged` | atomic and durable: readers see the old properties or the new ones, and no change of another writer is lost; what is to be written is asked for anew when there was one | `write-lock` is held from reading to writing, so that there is none. Packs are replaced, or divided: the parts, then the manifest, then the old pack goes |
 //!

@@ -44,7 +44,7 @@ use self::tally::Tally;
 /// One shared value.
 type Item = Arc<dyn Any + Send + Sync>;
 
-/// How many opened filesystems are remembered.
+/// How many opened filesystems are cached.
 const MAX_FILESYSTEMS: usize = 512;
 /// How many revision files are kept open.
 const MAX_FILES: usize = 256;
@@ -130,7 +130,7 @@ impl Caches {
         Self::with_blocks(bytes, usize::MAX, false, None)
     }
 
-    /// The same for a process that shall take no more than `bytes` and 64 MiB: `resident` tells what
+    /// The same for a process that shall take no more than `bytes` and 64 MiB: `resident` returns what
     /// it takes, and the caches hold less while that is more.
     #[must_use]
     pub fn holding(bytes: usize, resident: Resident) -> Arc<Self> {
@@ -310,7 +310,7 @@ impl Caches {
         Arc::clone(shared).downcast().ok()
     }
 
-    /// Remembers what an engine knows of an opened filesystem.
+    /// Keeps what an engine knows of an opened filesystem.
     pub fn keep_shared_state<T: Any + Send + Sync>(&self, path: &Path, shared: &Arc<T>) {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut table = self.filesystems.lock();

@@ -84,7 +84,7 @@ const SQLITE: usize = 3;
 /// Sees to it that SQLite, which fails at once when there are no handles left, finds enough for a
 /// database in `folder`.
 pub fn make_room_for_sqlite(folder: &Path) {
-    // What cannot be opened for another reason is SQLite's to tell.
+    // Any other reason why it cannot be opened is reported by SQLite.
     let _ = with_room(|| (0..SQLITE).map(|_| File::open(folder)).collect::<io::Result<Vec<_>>>());
 }
 

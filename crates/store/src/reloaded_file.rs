@@ -37,7 +37,7 @@ impl<T> ReloadedFile<T> {
             return Ok(None);
         }
         let bytes = read(LIMIT)?;
-        self.pending = stamp.is_settled(now).then_some(stamp);
+        self.pending = stamp.is_stable(now).then_some(stamp);
         Ok(Some(bytes))
     }
 

@@ -52,7 +52,7 @@ impl Stamp {
     /// Whether a change after `now` is certain to give another stamp. While it is not, equal
     /// stamps prove nothing.
     #[must_use]
-    pub fn is_settled(&self, now: SystemTime) -> bool {
+    pub fn is_stable(&self, now: SystemTime) -> bool {
         let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
         let Some(limit) = now.checked_sub(RACY).and_then(|d| i128::try_from(d.as_nanos()).ok())
         else {
@@ -145,7 +145,7 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     fn len(&self) -> io::Result<u64>;
 
     /// The present stamp of what was opened; an error of the kind `NotFound` when it is gone, and
-    /// `Unsupported` where only [`Storage::stamp`] tells.
+    /// `Unsupported` where only [`Storage::stamp`] can find out.
     ///
     /// # Errors
     /// Whatever the system reports.
@@ -318,7 +318,7 @@ mod tests {
         let mut buf = [0; 16];
         let file = LocalStorage.open_in(&mut folder, "one").unwrap();
         assert_eq!(file.read_at(&mut buf, 0).unwrap(), 5);
-        // What was just written is in memory, if the file system can tell.
+        // What was just written is in memory, if the file system supports the question.
         assert!(matches!(file.read_now(&mut buf, 0), None | Some(5)));
         assert_eq!(file.stamp().unwrap(), LocalStorage.stamp(&dir.path().join("one")).unwrap());
         assert_eq!(&buf[..5], b"first");

@@ -277,7 +277,7 @@ pub fn create_beside<S: WriteStorage + ?Sized>(
 }
 
 /// What the reference says, without the system's words, when [`WriteStorage::replace`] failed: it
-/// tells of the file beside when that cannot be made.
+/// names the temporary file beside it when that cannot be made.
 #[must_use]
 pub fn replace_failure(error: &io::Error, path: &Path) -> String {
     if is_opening_failure(error) {

@@ -43,7 +43,7 @@ use build_queue::{BuildQueue, ShardFiles};
 use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
-/// that is what the reference's tools and servers do unless told otherwise.
+/// that is what the reference's tools and servers do by default.
 const PAGE: u64 = 4096;
 /// Bytes of revision data that are held in memory at most, unless said otherwise.
 pub const DEFAULT_MEMORY: usize = 64 << 20;

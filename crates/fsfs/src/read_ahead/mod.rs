@@ -1,10 +1,10 @@
-//! Reading ahead: what a request will need is brought near before it asks. One entry for each kind of thing:
+//! Reading ahead: what a request will need is read into the caches beforehand. One entry for each kind of thing:
 //!
 //! | what comes next | entry | threads | when |
 //! |---|---|---|---|
 //! | a range of revisions: changed paths, properties, encoded log entries | [`Filesystem::prefetch_revisions`](crate::Filesystem::prefetch_revisions) | up to two | the request had to read files |
-//! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system is told | the same, as [`Ahead`] says |
-//! | a tree that the caller walks itself from its other end | [`Helper`], and [`Novelty`] to know where both meet | one | a seat is free |
+//! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system gets hints | the same, as [`Ahead`] says |
+//! | a tree that the caller walks itself from its other end | [`Helper`], and [`Novelty`] to know where both meet | one | a permit is free |
 //! | texts of a stream that is loaded: what they will be stored as deltas to | [`Writer::delta_ahead`](crate::txn::Writer::delta_ahead) | the caller's | `svnadmin load` |
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!      |            |                       |                      |
 //!   ranges        trees  <------------   helper                  texts
 //!      |  \         |                       |                      |
-//!      |   \        |     a thread needs a Seat (store)     txn: delta bases
+//!      |   \        |     a ReaderPermit (store)      txn: delta bases
 //!      |    \       |                       |
 //!      |     loose_files: whole files of single revisions
 //!      |            |                       |
@@ -22,8 +22,8 @@
 //!   Caches: what was read waits there for the request
 //! ```
 //!
-//! All of it is hints. An error is left to the request, which meets it again; what is read goes to the caches and
-//! nowhere else, so that a request with and without it answers the same. A request that finds everything in the
+//! All of it is hints. An error is left to the request, which gets it again; what is read goes to the caches and
+//! nowhere else, so that the result of a request is the same with and without it. A request that finds everything in the
 //! caches starts no thread: it compares a counter of its own reads.
 //!
 //! Locks: `ranges` has the only one, the state of a team, which is held for counting and waiting alone. Nothing is

@@ -2,7 +2,7 @@
 //! what they are made of while the request is still about others.
 //!
 //! Nothing is read here that the request would not read itself, and no thread is started: files
-//! are opened, and the system is told which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
+//! are opened, and the system gets hints which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
 //! Where one thing must be read to know the next (a node-revision names its text, a text its
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
 //! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
@@ -163,7 +163,7 @@ impl Fs {
         self.caches.get(cache_kinds::item(kind, self.id, revision, item)).is_some()
     }
 
-    /// Tells the system of an item of about `len` bytes.
+    /// Hints to the system that an item of about `len` bytes is needed.
     fn will_need_item(&self, revision: Revnum, item: u64, len: u64) -> Result<()> {
         let file = self.rev_file(revision);
         // A file of one revision is nearly always one block, and indexes are in it too.

@@ -146,7 +146,7 @@ impl Chain {
     }
 
     /// Makes one delta of neighbours that are long and have few instructions: what lies between
-    /// them need not be expanded then. Each is told with the level whose text it makes.
+    /// them need not be expanded then. Each is returned with the level whose text it makes.
     fn joined(&self, deltas: Vec<Option<Window>>) -> Vec<(usize, Option<Window>)> {
         let mut out: Vec<(usize, Option<Window>)> = Vec::with_capacity(deltas.len());
         for (depth, delta) in deltas.into_iter().enumerate() {
@@ -156,7 +156,7 @@ impl Chain {
                 && upper.ops.len().plus(lower.ops.len()) <= JOIN_OPS
             {
                 let mut both = Window::default();
-                // Deltas that do not fit are told apart where they are applied.
+                // Deltas that do not fit are found where they are applied.
                 if compose(lower, upper, 0, &mut both).is_ok() {
                     *upper = both;
                     continue;

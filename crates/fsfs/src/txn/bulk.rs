@@ -3,7 +3,7 @@
 //! [`Bulk::commit`] makes a revision in memory ([`Txn::prepare`]) and hands it to a thread, which
 //! writes its files, and publishes what has gathered as one group, by the steps of
 //! [`super::group`]. Meanwhile the next revisions are made, based on those that are prepared: this
-//! opening of the filesystem reads them from memory, no other reader sees them. Nothing may be told of
+//! opening of the filesystem reads them from memory, no other reader sees them. Nothing may be reported of
 //! a revision before [`Bulk::published`] has reached it.
 //!
 //! `write-lock` is held from the first prepared revision until all are published, because their
@@ -148,7 +148,7 @@ impl Bulk {
         begun.map_err(|error| self.failure().unwrap_or(error))
     }
 
-    /// What went wrong with a revision that was committed here: the error to tell before all
+    /// What went wrong with a revision that was committed here: the error to report before all
     /// others, because later ones may only follow from it.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
@@ -282,7 +282,7 @@ impl Drop for Bulk {
         self.pipeline.state.lock().closed = true;
         self.pipeline.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It has told of its errors.
+            // It has reported its errors.
             let _ = thread.join();
         }
     }

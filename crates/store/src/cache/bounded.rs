@@ -9,7 +9,7 @@
 //! - one pass over more data than fits leaves what is there alone;
 //! - repeated passes over more than fits find as much of it as fits, for no newcomer was away for
 //!   less than an entry of the clock, which stays;
-//! - a new working set settles in at its second pass.
+//! - a new working set stays from its second pass on.
 //!
 //! Time is counted in bytes put in, so that it stands still while values are only looked up.
 
@@ -72,7 +72,7 @@ impl Hash for Entry {
 #[derive(Clone, Copy)]
 struct Slot {
     key: Name,
-    /// In bytes; what weighs more than this can tell is not kept.
+    /// In bytes; an entry that weighs more than this type can hold is not cached.
     weight: u32,
     /// The tick of the last use when the clock's hand last met the entry.
     seen: u32,

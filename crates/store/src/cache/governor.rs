@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Tells how many bytes of memory the process takes now, if that can be known.
+/// Returns how many bytes of memory the process takes now, if that is known.
 pub type Resident = fn() -> Option<usize>;
 
 /// So many bytes are put in between two looks.

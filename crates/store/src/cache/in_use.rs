@@ -44,7 +44,7 @@ impl InUse {
         self.state.lock().table.get(key)?.upgrade()
     }
 
-    /// Remembers a value for as long as it is held.
+    /// Registers a value for as long as it is used elsewhere.
     pub(super) fn put(&self, key: Name, item: &Item) {
         let mut state = self.state.lock();
         state.table.insert(key, Arc::downgrade(item));

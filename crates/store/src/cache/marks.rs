@@ -17,7 +17,7 @@ const TICK: u64 = (1 << TICK_BITS) - 1;
 /// The marks.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// As many buckets as a power of two tells; 0 is an empty place.
+    /// The number of buckets is a power of two; 0 is an empty slot.
     buckets: Vec<[u64; BUCKET]>,
 }
 

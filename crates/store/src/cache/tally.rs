@@ -1,4 +1,4 @@
-//! What requests read, counted for tests: cost has to grow with what is asked for.
+//! What requests read, counted for tests: cost has to grow with the size of the request.
 
 use sapwood_core::Exact;
 use std::collections::HashMap;
