@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::session::COMPATIBLE_VERSION;
 use crate::settings::Settings;
 
-/// What the client can do: told with each request, hooks hear of it.
+/// The capabilities of the client. They are sent with each request and passed to hooks.
 const CAPABILITIES: [&str; 3] = [
     "http://subversion.tigris.org/xmlns/dav/svn/depth",
     "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
@@ -31,7 +31,7 @@ const CAPABILITIES: [&str; 3] = [
 ];
 /// A server that answers within this time is near: the threshold of 1.14.
 const NEAR: Duration = Duration::from_millis(5);
-/// Bytes of a body that tells of an error, at most.
+/// The most bytes that are read of the body of an error.
 const ERROR_BODY: u64 = 1 << 20;
 /// What XML of a server may hold in one piece. How much there is in all is bounded by nothing: it
 /// is not kept.
@@ -388,8 +388,8 @@ impl Client {
 
 /// What a status that was not hoped for means, with what the server says of it.
 pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
-    let (plain, told) = errors_of(reply, target);
-    told.unwrap_or(plain)
+    let (plain, reported) = errors_of(reply, target);
+    reported.unwrap_or(plain)
 }
 
 /// What a status that was not hoped for means by itself, and what the server says of it.
@@ -400,19 +400,19 @@ pub(super) fn errors_of(reply: Reply, target: &str) -> (SvnError, Option<SvnErro
     let is_xml = reply
         .header("content-type")
         .is_some_and(|media| media.starts_with("text/xml") || media.starts_with("application/xml"));
-    let told = match reply.bytes(ERROR_BODY) {
+    let reported = match reply.bytes(ERROR_BODY) {
         Ok(body) if is_xml => failure::read(&body).ok().flatten(),
         _ => None,
     };
-    let told = match told {
-        Some(told) if told.code() != ErrorCode(0) => Some(told),
+    let reported = match reported {
+        Some(reported) if reported.code() != ErrorCode(0) => Some(reported),
         // A number that says nothing: the status does, and the sentence goes with it.
-        Some(told) if !told.message().is_empty() => {
-            Some(SvnError::new(plain.code(), told.message().to_owned()))
+        Some(reported) if !reported.message().is_empty() => {
+            Some(SvnError::new(plain.code(), reported.message().to_owned()))
         }
         _ => None,
     };
-    (plain, told)
+    (plain, reported)
 }
 
 fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) -> SvnError {

@@ -331,7 +331,7 @@ impl Pipeline {
         if self.broken {
             return Ok(false);
         }
-        // Until the end tells otherwise.
+        // Until the end of the reply clears it.
         self.broken = true;
         let Some(line) = self.lines.get_mut(self.read) else { return Ok(false) };
         if line.asked.front().is_none_or(|first| first.target != target) {

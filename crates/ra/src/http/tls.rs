@@ -226,7 +226,7 @@ impl Verifier {
             return failures | Failures::OTHER;
         };
         let algorithms = self.provider.signature_verification_algorithms.all;
-        // At a time at which the certificate itself is valid: that it is not now is told above, and
+        // Checked at a time at which the certificate itself is valid: expiry is reported above, and
         // would hide everything else.
         let (first, last) = (parsed.validity().not_before, parsed.validity().not_after);
         let then = seconds.min(last.timestamp()).max(first.timestamp());

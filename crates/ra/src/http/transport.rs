@@ -43,7 +43,7 @@ const CONNECT: Duration = Duration::from_secs(60);
 const CHUNK: usize = 64 << 10;
 /// Bytes after the end of what is packed in a body that are read past, at most.
 const REST: u64 = 64 << 10;
-/// The system's number of "the connection was closed", as the reference tells it.
+/// The system's number of "the connection was closed", as the reference reports it.
 const CLOSED: ErrorCode = ErrorCode(120_108);
 
 /// A stream that may be encrypted.
@@ -72,7 +72,7 @@ impl Payload {
     }
 
     /// A body that sends it from the beginning.
-    /// When `chunked`, it does not tell its length.
+    /// When `chunked`, its length is not sent.
     pub(super) fn body(&self, chunked: bool) -> SvnResult<Outgoing> {
         let what = match self {
             Self::None => OutgoingData::Bytes(Bytes::new()),

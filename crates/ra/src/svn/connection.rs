@@ -66,7 +66,7 @@ impl Connection {
         self.lost
     }
 
-    /// Whether the server has gone and takes no request, as far as can be told now. To be asked
+    /// Whether the server has closed the connection, as far as is known now. To be called
     /// between requests.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -130,7 +130,7 @@ impl Connection {
     /// Receives the reply to a command.
     ///
     /// # Errors
-    /// The failure that the server tells, and as [`Connection::receive`].
+    /// The failure that the server reports, and as [`Connection::receive`].
     pub fn reply<T>(&mut self, look: impl FnOnce(Tuple<'_>) -> SvnResult<T>) -> SvnResult<T> {
         self.receive_tuple(|reply| look(read_reply(reply)?))
     }

@@ -143,15 +143,15 @@ fn drive_replay(conn: &mut Connection, editor: &mut dyn Editor) -> SvnResult<()>
     match drive(conn, editor, true) {
         Ok(Outcome::ReplayFinished) => Ok(()),
         Ok(Outcome::Closed | Outcome::Aborted) => {
-            // The revision could not be told to its end: what follows is the failure.
+            // The revision could not be sent completely: the failure follows.
             conn.success();
             conn.reply(|_| Ok(()))?;
             Err(WireError::Part("The server gave up the edit of a replay").into())
         }
         Err(error) => {
-            let told_by_server = matches!(error, DriveError::Failure(_));
+            let sent_by_server = matches!(error, DriveError::Failure(_));
             let _ = editor.abort_edit();
-            if !told_by_server {
+            if !sent_by_server {
                 conn.give_up();
             }
             Err(error.into_inner())

@@ -235,7 +235,7 @@ impl SvnSession {
         Ok(())
     }
 
-    /// Whether the server has told of a capability by its word.
+    /// Whether the server has announced a capability, by its word.
     pub(super) fn knows(&self, word: &str) -> bool {
         self.capabilities.iter().any(|c| c == word)
     }
@@ -281,7 +281,7 @@ impl SvnSession {
         conn.reply(look)
     }
 
-    /// A path below the session's URL as the server has to be told.
+    /// A path below the session's URL, as it is sent to the server.
     pub(super) fn at(&self, path: &RelPath) -> RelPathBuf {
         self.place.borrow().below.join(path)
     }
@@ -291,7 +291,7 @@ impl SvnSession {
         paths.iter().map(|path| self.at(path)).collect()
     }
 
-    /// The inverse of [`SvnSession::at`], for paths that the server tells.
+    /// The inverse of [`SvnSession::at`], for paths that the server sends.
     pub(super) fn client_path(&self, path: &str) -> RelPathBuf {
         let place = self.place.borrow();
         let path = RelPathBuf::canonicalize(path);
@@ -342,7 +342,7 @@ impl SvnSession {
     }
 }
 
-/// What is told of a command that the server does not know.
+/// The error for a command that the server does not know.
 pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
     if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
         error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)

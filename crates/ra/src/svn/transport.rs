@@ -16,7 +16,7 @@ use crate::error::Error;
 pub enum Transport {
     /// A socket.
     Tcp(TcpStream),
-    /// A command that was started for this connection; it is told to end when this is dropped.
+    /// A command that was started for this connection; it is stopped when this is dropped.
     Tunnel {
         /// The command.
         child: Child,
