@@ -63,7 +63,7 @@ pub fn write(out: &mut Vec<u8>, error: &SvnError) {
     out.raw("\n</m:human-readable>\n</D:error>\n");
 }
 
-/// The error that a body tells of; `None` when it is not of that kind.
+/// The error in a body; `None` when the body is not of that kind.
 ///
 /// # Errors
 /// When the body is no XML.

@@ -65,7 +65,7 @@ pub mod options {
     pub const KEEP_LOCKS: &str = "keep-locks";
 }
 
-/// Capability tokens of every server, in the order in which they are told.
+/// Capability tokens of every server, in the order in which they are sent.
 pub const CAPABILITIES: [&str; 9] = [
     "http://subversion.tigris.org/xmlns/dav/svn/depth",
     "http://subversion.tigris.org/xmlns/dav/svn/log-revprops",
@@ -77,7 +77,7 @@ pub const CAPABILITIES: [&str; 9] = [
     "http://subversion.tigris.org/xmlns/dav/svn/list",
     "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
 ];
-/// Told with HTTPv2's headers.
+/// Sent with HTTPv2's headers.
 pub const REPLAY_REV_RESOURCE: &str =
     "http://subversion.tigris.org/xmlns/dav/svn/replay-rev-resource";
 /// Capability tokens of those that take commits themselves.

@@ -1,4 +1,4 @@
-//! LOCK: what is asked, and how a lock is shown.
+//! LOCK: the request, and how a lock is written.
 
 use crate::NS_DAV;
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ pub fn write_request(comment: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// What the reply to a LOCK tells.
+/// The content of the reply to a LOCK.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockReply {
     /// The token.
@@ -105,7 +105,7 @@ pub struct LockReply {
 /// Reads the reply to a LOCK.
 ///
 /// # Errors
-/// When it tells of no lock.
+/// When it has no lock.
 pub fn read_reply(root: &Element) -> Result<LockReply> {
     let active = root
         .child(NS_DAV, "lockdiscovery")
@@ -233,13 +233,13 @@ mod tests {
         };
         let mut out = Vec::new();
         reply(&mut out, &shown);
-        let told = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
+        let reply = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
         let expected = LockReply {
             token: "t:1".to_owned(),
             comment: Some("why".to_owned()),
             timeout: Some(9),
         };
-        assert_eq!(told, expected);
+        assert_eq!(reply, expected);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn write_locks<P: AsRef<str>>(out: &mut Vec<u8>, locks: &[(P, String)]) {
     out.raw("</S:lock-token-list>\n");
 }
 
-/// What the reply to a MERGE tells.
+/// The content of the reply to a MERGE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReply {
     /// The new revision.
@@ -198,9 +198,9 @@ mod tests {
         };
         begin(&mut out, &made);
         end(&mut out);
-        let told = read_reply(&parse(&out)).unwrap();
-        assert_eq!(told.revision.0, 7);
-        let parts = [told.date, told.author, told.post_commit_error];
+        let reply = read_reply(&parse(&out)).unwrap();
+        assert_eq!(reply.revision.0, 7);
+        let parts = [reply.date, reply.author, reply.post_commit_error];
         assert_eq!(parts.map(Option::unwrap), ["then", "me", "oh"]);
     }
 

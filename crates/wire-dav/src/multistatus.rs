@@ -14,7 +14,7 @@ use crate::{NS_CUSTOM, NS_DAV, NS_SVN_DAV, NS_SVN_PROPS};
 /// What a reply says of one resource.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
-    /// Its address as it is told: a percent-encoded path, perhaps a URL.
+    /// Its address as it is sent: a percent-encoded path, perhaps a URL.
     pub href: String,
     /// The properties that were found, as elements.
     pub props: Vec<Element>,
@@ -179,7 +179,7 @@ fn value(out: &mut Vec<u8>, value: &[u8]) {
 
 fn change(out: &mut Vec<u8>, change: &Change) {
     let prefix = if change.name.namespace == NS_SVN_PROPS { "S:" } else { "C:" };
-    // With an expected value a removal is told as a setting to nothing.
+    // With an expected value a removal is sent as a setting to an empty value.
     let part = if change.value.is_none() && change.expected.is_none() { "remove" } else { "set" };
     out.raw("<D:");
     out.raw(part);

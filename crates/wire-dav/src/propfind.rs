@@ -46,7 +46,7 @@ impl Name {
     }
 }
 
-/// What is asked for.
+/// What the request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropfindRequest {
     /// All properties.

@@ -41,7 +41,7 @@ fn change(element: &Element, remove: bool) -> Result<Change> {
         None => None,
     };
     let absent = element.attribute("absent").is_some();
-    // A property that is removed is told to be absent, too.
+    // A removed property is marked as absent, too.
     if absent && !remove && expected.is_none() {
         return Err(Error::Element("absent"));
     }

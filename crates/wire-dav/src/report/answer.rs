@@ -68,7 +68,7 @@ pub struct Change {
     pub action: u8,
     /// Where it was copied from.
     pub copy_from: Option<(FsPathBuf, Revnum)>,
-    /// File or directory, where that is told.
+    /// File or directory, if the server sends it.
     pub kind: Option<NodeKind>,
     /// Whether the text changed.
     pub text_mod: bool,
@@ -164,7 +164,7 @@ pub fn segment(element: &Element) -> Result<Option<(Option<RelPathBuf>, Revnum, 
     Ok(Some((path, number(element, "range-start")?, number(element, "range-end")?)))
 }
 
-/// Reads an element of `mergeinfo-report`: the path as it is told, and the mergeinfo's text.
+/// Reads an element of `mergeinfo-report`: the path as it is sent, and the mergeinfo's text.
 ///
 /// # Errors
 /// When a part is missing.
@@ -365,8 +365,8 @@ mod tests {
         });
         let [a, b, c, d] = reply.children.as_slice() else { panic!("{reply:?}") };
         assert_eq!(location(a).unwrap(), Some((Revnum(2), fspath("/a b").unwrap())));
-        let told = segment(b).unwrap().unwrap();
-        assert_eq!(told, (Some(relpath("a/b").unwrap()), Revnum(1), Revnum(2)));
+        let parsed = segment(b).unwrap().unwrap();
+        assert_eq!(parsed, (Some(relpath("a/b").unwrap()), Revnum(1), Revnum(2)));
         assert_eq!(segment(c).unwrap().unwrap(), (None, Revnum(3), Revnum(4)));
         assert_eq!(mergeinfo(d).unwrap(), Some(("a".to_owned(), "/b:1-2".to_owned())));
         let mut out = Vec::new();

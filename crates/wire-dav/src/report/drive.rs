@@ -25,7 +25,7 @@ pub const MAX_DEPTH: usize = 100_000;
 /// Bytes of a property's value or checksum, at most.
 const MAX_VALUE: usize = 1 << 30;
 
-/// Fetches what a report without texts ("skelta") only names. All addresses are as the server told
+/// Fetches what a report without texts ("skelta") only names. All addresses are as the server sent
 /// them.
 #[allow(clippy::missing_errors_doc)] // All: what the connection meets, and what the taker returns.
 pub trait Fetch {
@@ -76,7 +76,7 @@ fn below_name(element: &Element) -> Result<&str> {
     Ok(name)
 }
 
-/// A revision; none for -1 and for what is not told.
+/// A revision; `None` for -1 and for a missing attribute.
 fn revision(element: &Element, name: &'static str) -> Result<Option<Revnum>> {
     match element.attribute(name).map(str::trim) {
         None | Some("" | "-1") => Ok(None),

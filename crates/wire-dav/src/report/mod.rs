@@ -1,7 +1,7 @@
 //! REPORTs: what a client asks, and what a server replies.
 //!
 //! * [`request`]: the bodies of all but the update report as the server reads them; [`ask`] writes them.
-//! * [`update`]: the update report: what is asked and what the client has, and the editor that
+//! * [`update`]: the update report: the request and what the client has, and the editor that
 //!   answers it.
 //! * [`replay`]: the editor of a replayed revision.
 //! * [`log`], [`reply`]: the other replies; [`answer`] reads them.

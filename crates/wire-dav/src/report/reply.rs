@@ -73,7 +73,7 @@ pub fn inherited(out: &mut Vec<u8>, path: &str, props: &PropList) {
     out.raw("</S:iprop-item>\n");
 }
 
-/// A lock as `get-locks-report` tells it.
+/// A lock as `get-locks-report` sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct Lock<'a> {
     /// The fspath.
@@ -108,7 +108,7 @@ pub fn lock(out: &mut Vec<u8>, lock: &Lock<'_>) {
     out.raw("</S:lock>\n");
 }
 
-/// An entry as `list-report` tells it.
+/// An entry as `list-report` sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct ListItem<'a> {
     /// The fspath.

@@ -60,7 +60,7 @@ pub struct Log {
     pub changed_paths: bool,
     /// Whether to stop at copies.
     pub strict: bool,
-    /// Whether to tell merged revisions.
+    /// Whether to send merged revisions.
     pub merged: bool,
     /// Whether the client understands base64.
     pub encode_binary: bool,
@@ -177,7 +177,7 @@ pub struct FileRevs {
     pub start: Option<Revnum>,
     /// Last revision.
     pub end: Option<Revnum>,
-    /// Whether to tell merged revisions.
+    /// Whether to send merged revisions.
     pub merged: bool,
 }
 
@@ -247,7 +247,7 @@ pub struct Mergeinfo {
     pub inherit: Option<String>,
     /// Relative paths.
     pub paths: Vec<String>,
-    /// Whether everything below is told too.
+    /// Whether everything below is sent too.
     pub descendants: bool,
 }
 
@@ -336,7 +336,7 @@ pub fn dated_rev(root: &Element) -> Result<&str> {
         .ok_or(Error::Element("creationdate"))
 }
 
-/// Which parts of an entry a listing tells.
+/// Which parts of an entry a listing has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListFields {
     /// File or directory.
@@ -364,7 +364,7 @@ pub struct List {
     pub depth: Depth,
     /// Glob patterns of names; none for all names.
     pub patterns: Option<Vec<String>>,
-    /// What to tell.
+    /// The fields to send.
     pub fields: ListFields,
 }
 

@@ -124,7 +124,7 @@ pub struct Document<R> {
     ended: bool,
     /// Elements that are open below the root, while events are read.
     open: u64,
-    /// An element without content was told as begun: its end is next.
+    /// The start of an element without content was returned: its end is next.
     end_is_due: bool,
 }
 
@@ -496,24 +496,24 @@ mod tests {
     fn events_in_order() {
         let text = "<a>x<b k='1'><c/>y</b><t>QUJD</t><e><f>z</f></e></a>";
         let mut document = Document::open(text.as_bytes(), Limits::default()).unwrap();
-        let mut told = String::new();
+        let mut seen = String::new();
         while let Some(event) = document.next_event().unwrap() {
             match event {
                 Event::Start(e) if e.name == "t" => {
                     let mut piece = Vec::new();
                     while document.text_piece(&mut piece).unwrap() {}
-                    told.push_str(&format!("[{}]", String::from_utf8(piece).unwrap()));
+                    seen.push_str(&format!("[{}]", String::from_utf8(piece).unwrap()));
                 }
                 Event::Start(e) if e.name == "e" => {
                     let e = document.whole(e).unwrap();
-                    told.push_str(&e.children[0].text);
+                    seen.push_str(&e.children[0].text);
                 }
-                Event::Start(e) => told.push_str(&format!("<{}>", e.name)),
-                Event::Text(text) => told.push_str(&text),
-                Event::End => told.push('/'),
+                Event::Start(e) => seen.push_str(&format!("<{}>", e.name)),
+                Event::Text(text) => seen.push_str(&text),
+                Event::End => seen.push('/'),
             }
         }
-        assert_eq!(told, "x<b><c>/y/[QUJD]/z");
+        assert_eq!(seen, "x<b><c>/y/[QUJD]/z");
         assert!(document.next_event().unwrap().is_none());
         let mut cut = Document::open(&b"<a><b>AB"[..], Limits::default()).unwrap();
         cut.next_event().unwrap();

@@ -38,12 +38,12 @@ pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u
     if !document.root().is(NS_SVN, "file-revs-report") {
         return Err(Error::Reply("file-revs-report").into());
     }
-    let mut told = 0u64;
+    let mut count = 0u64;
     while let Some(event) = document.next_event()? {
         match event {
             Event::Start(element) if element.is(NS_SVN, "file-rev") => {
                 one(&mut document, &element, take)?;
-                told = told.plus(1);
+                count = count.plus(1);
             }
             Event::Start(element) => {
                 document.whole(element)?;
@@ -51,7 +51,7 @@ pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u
             Event::Text(_) | Event::End => {}
         }
     }
-    Ok(told)
+    Ok(count)
 }
 
 fn one<R: Read>(document: &mut Document<R>, start: &Element, take: Taker<'_>) -> SvnResult<()> {

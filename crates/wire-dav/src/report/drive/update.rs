@@ -32,7 +32,7 @@ struct Node {
     fetch_text: Option<Option<Md5>>,
     /// The checksum that its text must have.
     text: Option<Md5>,
-    /// What the report told of the last change, when it told that apart.
+    /// The attributes of the last change, when the report sent them separately.
     entry: Vec<(&'static str, String)>,
 }
 
@@ -47,7 +47,7 @@ impl TextDelta for NoText {
 
 /// What comes next in a reply.
 enum Item {
-    /// An element begins whose content is told item by item.
+    /// An element begins whose content is returned item by item.
     Start(Element),
     /// An element with everything in it.
     Whole(Element),
