@@ -105,7 +105,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Answers questions until it is told to stop, `ends` says so, or the socket was removed.
+    /// Answers questions until it is asked to stop, `ends` says so, or the socket was removed.
     ///
     /// # Errors
     /// When it can no longer wait for events.
@@ -151,7 +151,7 @@ impl Monitor {
     }
 
     fn answer(&mut self, question: Question) -> Answer {
-        let told = |done: Result<()>| match done {
+        let answer = |done: Result<()>| match done {
             Ok(()) => Answer::Done,
             Err(error) => Answer::Refused(error.to_string()),
         };
@@ -160,8 +160,8 @@ impl Monitor {
                 Answer::Since { now: Token::default(), changed: None }
             }
             Question::Since { root, path, token, .. } => self.since(root, Path::new(&path), token),
-            Question::Add { path } => told(self.add(Path::new(&path))),
-            Question::Forget { path } => told(self.forget(Path::new(&path))),
+            Question::Add { path } => answer(self.add(Path::new(&path))),
+            Question::Forget { path } => answer(self.forget(Path::new(&path))),
             Question::List => {
                 let watched = |tree: &Tree| WatchedCopy {
                     path: tree.path().to_string_lossy().into_owned(),

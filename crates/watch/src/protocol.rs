@@ -14,7 +14,7 @@ pub const ANSWER_MAX: u64 = 16 << 20;
 /// More changed directories than this are "unknown": a walk is cheaper.
 pub const CHANGED_MAX: usize = 20_000;
 
-/// What tells one directory from another, whatever its path is.
+/// What identifies a directory, whatever its path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The file system.

@@ -1,13 +1,13 @@
-//! One working copy as the kernel tells of it: a watch on each directory, and when each last changed.
+//! One working copy as the kernel reports it: a watch on each directory, and when each last changed.
 //!
 //! Administrative folders are not watched, nor what lies below a directory with one of its own, but
 //! for the root: that is another working copy. A directory's watch is set before the directory is
 //! read, so that no name can come unseen. The root is reached through a handle: that a directory
 //! above it gets another name is no matter.
 //!
-//! Of mounts inotify tells nothing: each question looks for them. While there are some below the root nothing is
-//! known, and when they have gone no older token is. One that came and went between two questions is told of by the
-//! kernel's list of mounts, which remembers that it changed (proc(5)): then no older token is known either, since a
+//! inotify does not report mounts: each question looks for them. While there are some below the root nothing is
+//! known, and when they have gone no older token is. One that came and went between two questions is found by the
+//! kernel's list of mounts, which can be polled for changes (proc(5)): then no older token is known either, since a
 //! walk between them may have seen what was mounted.
 
 use std::collections::{BTreeMap, HashMap};
@@ -132,7 +132,7 @@ impl Tree {
     }
 
     /// Whether it was moved, removed or unmounted. (Of a directory that is open, as the root is here, the kernel does
-    /// not tell when it is removed.)
+    /// not report its removal.)
     pub(crate) fn is_gone(&self) -> bool {
         self.lost || statat(&self.root, ADM, AtFlags::SYMLINK_NOFOLLOW).is_err()
     }
@@ -275,8 +275,8 @@ impl Tree {
         root.join(if dir.is_empty() { "." } else { dir })
     }
 
-    /// Watches a directory and all below it. What went away in between is passed over: its events
-    /// tell.
+    /// Watches a directory and all below it. A directory that went away in between is passed
+    /// over: its events report that.
     fn add(&mut self, dir: &str, queue: &mut Queue) -> Result<()> {
         let mut left = vec![dir.to_owned()];
         let too_many = || {

@@ -99,7 +99,7 @@ impl Trees {
         Ok(answer)
     }
 
-    /// Takes in all that the kernel has to tell, and forgets what is gone.
+    /// Reads all events of the kernel, and removes trees that are gone.
     ///
     /// # Errors
     /// When no events can be read.
