@@ -134,7 +134,7 @@ pub fn read_changed_path(list: List<'_>) -> Result<ChangedPathWords<'_>> {
     Ok(ChangedPathWords { path, action, copy_from, kind, text_mod, prop_mod })
 }
 
-/// What a log entry tells beside changed paths and further properties.
+/// What a log entry holds beside changed paths and further properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead<'a> {
     /// The revision.

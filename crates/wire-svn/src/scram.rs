@@ -1,6 +1,6 @@
 //! SCRAM (RFC 5802, RFC 7677), the messages of both sides, without channel binding.
 //!
-//! Neither side tells the other the password, and the client learns that the server knows it. The
+//! Neither side sends the other the password, and the client learns that the server knows it. The
 //! server here has the password itself, so salt and keys are made for each exchange. Passwords are
 //! taken as the bytes they are, as Cyrus SASL does, without SASLprep. Random bytes are the caller's.
 

@@ -1,4 +1,4 @@
-//! An editor that writes what it is told as editor commands.
+//! An editor that writes its calls as editor commands.
 
 use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, Revnum, SvnResult};
