@@ -1,9 +1,9 @@
 //! Holds that comments use the field's words: each crate has a number of comment words from a
 //! private dialect that it may still hold, and the number may only fall.
 //!
-//! The word for what was meant is usually one of these: report, send, notify, call or print for
-//! "tell"; sync, stable, resolve or finish for "settle"; permit for "seat"; a real subject (the
-//! caller, the client, the user) for "whoever", "nobody" and "somebody".
+//! The word for what was meant is usually one of these: report, send, notify, call or print (in
+//! place of "tell"); sync, stable, resolve or finish ("settle"); permit ("seat"); the caller, the
+//! client or the user (where no subject is named).
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

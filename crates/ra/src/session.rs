@@ -69,21 +69,21 @@ pub enum Capability {
 /// What [`Session::get_file`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedFile {
-    /// The revision that was looked at.
+    /// The revision that was read.
     pub revision: Revnum,
     /// The properties, those of the last change (`svn:entry:...`) among them; empty when they
-    /// were not asked for.
+    /// were not requested.
     pub props: PropList,
 }
 
 /// What [`Session::get_dir`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedDir {
-    /// The revision that was looked at.
+    /// The revision that was read.
     pub revision: Revnum,
     /// As in [`FetchedFile`].
     pub props: PropList,
-    /// Names and what is known of them, when they were asked for; in no order.
+    /// Names and what is known of the nodes, when entries were requested; in no order.
     pub entries: Vec<(String, Dirent)>,
 }
 

@@ -102,7 +102,7 @@ impl GpgAgent {
         self.find().is_some()
     }
 
-    /// The password of a user. The agent asks for it, unless no user `can_be_asked`.
+    /// The password of a user. The agent asks the user for it, if the user `can_be_asked`.
     pub(super) fn password(
         &self,
         realm: &str,

@@ -56,7 +56,7 @@ pub(super) struct Endpoints {
     pub(super) bulk: Bulk,
     /// Whether transactions can be made with their properties.
     pub(super) posts_props: bool,
-    /// The collection of the revision that was asked for last, for DeltaV.
+    /// The collection of the revision that was used last, for DeltaV.
     collection: RefCell<Option<(Revnum, String)>>,
 }
 

@@ -224,7 +224,7 @@ impl HttpSession {
     ) -> SvnResult<()> {
         for (path, token) in paths {
             match self.unlock_one(path, token.as_deref(), break_lock) {
-                // The lock is gone: that must be known before the user hears of the hook.
+                // The lock is gone: that must be reported before the failure of the hook.
                 Err(error) if error.code() == ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED => {
                     receiver(path, Ok(()))?;
                     return Err(error);

@@ -16,7 +16,7 @@ use super::endpoints::{path_of, propfind};
 use super::session::HttpSession;
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile};
 
-/// Bytes of a file that are handed on at a time.
+/// Bytes of a file that are passed on at a time.
 const CHUNK: usize = 64 << 10;
 
 /// The properties from which the wanted fields are made.

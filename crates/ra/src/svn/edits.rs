@@ -69,7 +69,7 @@ impl SvnSession {
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>> {
-        // Editors hear of paths relative to the session's URL.
+        // Editors get paths relative to the session's URL.
         self.sync_server_url()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
@@ -250,7 +250,7 @@ impl Report for SvnReport<'_> {
         };
         let _ = editor.abort_edit();
         if let DriveError::Editor(error) = &error {
-            // The server hears of it, and goes on until it has.
+            // The server is notified, and sends until it has read that.
             conn.failure(error);
             if skip_edit(conn).is_err() {
                 conn.give_up();

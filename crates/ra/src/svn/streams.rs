@@ -376,7 +376,7 @@ fn file_rev(
 #[derive(Default)]
 struct Chunks {
     chunk: Vec<u8>,
-    /// The chunk was not handed on yet.
+    /// The chunk was not passed on yet.
     unread: bool,
 }
 

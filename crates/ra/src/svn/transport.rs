@@ -25,7 +25,7 @@ pub enum Transport {
         /// From its standard output.
         output: ChildStdout,
     },
-    /// A server that says what is here, whatever it hears.
+    /// A server that sends these bytes, whatever it receives.
     Recorded(io::Cursor<Vec<u8>>),
 }
 
