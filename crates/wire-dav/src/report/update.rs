@@ -1,6 +1,6 @@
 //! The update report: checkout, update, switch, status and diff.
 //!
-//! The request says what is wanted and, an `entry` a place where something differs from its
+//! The request says what is wanted and, with an `entry` for each node that differs from its
 //! parent, what the client has. The reply is a tree of elements. With `send-all` ("bulk") texts
 //! and properties are in it; without ("skelta") the client fetches texts one by one.
 
@@ -14,20 +14,20 @@ use crate::NS_SVN;
 use crate::error::{Error, Result};
 use crate::xml::{Element, HEADER, Xml as _};
 
-/// What is wanted.
+/// The parameters of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateRequest {
-    /// The revision to come to; none for the youngest.
+    /// The target revision; `None` for the youngest.
     pub revision: Option<Revnum>,
     /// The URL, or its path, of the directory that the client has.
     pub source: String,
     /// The URL, or its path, to switch to or compare with.
     pub destination: Option<String>,
-    /// One name below the source that is meant; empty for the source itself.
+    /// The one name below the source to update; empty for the source itself.
     pub target: String,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
-    /// Whether what is not related counts as a change.
+    /// Whether an unrelated node counts as a change and not as a replacement.
     pub ignore_ancestry: bool,
     /// Whether additions may be sent as copies.
     pub copyfrom: bool,
@@ -39,29 +39,29 @@ pub struct UpdateRequest {
     pub include_props: bool,
 }
 
-/// One thing that the client says of what it has.
+/// One entry of the client's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// It has something.
+    /// The client has a node.
     Entry {
         /// Where, relative to the target.
         path: String,
-        /// The fspath that it has there, when that is not what its parent says.
+        /// The fspath of the node, if that does not follow from its parent.
         link: Option<String>,
         /// The revision.
         revision: Revnum,
-        /// How deep.
+        /// The depth.
         depth: Depth,
-        /// Whether it lacks everything below.
+        /// Whether the client has nothing below it.
         start_empty: bool,
-        /// A lock that it believes in.
+        /// The token of the lock that the client has.
         lock_token: Option<String>,
     },
-    /// It has nothing at a path.
+    /// The client has nothing at a path.
     Missing(String),
 }
 
-/// Puts a request together, child by child of its root.
+/// Reads a request, child by child of its root.
 #[derive(Debug)]
 pub struct Reading {
     wanted: UpdateRequest,
@@ -94,10 +94,10 @@ impl Reading {
         }
     }
 
-    /// Takes in a child. What the client has is given back; the first of that ends what is wanted.
+    /// Reads a child. Entries of the client's report are returned; the first of them ends the parameters.
     ///
     /// # Errors
-    /// Elements that make no sense.
+    /// For invalid elements.
     pub fn child(&mut self, element: &Element) -> Result<Option<Item>> {
         if element.namespace != NS_SVN {
             return Ok(None);
@@ -136,7 +136,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// What is wanted, once all of it was read.
+    /// The parameters, once all of them were read.
     ///
     /// # Errors
     /// When the source is missing.
@@ -215,11 +215,11 @@ struct NodeAttributes {
     path: String,
     revision: Revnum,
     sha1: Option<Sha1>,
-    /// Whether the node has come: then this is of no more use.
+    /// Whether the node has been opened: then this is not used again.
     is_used: bool,
 }
 
-/// What is the same in all nodes: their addresses up to the revision, and what stands before.
+/// The parts that are the same for all nodes: the XML before an address, and the address up to the revision.
 struct Begins {
     /// Of a version.
     checked_in: String,
@@ -304,7 +304,7 @@ impl<S: Sink> UpdateEditor<S> {
         if std::mem::replace(&mut self.next_node.is_used, true) {
             return Err(out_of_order());
         }
-        // What is still open beside it would be a driver that left something out.
+        // Siblings that are still open would be an error of the driver.
         let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
         self.open.truncate(level);
         self.find(parent)?;
@@ -387,7 +387,7 @@ impl<S: Sink> UpdateEditor<S> {
             true
         } else {
             // Clients fetch all properties of an addition themselves, unless they asked for them
-            // here; of a copy they must hear what went.
+            // here; removed properties of a copy must be sent.
             if open.copied && value.is_none() {
                 open.removed.push(name.to_owned());
             }

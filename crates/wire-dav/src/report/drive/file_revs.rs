@@ -1,4 +1,4 @@
-//! The reply to a file-revs report: revisions of a file, each with a text delta perhaps.
+//! The reply to a file-revs report: revisions of a file, each with an optional text delta.
 
 use std::io::Read;
 
@@ -21,7 +21,7 @@ pub struct Head {
     pub revision: Revnum,
     /// The revision properties.
     pub revprops: PropList,
-    /// Whether it came by a merge.
+    /// Whether it was merged.
     pub merged: bool,
     /// How the file's properties changed.
     pub prop_changes: Vec<(String, Option<Vec<u8>>)>,
@@ -30,10 +30,10 @@ pub struct Head {
 /// Takes a revision with its text delta.
 pub type Taker<'t> = &'t mut dyn FnMut(&Head, Option<&mut dyn TextDelta>) -> SvnResult<()>;
 
-/// Hands the revisions to `take`, one after the other: how many there were.
+/// Passes the revisions to `take`, one after the other. Returns how many there were.
 ///
 /// # Errors
-/// What the reply, the connection and the taker meet.
+/// For an invalid reply, and errors of the connection and of `take`.
 pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u64> {
     if !document.root().is(NS_SVN, "file-revs-report") {
         return Err(Error::Reply("file-revs-report").into());
