@@ -33,10 +33,10 @@ use crate::error::Result;
 use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
 
-/// What to log of a repository.
+/// The request for a log, with its repository.
 pub type LogRequest<'a> = sapwood_core::LogRequest<'a, FsPath>;
 
-/// One revision of a log, borrowed from the caches: a [`LogEntry`] of which no list is made, since servers write it
+/// One revision of a log, borrowed from the caches: a [`LogEntry`] without lists of its own, since servers write it
 /// piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRevision<'a> {
@@ -47,7 +47,7 @@ pub struct LogRevision<'a> {
     /// Whether this revision was merged by being taken away (a reverse merge).
     pub subtractive_merge: bool,
     changes: &'a ChangedPaths,
-    // What authz leaves of each change and what old revisions do not say; empty when `changes`
+    // What authz leaves of each change, and kinds that old revisions do not record; empty when `changes`
     // can be sent as they are.
     marks: &'a [Mark],
     // Changes of merged revisions that were not sent themselves: see `Run::carried`.
@@ -66,7 +66,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// What is shown of a change that has no mark though it should have one: nothing.
+    /// The mark of a change that lacks one by an error: nothing is shown.
     const HIDDEN: Self = Self { hidden: true, hide_copy: true, node_kind: None };
 }
 
@@ -108,14 +108,14 @@ impl<'a> LogRevision<'a> {
         }
     }
 
-    /// The changed paths that were asked for and may be read.
+    /// The changed paths that were requested and may be read.
     pub fn changes(&self) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
         let carried = self.carried;
         let carried = carried.iter().flat_map(|c| readable(&c.changes, &c.marks));
         carried.chain(readable(self.changes, self.marks))
     }
 
-    /// The revision properties that were asked for and may be read.
+    /// The revision properties that were requested and may be read.
     pub fn revprops(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + use<'a> {
         let (selection, restricted) = (self.selection, self.restricted);
         self.revprops.into_iter().flat_map(PropList::iter).filter(move |(name, _)| {
@@ -127,7 +127,7 @@ impl<'a> LogRevision<'a> {
         })
     }
 
-    /// One revision property, if it was asked for and may be read.
+    /// One revision property, if it was requested and may be read.
     #[must_use]
     pub fn revprop(&self, name: &str) -> Option<&'a [u8]> {
         let asked = match self.selection {
@@ -140,12 +140,12 @@ impl<'a> LogRevision<'a> {
 }
 
 /// Takes the revisions of a log. Every `FnMut(&LogRevision)` is a receiver.
-#[allow(clippy::missing_errors_doc)] // All: what the receiver meets; ends the log.
+#[allow(clippy::missing_errors_doc)] // All: errors of the receiver, which end the log.
 pub trait LogReceiver {
     /// The next entry.
     fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()>;
 
-    /// How entries are encoded, for a receiver that would rather have many of them at once, ready
+    /// How entries are encoded, for a receiver that prefers to get many of them at once, ready
     /// made: then [`LogReceiver::encoded`] may be called in place of [`LogReceiver::entry`] for
     /// entries that are neither in a list of merged revisions nor begin one.
     fn encoder(&self) -> Option<LogEncoder> {
@@ -154,7 +154,7 @@ pub trait LogReceiver {
 
     /// Whether ends of lists are sent even where no list is open. Subversion's log has such ends
     /// (a merged revision that was sent elsewhere ends the list that it did not begin); `svnserve`
-    /// keeps them to itself, sessions in the same process do not.
+    /// drops them, sessions in the same process do not.
     fn takes_all_ends(&self) -> bool {
         false
     }
@@ -165,7 +165,7 @@ pub trait LogReceiver {
         Ok(())
     }
 
-    /// The next entries, encoded, as they are kept: for a receiver that can hold on to them.
+    /// The next entries, encoded, as they are cached: for a receiver that can share them.
     fn encoded_entries(
         &mut self,
         entries: &Arc<EncodedEntries>,
@@ -184,9 +184,9 @@ impl<F: FnMut(&LogRevision<'_>) -> SvnResult<()>> LogReceiver for F {
 /// How a receiver encodes entries.
 #[derive(Clone, Copy, Debug)]
 pub struct LogEncoder {
-    /// Whose bytes it makes: encoders of one protocol do the same.
+    /// The protocol: encoders of one protocol make the same bytes.
     pub protocol: Protocol,
-    /// Appends an entry. What it appends depends on nothing but the entry.
+    /// Appends an entry. The bytes depend on nothing but the entry.
     pub encode: fn(&LogRevision<'_>, &mut Vec<u8>),
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn unreadable() -> crate::Error {
     SvnError::new(ErrorCode::AUTHZ_UNREADABLE, "").into()
 }
 
-/// One log request under way.
+/// One running log request.
 struct LogRun<'a> {
     repository: &'a Repository,
     fs: &'a Filesystem,
@@ -273,13 +273,13 @@ struct LogRun<'a> {
     no_changes: ChangedPaths,
     /// Reused for every revision.
     marks: Vec<Mark>,
-    /// The paths that were refused, while entries are made that are to be kept with them.
+    /// The paths that were refused, while entries are made that are to be cached with them.
     refused: Option<Vec<FsPathBuf>>,
-    /// For whom replies are made: what may be kept of them.
+    /// The users that may share the replies: this decides what may be cached.
     viewer: Viewer,
     /// Changed paths of merged revisions that turned out to be sent elsewhere. The reference hands
     /// changed paths on before it decides that, so they end up with the next entry that is sent;
-    /// clients that compare outputs would see the difference, so this is kept.
+    /// clients that compare outputs would see the difference, so this does the same.
     carried: Vec<ReadableChanges>,
     /// How many lists of merged revisions the receiver has open.
     open_lists: u64,
@@ -327,7 +327,7 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// What is read of each revision.
+    /// What the request reads of each revision.
     fn wanted(&self) -> LogNeeds {
         LogNeeds {
             changes: self.wants_changes(),
@@ -340,7 +340,7 @@ impl LogRun<'_> {
         self.request.changed_paths || !self.authorizer.everything_readable()
     }
 
-    /// Looks at what a revision changed: gives the list, leaves the marks in `self.marks`.
+    /// Reads what a revision changed: returns the list, and leaves the marks in `self.marks`.
     fn look(&mut self, revision: Revnum) -> Result<(Arc<ChangedPaths>, RevisionAccess)> {
         let list = self.fs.changed_paths(revision)?;
         let access = changes::mark(

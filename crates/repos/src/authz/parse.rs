@@ -68,10 +68,10 @@ struct Parser {
 }
 
 /// Parses an authz file and, when there is one, the global groups file. `warn` receives what
-/// is odd but no error.
+/// is suspicious but no error.
 ///
 /// # Errors
-/// E220003 for what makes no sense, E200002 for a syntax error.
+/// E220003 for invalid rules, E200002 for a syntax error.
 pub(super) fn parse(
     rules: &[u8],
     groups: Option<&[u8]>,
@@ -289,7 +289,7 @@ impl Parser {
         let groups = self.expand_groups()?;
         let mut parsed = std::mem::take(&mut self.acls);
         parsed.sort_by(|a, b| a.rule.compare(&b.rule).then(a.sequence.cmp(&b.sequence)));
-        // The built-in rule gives way to the file's own rule for the root, which then says
+        // The built-in rule is replaced by the file's own rule for the root, which then says
         // something about all users.
         if let [built_in, own, ..] = parsed.as_mut_slice()
             && built_in.rule == own.rule

@@ -78,7 +78,7 @@ fn find_kind(
     if change.kind != ChangeKind::Delete {
         return Ok(root.kind(change.path)?);
     }
-    // What was deleted is gone: look below the parent's previous place. The first step of its
+    // A deleted node is gone: look below the parent's previous location. The first step of its
     // history is this revision itself, because the deletion changed it.
     let (parent, name) = change.path.parent_and_name();
     let mut history = root.history(parent)?;

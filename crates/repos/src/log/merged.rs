@@ -34,7 +34,7 @@ struct MergeState {
     target_history: Mergeinfo,
     /// Merged revisions that were sent.
     sent: HashSet<Revnum>,
-    /// Which revisions of which paths were searched; `None` when that is not kept (oldest
+    /// Which revisions of which paths were searched; `None` when that is not recorded (oldest
     /// first, as in the reference).
     processed: Option<Mergeinfo>,
 }
@@ -151,7 +151,7 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// Searches for so many revisions more: whether that was all of them.
+    /// Searches for so many more revisions. Returns whether the search is complete.
     fn search_some(
         &self,
         search: &mut Search,
@@ -236,7 +236,7 @@ impl LogRun<'_> {
                 mark_processed(&range, processed);
             }
         }
-        // The same search inside itself would nest for ever: mergeinfo that names its own
+        // The same search inside itself would nest for ever: it happens with mergeinfo that names its own
         // revision, which the reference does not survive when it goes oldest first.
         let inside_itself =
             stack.iter().any(|f| matches!(f, Frame::Search(_, outer) if *outer == range));
@@ -303,7 +303,7 @@ impl LogRun<'_> {
                 self.authorizer,
                 self.cancel,
                 &mut |segment| {
-                    // Mergeinfo has no form for revision 0 alone.
+                    // Mergeinfo cannot express revision 0 alone.
                     if let Some(relpath) = segment.path.as_ref().filter(|_| segment.end.0 > 0) {
                         let start = segment.start.0.saturating_sub(1);
                         let ranges = RangeList::one(start, segment.end.0, true);
@@ -329,7 +329,7 @@ fn ranges_of(change: &MergeinfoChange) -> Vec<MergedRange> {
 
 /// Cuts the ranges of all sources at each other's ends, so that each piece has one set of sources.
 fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
-    // Per source its ranges with both ends in them, the next one last.
+    // For each source its inclusive ranges, the next one last.
     let mut sources: Vec<(Vec<(u64, u64)>, &str)> = info
         .0
         .iter()
@@ -369,7 +369,7 @@ fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
     }
 }
 
-/// Takes out of `range` what was searched before: whole paths, or, of a single path, one end.
+/// Removes from `range` what was searched before: whole paths, or, of a single path, one end.
 fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
     let (start, end) = (range.first, range.last.saturating_add(1));
     let mut at = 0;
@@ -402,7 +402,7 @@ fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
     }
 }
 
-/// Notes that `range` is being searched. Half-open with the end one further, so that single
+/// Notes that `range` is being searched. Stored half-open with the end one further, so that single
 /// revisions count too.
 fn mark_processed(range: &MergedRange, processed: &mut Mergeinfo) {
     let (first, last) = (range.first.min(range.last), range.first.max(range.last));
