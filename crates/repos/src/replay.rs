@@ -71,7 +71,7 @@ pub fn replay(
     };
     for (at, change) in changes.iter().enumerate() {
         cancel.check()?;
-        // Paths that an added subtree dealt with meanwhile are stepped to all the same.
+        // Paths that an added subtree has handled meanwhile are visited nevertheless.
         if live.get(at) == Some(&true) {
             drive.step(at, change.path.to_relpath())?;
         }
@@ -101,7 +101,7 @@ struct Drive<'a> {
     cancel: &'a CancelToken,
     editor: &'a mut dyn Editor,
     changes: Arc<ChangedPaths>,
-    /// Which changes are relevant and not dealt with.
+    /// The relevant changes that were not handled yet.
     live: Vec<bool>,
     copies: Vec<ActiveCopy>,
     /// The directories that are open, root first.
@@ -213,7 +213,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Adds a node, as a copy where that can be said.
+    /// Adds a node, as a copy if the receiver knows the source.
     fn add(
         &mut self,
         change: &ChangedPath<'_>,
@@ -292,7 +292,7 @@ impl Drive<'_> {
         Ok((open, base, false))
     }
 
-    /// The node that `base` stands for, when deltas are wanted.
+    /// The node of `base`, if deltas are wanted.
     fn base_node(&mut self, base: Base, path: &FsPath) -> Result<Option<Node>> {
         let Some(compare) = &self.compare else { return Ok(None) };
         Ok(match base {
@@ -304,7 +304,7 @@ impl Drive<'_> {
 
     fn props(&mut self, open: Open, base: Option<&Node>, node: &Node) -> Result<()> {
         if self.compare.is_none() {
-            // Only says that some property changed.
+            // Only reports that some property changed.
             return Ok(open.change_prop(self.editor, "", None)?);
         }
         let old = match base {

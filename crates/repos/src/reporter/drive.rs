@@ -27,7 +27,7 @@ use crate::node_delta::Open;
 /// One report being answered.
 pub(super) struct Drive<'a> {
     pub(super) fs: &'a Filesystem,
-    /// Where deletions are looked for.
+    /// Trees in which deletions are searched.
     pub(super) roots: Roots,
     pub(super) revision: Revnum,
     pub(super) target_root: Root,
@@ -52,7 +52,7 @@ pub(super) struct Drive<'a> {
     pub(super) editor: &'a mut dyn Editor,
 }
 
-/// The path of an entry that the client names, however it does.
+/// The path of an entry that the client names.
 fn place_of(dir: &Node, name: &str) -> FsPathBuf {
     FsPathBuf::canonicalized(path::join(dir.path(), name))
 }
@@ -73,7 +73,7 @@ struct Level {
     /// In the order in which they are to be sent, where that is not the order of names.
     target_order: Option<Vec<u32>>,
     depths: Depths,
-    /// Names that the report dealt with, on either side.
+    /// Names that the report has handled, on either side.
     done_source: HashSet<String>,
     done_target: HashSet<String>,
     phase: Phase,
@@ -249,7 +249,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Deals with the next entry of the report in a directory.
+    /// Handles the next entry of the report in a directory.
     fn next_reported(&mut self, level: &mut Level) -> Result<Option<Level>> {
         let Some((name, info)) = self.fetch(&level.path)? else {
             self.deletions(level)?;
@@ -317,7 +317,7 @@ impl Drive<'_> {
         Ok(Some((name, info)))
     }
 
-    /// Passes over the entries of the report below `prefix`.
+    /// Skips the entries of the report below `prefix`.
     fn skip(&mut self, prefix: &str) -> Result<()> {
         while self.any_below(prefix) {
             self.lookahead = self.entries.next()?;
@@ -373,7 +373,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Says which entries of a directory come next.
+    /// Hints which entries of a directory come next.
     fn read_ahead(&mut self, level: &mut Level, from: usize) {
         level.ahead = from.saturating_add(AHEAD_BATCH);
         if !self.ahead.is_cold() {
