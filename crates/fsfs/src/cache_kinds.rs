@@ -1,4 +1,4 @@
-//! What this engine keeps in the caches: a number for each kind of value, and the kinds whose types
+//! The kinds of values that this engine caches: a number for each kind, and the kinds whose types
 //! have no module of their own here.
 //!
 //! The other kinds stand beside their types, with a number from the same list: so the list knows no
@@ -107,7 +107,7 @@ fn revprop_pack_len(pack: &RevpropPack) -> usize {
     pack.len().times(pack.get(pack.first_revision()).map_or(64, <[u8]>::len).max(256))
 }
 
-/// The name of a value that stands for item `item` of a revision.
+/// The cache key of a value for item `item` of a revision.
 pub(crate) fn item<T>(kind: &Kind<T>, fs: u32, revision: Revnum, item: u64) -> Key<T> {
     kind.key(fs, revision.0, item, 0)
 }

@@ -17,11 +17,11 @@ use sapwood_store::{Key, Kind, PassThrough};
 
 use crate::cache_kinds::Number;
 
-/// Revisions that are kept together.
+/// Revisions in a block.
 const LEN: u64 = 64;
-/// The longest date and author, together, that are kept.
+/// The most bytes of date and author together that are cached.
 const TEXT_LEN: usize = 58;
-/// What stands for the length of a property that is not there.
+/// The length that stands for a missing property.
 const ABSENT: u8 = u8::MAX;
 
 /// Date and author as they are stored.

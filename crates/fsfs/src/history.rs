@@ -19,7 +19,7 @@ pub struct History {
     at: Option<Step>,
 }
 
-/// One place of a history, and what is known about the way on.
+/// One location of a history, and what is known about the next steps.
 #[derive(Clone, Debug)]
 struct Step {
     path: SharedFsPath,
@@ -245,7 +245,7 @@ fn node_origin_rev(root: &Root, at_path: &FsPath) -> Result<Revnum> {
     if made != Revnum::ZERO || id.number() == 0 {
         return Ok(made);
     }
-    // An id of formats 1 and 2 does not say. It may have been found out already.
+    // An id of formats 1 and 2 lacks it. It may be known already.
     let fs = &root.fs.fs;
     let path = fs.file(&sapwood_fsfs_format::Layout::node_origins_file(id));
     if let Ok(bytes) = fs.storage.read(&path, 1 << 26)

@@ -42,7 +42,7 @@ use sapwood_store::write::WriteStorage;
 pub struct HotcopyOptions {
     /// Whether the copy is made durable before it counts.
     pub flush_to_disk: bool,
-    /// Copy only what a copy made before does not have.
+    /// Copy only what an earlier copy lacks.
     pub incremental: bool,
     /// Whether files are copied by two threads.
     pub threads: bool,
@@ -343,7 +343,7 @@ impl Hotcopy<'_> {
                     next = end;
                 }
                 Err(Error::Io { what, error }) if error.kind() == ErrorKind::NotFound => {
-                    // The pack of this shard is taken next, and what is here of it removed.
+                    // The pack of this shard is copied next, and the shard's unpacked files are removed.
                     if next >= self.source.refresh_min_unpacked()? {
                         return Err(Error::Io { what, error });
                     }
@@ -397,7 +397,7 @@ impl Hotcopy<'_> {
         }
     }
 
-    /// Removes what the packs of the destination replace.
+    /// Removes files that the packs of the destination replace.
     fn remove_packed(&self, packed: Revnum) -> Result<()> {
         let Some(size) = self.source.layout.format.shard_size else { return Ok(()) };
         let layout = &self.source.layout;

@@ -64,7 +64,7 @@ impl EncodedEntries {
         }
     }
 
-    /// Stands for the entries that users get from whom nothing is hidden: kept in the form of a
+    /// A marker for the entries of users who may read everything: cached under the form of a
     /// user who sees as much of these revisions as they do.
     #[must_use]
     pub fn as_for_all() -> Self {
@@ -102,7 +102,7 @@ impl EncodedEntries {
         self.bytes.tail(start)
     }
 
-    /// Whether the entries are too long to be kept.
+    /// Whether the entries are too long to be cached.
     #[must_use]
     pub const fn is_long(&self) -> bool {
         self.bytes.len() > LIMIT

@@ -1,4 +1,4 @@
-//! Revision properties as one request sees them: each folder is looked at once, and trusted for the
+//! Revision properties as one request sees them: each folder is checked once, and trusted for the
 //! rest of the request.
 
 use sapwood_core::Exact;
@@ -39,7 +39,7 @@ pub struct RevpropsSnapshot {
     /// Open files for which the system got read-ahead hints. They were opened after the version of their
     /// shard was read, so they count as read then.
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
-    /// Reads what the system has in memory.
+    /// Reads what the system has in its page cache.
     loose: Option<Box<LooseFiles>>,
     pub(crate) date_authors: DateAuthorBlocks,
 }
@@ -88,7 +88,7 @@ impl RevpropsSnapshot {
         self.get_and(revision, true)
     }
 
-    /// The same for a caller that keeps what it makes of them: they are not kept.
+    /// The same for a caller that caches its own result: they are not cached.
     pub(crate) fn get_for_once(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
         self.get_and(revision, false)
     }
@@ -153,7 +153,7 @@ impl RevpropsSnapshot {
         }
     }
 
-    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
+    /// Announces that the properties of `revision` will be needed soon. A hint, which never fails.
     pub fn will_need(&mut self, revision: Revnum) {
         if self.ahead.len() >= AHEAD {
             return;
@@ -198,7 +198,7 @@ impl RevpropsSnapshot {
         Ok(fs.revprop_shards.lock().stable(shard, version))
     }
 
-    /// What is packed is found out when the first properties are asked for.
+    /// Which revisions are packed is read when the first properties are needed.
     fn look_once(&mut self, fs: &Fs) -> Result<()> {
         if !self.started {
             fs.glance_at_revprops()?;
@@ -284,7 +284,7 @@ impl RevpropsSnapshot {
         Ok(DateAuthor(CachedProps::Record(record)))
     }
 
-    /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` at hand. The shard's
+    /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` in memory. The shard's
     /// version is `version`.
     pub(crate) fn has_date_author(&self, revision: Revnum, version: u64) -> bool {
         let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
@@ -300,7 +300,7 @@ impl RevpropsSnapshot {
         fs.caches.get(date_author_key(fs.id, first, version))
     }
 
-    /// Gives the cache what this request found out.
+    /// Puts the results of this request into the cache.
     pub(crate) fn keep_date_authors(&mut self) {
         let fs = Arc::clone(&self.fs().fs);
         for (first, used) in self.date_authors.used.drain() {

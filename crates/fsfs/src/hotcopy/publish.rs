@@ -107,7 +107,7 @@ impl Hotcopy<'_> {
         if linked { self.clear() } else { Ok(()) }
     }
 
-    /// Makes both states and the links to them; no reader looks at them yet. False where there can
+    /// Makes both states and the links to them; no reader opens them yet. False where there can
     /// be no links.
     fn prepare(&self, unpacked: &[u8], current: &[u8]) -> Result<bool> {
         for (link, state) in [(STATE, OLD), (TURNED, NEW)] {
@@ -154,7 +154,7 @@ impl Hotcopy<'_> {
     }
 }
 
-/// Whether an error says that there are no symbolic links here: FAT answers that it is not allowed.
+/// Whether an error means that symbolic links are not supported: FAT reports that they are not permitted.
 fn has_no_links(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
 }

@@ -19,7 +19,7 @@
 //!      |            |                       |
 //!   revision_store: open, open_near; StoredFile: read_now, will_need
 //!      |
-//!   Caches: what was read waits there for the request
+//!   Caches: from which the request takes what was read
 //! ```
 //!
 //! All of it is hints. An error is left to the request, which gets it again; what is read goes to the caches and
@@ -27,7 +27,7 @@
 //! caches starts no thread: it compares a counter of its own reads.
 //!
 //! Locks: `ranges` has the only one, the state of a team, which is held for counting and waiting alone. Nothing is
-//! read, no cache is asked and no other lock is taken while it is held. Threads end, and are waited for, when the
+//! read, no cache is used and no other lock is taken while it is held. Threads end, and are joined, when the
 //! value that stands for them is dropped; a thread never holds a lock of the filesystem then, for it takes
 //! only those of reading (a shard's properties, `current_file`, `unpublished`, the caches' own), one at a time.
 //!

@@ -29,7 +29,7 @@ const WINDOW: u64 = 16;
 /// In packs, the system gets hints so many batches ahead, once in so many batches.
 const FAR: u64 = 64;
 const FAR_STEP: u64 = 4;
-/// What is read ahead takes about this part of the caches at most: one in so many bytes.
+/// Data read ahead take at most about this part of the caches: one in so many bytes.
 const SHARE: u64 = 16;
 /// How many revisions that had to be read make a request cold.
 const COLD: u32 = 4;
@@ -77,7 +77,7 @@ pub struct Prefetch {
     fs: Filesystem,
     range: Range,
     encoder: Option<Arc<SpanEncoder>>,
-    /// Reads of the request when it was last looked at.
+    /// The request's count of reads at the last check.
     reads: u64,
     /// Revisions lately that had to be read.
     cold: u32,
@@ -86,13 +86,13 @@ pub struct Prefetch {
     team: Option<Team>,
     /// The batch that the request was in when the team was last notified.
     batch: Option<u64>,
-    /// For what the request itself reads ahead.
+    /// For the read-ahead of the request itself.
     reader: Option<Reader>,
 }
 
 impl Filesystem {
-    /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
-    /// The request reports its progress to the returned value, and keeps it until it ends. A hint: it
+    /// Announces that revisions `from` to `to` are about to be read, in this order, and what of them.
+    /// The request reports its progress to the returned value, and holds it until it ends. A hint: it
     /// may read ahead, and never fails. With `encoder`, whole blocks of packed revisions are left
     /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in place of their parts.
     #[must_use]
@@ -336,7 +336,7 @@ impl Progress {
         }
     }
 
-    /// A batch of so many bytes is in the caches.
+    /// Records that a batch of so many bytes is in the caches.
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
         state.batches.tally(1);
@@ -429,7 +429,7 @@ impl Reader {
         self.revprops.make_entries(&span, youngest_first, wanted, encoder)
     }
 
-    /// Brings what is wanted of a batch into the caches; gives its bytes there.
+    /// Reads the wanted parts of a batch into the caches; returns their bytes there.
     fn load(&mut self, n: u64) -> Result<usize> {
         let range = self.range;
         self.look_far(n);
@@ -480,7 +480,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The lists of a batch are a small part of a pack's block, which is asked for early.
+    /// The lists of a batch are a small part of a pack's block, which is requested early.
     fn look_far(&mut self, n: u64) {
         let Self { fs, range, revprops, .. } = self;
         if n.is_multiple_of(FAR_STEP)

@@ -48,7 +48,7 @@ const HOLD: Duration = Duration::from_millis(500);
 /// How long it is held when nothing is under way.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// Commits revisions of one filesystem in bulk. Dropping it publishes what is under way.
+/// Commits revisions of one filesystem in bulk. Dropping it publishes pending revisions.
 #[derive(Debug)]
 pub struct Bulk {
     writer: Arc<Writer>,
@@ -134,7 +134,7 @@ impl Bulk {
     /// Begins a transaction based on the last revision that was committed here, or by others.
     ///
     /// # Errors
-    /// Those of [`Writer::begin`], and what went wrong with earlier revisions.
+    /// Those of [`Writer::begin`], and errors of earlier revisions.
     pub fn begin(&self) -> Result<Txn> {
         let held = {
             let state = self.pipeline.state.lock();
@@ -168,7 +168,7 @@ impl Bulk {
     /// [`Self::published`] says so.
     ///
     /// # Errors
-    /// Those of [`Txn::commit`]; what went wrong with earlier revisions.
+    /// Those of [`Txn::commit`]; errors of earlier revisions.
     pub fn commit(&self, mut txn: Txn) -> Result<Revnum> {
         if txn.needs_proto_lock() {
             txn.lock = Some(self.writer.lock_proto(&txn.tree.id)?);
@@ -277,7 +277,7 @@ impl Bulk {
 
 impl Drop for Bulk {
     fn drop(&mut self) {
-        // Callers that want to hear of errors have asked before.
+        // Callers that want errors have called `sync` before.
         let _ = self.sync();
         self.pipeline.state.lock().closed = true;
         self.pipeline.changed.notify_all();
@@ -331,7 +331,7 @@ impl Committer {
         }
     }
 
-    /// Waits until there is enough to write, or a reason to publish what is written.
+    /// Waits until there is enough to write, or a reason to publish the written revisions.
     fn wait(&self, state: &mut MutexGuard<'_, State>) {
         while !state.closed && state.waiting.len() < WRITTEN_AT_ONCE {
             match state.since {
@@ -359,7 +359,7 @@ impl Committer {
         }
     }
 
-    /// Publishes what is written.
+    /// Publishes the written revisions.
     fn publish(&self, group: &mut Vec<Ready>) -> Result<()> {
         let Some(last) = group.last() else { return Ok(()) };
         let current = last.prepared.current;
