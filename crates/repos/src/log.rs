@@ -50,7 +50,7 @@ pub struct LogRevision<'a> {
     // What authz leaves of each change, and kinds that old revisions do not record; empty when `changes`
     // can be sent as they are.
     marks: &'a [Mark],
-    // Changes of merged revisions that were not sent themselves: see `Run::carried`.
+    // Changes of merged revisions that were not sent themselves: see `LogRun::carried`.
     carried: &'a [ReadableChanges],
     revprops: Option<&'a PropList>,
     selection: RevpropSelection<'a>,
@@ -365,7 +365,7 @@ impl LogRun<'_> {
         self.send_entry(revision, list.as_ref(), access, origin)
     }
 
-    /// As [`Run::look`], where there are changes and they are wanted.
+    /// As [`LogRun::look`], where there are changes and they are wanted.
     fn look_if_wanted(
         &mut self,
         revision: Revnum,

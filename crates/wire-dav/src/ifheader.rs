@@ -74,7 +74,7 @@ pub enum State {
 /// A list of conditions, all of which must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// The resource, as in [`Shown`].
+    /// The resource, as in [`IfToken`].
     pub resource: Option<String>,
     /// The conditions.
     pub conditions: Vec<Condition>,
