@@ -1,4 +1,4 @@
-//! Names of cached values, which carry the type of what they name.
+//! Keys of cached values, which carry the type of the value.
 //!
 //! An engine declares a [`Kind`] for each type of value that it keeps: a number of its own, the type
 //! and how much memory a value takes. A key that is made of a kind finds values of that type only, so
@@ -129,7 +129,7 @@ fn fold(x: u64, by: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// A hasher for keys that hash themselves, or are numbers without a pattern: it only hands the number
+/// A hasher for keys that hash themselves, or are numbers without a pattern: it only passes the number
 /// on.
 #[derive(Debug, Default)]
 pub struct PassThrough(u64);
