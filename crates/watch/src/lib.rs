@@ -10,7 +10,7 @@
 //! with the question. Whatever endangers that (a queue that overflowed, a restart, a limit, another
 //! file system below) gives the working copy a new name, after which no older token is known. The
 //! kernel queues an event before the system call that caused it returns, and the monitor empties its
-//! queue before it answers: what was done before the question is in the answer.
+//! queue before it answers: changes before the question are in the answer.
 //!
 //! What the kernel does not report is not known here: changes through another link to a file (`svn` looks at files
 //! that had several when it last looked), through a shared mapping, or on the server of a network file system (which are not watched).
@@ -31,11 +31,11 @@ pub enum Error {
     /// The system refused something.
     #[error("{what} '{}': {error}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A directory cannot be watched.

@@ -28,7 +28,7 @@ use crate::{Error, Result};
 
 /// The administrative folder.
 const ADM: &str = ".svn";
-/// Where the kernel lists what is mounted.
+/// The kernel's list of mounts.
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// Numbers of file systems whose files change without this kernel's knowledge: NFS, SMB, CIFS, FUSE,
 /// 9P, AFS, Ceph.
@@ -48,7 +48,7 @@ pub struct Tree {
     path: PathBuf,
     root: OwnedFd,
     identity: Identity,
-    /// By what the queue knows it.
+    /// Its key in the queue.
     owner: Owner,
     /// Directories by the number of their watch.
     dirs: HashMap<i32, String>,
@@ -58,7 +58,7 @@ pub struct Tree {
     now: Token,
     /// Set when the root itself is gone.
     lost: bool,
-    /// Where the kernel lists what is mounted.
+    /// The kernel's list of mounts.
     mountinfo: PathBuf,
     /// The same list, open: polled, it says whether it changed since it was polled or opened.
     mounts: File,
@@ -69,11 +69,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Begins to watch a working copy, of at most so many directories.
+    /// Begins to watch a working copy, up to a limit of directories.
     ///
     /// # Errors
-    /// [`Error::Unwatchable`] for what is no root of a working copy, or lies on a network file
-    /// system; what the system says, of its limits too.
+    /// [`Error::Unwatchable`] for a path that is no root of a working copy, or lies on a network file
+    /// system; errors of the system, those of its limits too.
     pub(crate) fn watch(path: &Path, most: usize, owner: Owner, queue: &mut Queue) -> Result<Self> {
         let failed = |e: Errno| Error::io(e, "Can't open", path);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -126,7 +126,7 @@ impl Tree {
         self.identity
     }
 
-    /// By what the queue knows it.
+    /// Its key in the queue.
     pub(crate) const fn owner(&self) -> Owner {
         self.owner
     }
@@ -166,7 +166,7 @@ impl Tree {
             return Ok((None, self.now));
         }
         if self.is_covered {
-            // What came below a mount meanwhile has no watch, and what was looked at is not what is there now.
+            // Directories made under the mount have no watch, and those that were read were the mounted ones.
             self.begin_again(queue)?;
             self.is_covered = false;
         }
@@ -208,7 +208,7 @@ impl Tree {
     /// When it can no longer be watched.
     pub(crate) fn take(&mut self, event: &Event, queue: &mut Queue) -> Result<()> {
         if event.what.contains(ReadFlags::IGNORED) {
-            // The directory is gone, or its watch was taken away; its number may come again.
+            // The directory is gone, or its watch was removed; its number may be used again.
             if let Some(dir) = self.dirs.remove(&event.watch)
                 && self.watches.get(&dir) == Some(&event.watch)
             {
@@ -260,7 +260,7 @@ impl Tree {
         }
     }
 
-    /// Forgets everything and looks anew, under a new name.
+    /// Drops everything and reads the tree again, under a new token.
     pub(crate) fn begin_again(&mut self, queue: &mut Queue) -> Result<()> {
         self.end(queue);
         self.changes.clear();
@@ -323,7 +323,7 @@ impl Tree {
             if !entry.file_type()?.is_dir() {
                 continue;
             }
-            // What is not UTF-8 cannot be versioned.
+            // A name that is not UTF-8 cannot be versioned.
             match entry.file_name().into_string() {
                 Ok(name) if name == ADM && is_root => {}
                 Ok(name) if name == ADM => return Ok(Vec::new()),
@@ -334,7 +334,7 @@ impl Tree {
         Ok(names)
     }
 
-    /// Watches a directory and what is below it no longer.
+    /// Stops watching a directory and everything below it.
     fn remove(&mut self, dir: &str, queue: &mut Queue) {
         let below = format!("{dir}/");
         let mut gone: Vec<(String, i32)> = Vec::new();
