@@ -21,7 +21,7 @@ pub trait CommandSource {
     /// Receives the next command and lets `look` have its name and parameters.
     ///
     /// # Errors
-    /// What the connection meets, and what `look` returns.
+    /// Errors of the connection, and what `look` returns.
     fn next_command<T>(
         &mut self,
         look: impl FnOnce(&str, List<'_>) -> Result<T, DriveError>,
@@ -47,7 +47,7 @@ pub enum DriveError {
     Editor(SvnError),
     /// The other side sent a failure in place of a command.
     Failure(SvnError),
-    /// The connection failed, or what came over it makes no sense.
+    /// The connection failed, or its data are malformed.
     Source(SvnError),
 }
 
@@ -285,7 +285,7 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
         Ok(more)
     }
 
-    /// [`Incoming::fetch`] for the editor's side: keeps what went wrong for the driver.
+    /// [`Incoming::fetch`] for the editor's side: keeps the error for the driver.
     fn fetch_noted(&mut self) -> SvnResult<bool> {
         self.fetch().map_err(|error| {
             let reported = match &error {
@@ -296,7 +296,7 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
         })
     }
 
-    /// Reads what the editor did not care for.
+    /// Reads the rest that the editor did not read.
     fn drain(&mut self) -> Result<(), DriveError> {
         while self.pass(false)? {}
         Ok(())
