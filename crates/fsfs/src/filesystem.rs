@@ -62,7 +62,7 @@ pub(crate) struct Fs {
     pub(crate) prepared: AtomicU64,
     /// What was read and made by way of this opening.
     pub(crate) work: Work,
-    /// Whether this is one of [`Shared::openings`].
+    /// Whether this is one of [`SharedState::openings`].
     in_use: bool,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct SharedState {
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
     /// How many openings are in use; those [at rest](Filesystem::at_rest) are not.
     pub(crate) openings: AtomicUsize,
-    /// What writers keep for all openings: see [`Shared::attached`].
+    /// What writers keep for all openings: see [`SharedState::extension`].
     pub(crate) attached: OnceLock<Arc<dyn Extension>>,
     /// Whether syncing the whole file system took long when that was last done.
     pub(crate) whole_syncs_are_slow: Arc<AtomicBool>,
@@ -211,7 +211,7 @@ impl Filesystem {
     }
 
     /// An opening for a thread that reads ahead for this one, and sees what this one sees: what it has to
-    /// read does not count as read by this one ([`Ahead`](crate::read_ahead::Ahead)).
+    /// read does not count as read by this one ([`ColdReads`](crate::read_ahead::ColdReads)).
     #[must_use]
     pub(crate) fn for_helper(&self) -> Self {
         let fs = Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
@@ -411,7 +411,7 @@ impl SharedState {
         Ok(self.min_unpacked())
     }
 
-    /// As [`Shared::refresh_min_unpacked`], but not more often than once a second. For revision
+    /// As [`SharedState::refresh_min_unpacked`], but not more often than once a second. For revision
     /// properties: the packer of a shard takes its folder away under the same lock, and the reader
     /// that misses the folder looks again; only after a crash between the two steps would the old
     /// folder be there still. Whether this was the time to look.

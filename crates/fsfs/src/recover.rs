@@ -112,7 +112,7 @@ impl Filesystem {
 }
 
 impl SharedState {
-    /// As [`Shared::renew_instance`], when `current`, whose permissions are taken, may be missing.
+    /// As [`SharedState::renew_instance`], when `current`, whose permissions are taken, may be missing.
     fn renew_instance_for_recovery(&self, options: &MaintenanceOptions) -> Result<()> {
         let current = self.file(names::CURRENT);
         if self.storage.stamp(&current).is_err() {

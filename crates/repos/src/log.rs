@@ -365,7 +365,7 @@ impl LogRun<'_> {
         self.send_entry(revision, list.as_ref(), access, origin)
     }
 
-    /// As [`Run::look`], where there are changes and they are wanted.
+    /// As [`LogRun::look`], where there are changes and they are wanted.
     fn look_if_wanted(
         &mut self,
         revision: Revnum,

@@ -7,7 +7,7 @@
 //!   weighs.
 //! - [`handles`]: what to do when there are no file handles left.
 //! - [`readers`]: which threads may read for others.
-//! - [`watched`]: small files that other programs replace.
+//! - [`reloaded_file`]: small files that other programs replace.
 //! - [`ordered`]: jobs of several threads, their results in the order of the jobs.
 //!
 //! Nothing here knows what a revision file looks like.

@@ -59,7 +59,7 @@ pub fn batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revn
 
 /// Runs `work` on each job, in `threads` threads, and gives the messages of the jobs to `take` on
 /// this thread, job after job. The first error of `take` ends everything; threads learn of it when
-/// they next send something. A worker that returns [`Ended`] works no more.
+/// they next send something. A worker that returns [`ReceiverGone`] works no more.
 ///
 /// # Errors
 /// What `take` returns.

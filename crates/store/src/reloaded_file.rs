@@ -21,7 +21,7 @@ pub struct ReloadedFile<T> {
 
 impl<T> ReloadedFile<T> {
     /// The file's contents if it may have changed since they were last accepted: `stamp` gives its present
-    /// stamp, and `read` reads it, up to so many bytes. A caller that finds them good calls [`Watched::accept`].
+    /// stamp, and `read` reads it, up to so many bytes. A caller that finds them good calls [`ReloadedFile::accept`].
     ///
     /// # Errors
     /// Whatever these two report.

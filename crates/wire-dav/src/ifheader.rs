@@ -74,7 +74,7 @@ pub enum State {
 /// Conditions that must hold all together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// The resource, as in [`Shown`].
+    /// The resource, as in [`IfToken`].
     pub resource: Option<String>,
     /// The conditions.
     pub conditions: Vec<Condition>,

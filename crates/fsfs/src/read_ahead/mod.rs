@@ -3,7 +3,7 @@
 //! | what comes next | entry | threads | when |
 //! |---|---|---|---|
 //! | a range of revisions: changed paths, properties, encoded log entries | [`Filesystem::prefetch_revisions`](crate::Filesystem::prefetch_revisions) | up to two | the request had to read files |
-//! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system is told | the same, as [`Ahead`] says |
+//! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system is told | the same, as [`ColdReads`] says |
 //! | a tree that the caller walks itself from its other end | [`Helper`], and [`Novelty`] to know where both meet | one | a seat is free |
 //! | texts of a stream that is loaded: what they will be stored as deltas to | [`Writer::delta_ahead`](crate::txn::Writer::delta_ahead) | the caller's | `svnadmin load` |
 //!

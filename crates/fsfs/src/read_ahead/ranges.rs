@@ -2,7 +2,7 @@
 //!
 //! A request that finds everything in the caches never starts a thread and never wakes one: it
 //! only compares the counter of its own reads. When reads show that the request is cold, a few
-//! threads a process ([`Seat`]) read the next revisions into the caches, no further ahead than
+//! threads a process ([`ReaderPermit`]) read the next revisions into the caches, no further ahead than
 //! [`WINDOW`] batches of [`BATCH`] revisions. They end when the request does, or when what they do
 //! turns out to be in
 //! the caches already.

@@ -5,7 +5,7 @@
 //! are opened, and the system is told which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
 //! Where one thing must be read to know the next (a node-revision names its text, a text its
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
-//! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
+//! request that finds everything in the caches does none of this: see [`ColdReads::is_cold`].
 
 use sapwood_core::Exact;
 use sapwood_core::{NodeKind, Revnum};
@@ -56,7 +56,7 @@ impl ColdReads {
         self.cold > 0
     }
 
-    /// What [`Ahead::is_cold`] said last.
+    /// What [`ColdReads::is_cold`] said last.
     #[must_use]
     pub const fn was_cold(&self) -> bool {
         self.cold > 0

@@ -35,7 +35,7 @@ struct Forms {
 }
 
 impl LogRun<'_> {
-    /// For the thread that reads ahead: makes the entries of [`Run::span`].
+    /// For the thread that reads ahead: makes the entries of [`LogRun::span`].
     pub(super) fn span_encoder(&self) -> Option<SpanEncoder> {
         // With rules, what is made ahead would have to be looked through again.
         let (encoder, forms) = self.forms().filter(|_| self.viewer == Viewer::Everyone)?;
