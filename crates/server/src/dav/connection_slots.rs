@@ -4,7 +4,7 @@
 //! than requests that are served. A client that opens one after the other shall not take every place; proxies
 //! that are trusted, and this machine, may: behind them are many clients.
 //!
-//! Invariant: what [`Places::enter`] counts, the [`Place`] that it gives takes back when it is dropped.
+//! Invariant: what [`ConnectionSlots::enter`] counts, the [`ConnectionSlot`] that it gives takes back when it is dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -17,7 +17,7 @@
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
 //! * [`master`]: what writes is passed on by a mirror.
-//! * [`auto`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
+//! * [`autoversioning`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
 //!
 //! Invariant: access is decided before a body is read.
 

@@ -100,7 +100,7 @@ fn read(exchange: &mut Exchange) -> DavResult<PropfindRequest> {
     Ok(PropfindRequest::read(root.as_ref())?)
 }
 
-/// The properties of what waits to be made ([`super::auto`]).
+/// The properties of what waits to be made ([`super::autoversioning`]).
 pub(super) fn waiting(
     session: &Session<'_>,
     exchange: &mut Exchange,

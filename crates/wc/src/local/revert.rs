@@ -1,6 +1,6 @@
 //! Taking local changes back: first the rows, then what is on disk.
 //!
-//! The rows that go are remembered ([`Gone`]); from them and from what the database says afterwards
+//! The rows that go are remembered ([`RemovedRows`]); from them and from what the database says afterwards
 //! follows what must happen on disk: copied files are removed, missing or modified ones written
 //! again, flags set right. Below a directory only what is not [settled](super::settled) is looked at.
 

@@ -1,4 +1,4 @@
-//! Revisions of what waits ([`super::saves`]): alone, or with the request that goes on with it.
+//! Revisions of what waits ([`super::pending`]): alone, or with the request that goes on with it.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

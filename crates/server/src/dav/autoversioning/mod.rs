@@ -6,7 +6,7 @@
 //! * `locking`: LOCK, UNLOCK; [`held`]: locks that a repository cannot have.
 //! * `conditions`: what a request depends on.
 //!
-//! * [`saves`]: what waits for the rest of the save that it belongs to; `settle`: revisions of it.
+//! * [`pending`]: what waits for the rest of the save that it belongs to; `flush`: revisions of it.
 //!
 //! A request is a commit of its own, on top of the youngest revision, unless it carries no text and waits.
 

@@ -375,7 +375,7 @@ impl Saves {
         }
     }
 
-    /// Whether the caller should start a task that calls [`Saves::settle_due`], as [`Saves::next_due`] says.
+    /// Whether the caller should start a task that calls [`Saves::flush_due`], as [`Saves::next_due`] says.
     #[must_use]
     pub fn needs_watch(&self) -> bool {
         if self.is_empty() {

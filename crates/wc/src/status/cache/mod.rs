@@ -3,7 +3,7 @@
 //!
 //! The file is good for one state of wc.db, told by its inode, its length and the counter that every
 //! change of it raises; any other state makes it worthless, and so does any doubt about its own bytes.
-//! Our own changes leave notes of what they touched ([`crate::memory::touched`]), which lead from the file's
+//! Our own changes leave notes of what they touched ([`crate::change_journal::touched`]), which lead from the file's
 //! state to the one of now: then what they touched is looked at, and a note of what was found there added.
 //! It only ever says of a directory that there was nothing to tell of it. Everything else, and every
 //! directory that is not as it was, is looked at as if there were no such file. It may be deleted at any
