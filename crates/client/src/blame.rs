@@ -57,7 +57,7 @@ pub struct Change {
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct BlameLine<'a> {
     /// Its number, from 0.
     pub number: u64,
     /// The line without its ending.
@@ -69,7 +69,7 @@ pub struct Line<'a> {
 }
 
 /// Takes one line. The second value is the younger of both ends of the range.
-pub type Receiver<'a> = &'a mut dyn FnMut(&Line<'_>, Revnum) -> SvnResult<()>;
+pub type Receiver<'a> = &'a mut dyn FnMut(&BlameLine<'_>, Revnum) -> SvnResult<()>;
 
 /// Tells `receiver` all lines.
 ///
@@ -131,7 +131,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     if request.end == Revision::Working && !is_url(target) {
         collector.local_changes(target)?;
     }
-    collector.tell(start.max(end), receiver)
+    collector.send_lines(start.max(end), receiver)
 }
 
 /// Looks at properties.
@@ -234,7 +234,7 @@ impl Collector<'_> {
         Ok(())
     }
 
-    fn tell(mut self, youngest: Revnum, receiver: Receiver<'_>) -> SvnResult<()> {
+    fn send_lines(mut self, youngest: Revnum, receiver: Receiver<'_>) -> SvnResult<()> {
         if let Some(merged) = &mut self.merged {
             if self.plain.is_empty() {
                 self.plain.begin(self.last.clone());
@@ -253,7 +253,7 @@ impl Collector<'_> {
                 self.ctx.check_cancel()?;
                 let change = piece.change.as_deref();
                 let merged = merged.filter(|_| change.is_some());
-                receiver(&Line { number, text, change, merged }, youngest)?;
+                receiver(&BlameLine { number, text, change, merged }, youngest)?;
                 number = number.plus(1);
             }
         }

@@ -7,7 +7,7 @@ use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
 
 use super::{located, number, one_range, table, targets, timed};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::remote::target::{Target, move_to};
 use crate::report;
 use crate::revision::{RevisionRange, RevisionSpec};
@@ -69,7 +69,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          REV, with -r those from M to N, backwards if M is the younger.\n",
     options: &[name::REVISION, name::USE_MERGE_HISTORY],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

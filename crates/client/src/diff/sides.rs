@@ -263,9 +263,9 @@ pub trait Processor {
 }
 
 /// Tells another processor everything the other way round.
-pub struct Reversed<'a>(pub &'a mut dyn Processor);
+pub struct ReverseProcessor<'a>(pub &'a mut dyn Processor);
 
-impl Processor for Reversed<'_> {
+impl Processor for ReverseProcessor<'_> {
     fn file_added(
         &mut self,
         path: &RelPath,

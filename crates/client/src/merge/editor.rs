@@ -1,6 +1,6 @@
 //! Takes the edit that leads from the left side to the right one, fetches what it does not bring,
 //! and gives each node to [`Apply`]. While it waits for the server it gives back the lock of questions to wc.db
-//! that [`super::ahead`] takes.
+//! that [`super::buffered_edit`] takes.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,13 +16,13 @@ use sapwood_wc::conflict::PropChange;
 use sapwood_wc::merge::Pristine;
 
 use super::Merge;
-use super::apply::{Apply, Opened, Sides};
+use super::apply::{Apply, OpenDecision, Sides};
+use super::checkpoint::{Checkpoint, OpenNode};
 use super::drive::temporary_failed;
-use super::files::Changed;
+use super::files::FileChange;
 use super::left_props::LeftProps;
 use super::props::is_regular;
 use super::source::MergeSource;
-use super::stage::{OpenNode, Reached};
 use crate::diff::sides::{KEPT_IN_MEMORY, Text};
 
 /// An open directory or file of the edit.
@@ -60,7 +60,7 @@ pub(super) struct RangeEditor<'m, 'a> {
     next: u64,
     /// How far it came, now or before it was stopped. What was open then is taken when it is opened
     /// again.
-    reached: Reached,
+    reached: Checkpoint,
 }
 
 fn wrong_handle() -> SvnError {
@@ -81,7 +81,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         merge: &'m mut Merge<'a>,
         (session, left_props): (&'m dyn Session, LeftProps<'m>),
         source: &MergeSource,
-        reached: Reached,
+        reached: Checkpoint,
     ) -> Self {
         let (left, right) = (source.left_revision(), source.right_revision());
         Self {
@@ -107,7 +107,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     /// How far it came.
-    pub(super) fn into_reached(self) -> Reached {
+    pub(super) fn into_reached(self) -> Checkpoint {
         let Self { apply, open, mut reached, .. } = self;
         for open in open.into_values() {
             let Some(node) = open.node.and_then(|id| apply.node(id).ok()) else { continue };
@@ -160,7 +160,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             Some(match self.reached.open.remove(below) {
                 Some(again) if again.added == base.is_none() => {
                     let OpenNode { skip, skip_children, node, .. } = again;
-                    Opened { id: self.apply.open_again(parent, node), skip, skip_children }
+                    OpenDecision { id: self.apply.open_again(parent, node), skip, skip_children }
                 }
                 _ => self.apply_open(below, parent, kind, sides)?,
             })
@@ -183,7 +183,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         parent: Option<u64>,
         kind: NodeKind,
         sides: Sides,
-    ) -> SvnResult<Opened> {
+    ) -> SvnResult<OpenDecision> {
         match kind {
             NodeKind::Dir => self.apply.open_dir(below, parent, sides),
             NodeKind::File => self.apply.open_file(below, parent, sides),
@@ -199,7 +199,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             let relpath = merge.target.relpath.join(&open.below);
             let limit = u64::try_from(KEPT_IN_MEMORY).unwrap_or(0);
             let wc = merge.wc();
-            let found = match self.apply.seen(&relpath) {
+            let found = match self.apply.node_on_disk(&relpath) {
                 Some(seen) => wc.pristine_like(&seen.view, &sum, limit)?,
                 None => match wc.view(&relpath)? {
                     Some(view) => wc.pristine_like(&view, &sum, limit)?,
@@ -322,7 +322,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         let changes = real_changes(&left, std::mem::take(&mut open.changes));
         let pristine = texts.as_ref().and_then(|texts| texts.pristine.as_deref());
         let texts = texts.as_ref().map(|texts| (&texts.left, &texts.right));
-        self.apply.file_changed(id, &Changed { texts, pristine, left: &left, changes: &changes })
+        self.apply.file_changed(id, &FileChange { texts, pristine, left: &left, changes: &changes })
     }
 }
 

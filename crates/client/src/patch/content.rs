@@ -54,7 +54,7 @@ pub(super) fn hash(line: &[u8]) -> u64 {
     hasher.finish()
 }
 
-struct Line {
+struct LineStart {
     at: u64,
     /// Of what is compared of it.
     hash: u64,
@@ -63,7 +63,7 @@ struct Line {
 /// Contents before a patch.
 pub(super) struct Content {
     source: Option<Source<Box<dyn Readable>>>,
-    lines: Vec<Line>,
+    lines: Vec<LineStart>,
     /// The lines with a hash, in order; made when it is first asked for.
     by_hash: HashMap<u64, Vec<u64>>,
     pub(super) comparison: Comparison,
@@ -130,7 +130,7 @@ impl Content {
                 break;
             }
             comparison.reduce(&mut line)?;
-            lines.push(Line { at, hash: hash(&line) });
+            lines.push(LineStart { at, hash: hash(&line) });
             at = read.next;
         }
         Ok(Self { source: Some(source), lines, comparison, line_end, ..Self::none() })
@@ -163,7 +163,7 @@ impl Content {
         self.line_end.unwrap_or(own)
     }
 
-    fn line_at(&self, number: u64) -> Option<&Line> {
+    fn line_at(&self, number: u64) -> Option<&LineStart> {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         self.lines.get(at)
     }

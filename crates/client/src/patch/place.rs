@@ -19,7 +19,7 @@ const MAX_FUZZ: u64 = 2;
 
 /// What became of a hunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
+pub(super) struct HunkPosition {
     pub(super) hunk: Hunk,
     /// The line where it fits.
     pub(super) line: u64,
@@ -55,7 +55,7 @@ pub(super) enum Obstacle {
 
 /// The hunks that have a place.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TakenLines {
     /// By first line: how many lines before and after.
     by_line: BTreeMap<u64, [u64; 2]>,
     longest: u64,
@@ -63,8 +63,8 @@ pub(super) struct Taken {
     end: Option<u64>,
 }
 
-impl Taken {
-    pub(super) fn add(&mut self, placed: &Placed) {
+impl TakenLines {
+    pub(super) fn add(&mut self, placed: &HunkPosition) {
         if placed.rejected {
             return;
         }
@@ -96,7 +96,7 @@ struct Pattern {
 pub(super) struct Search<'s> {
     pub(super) file: &'s mut PatchFile<File>,
     pub(super) content: &'s mut Content,
-    pub(super) taken: &'s Taken,
+    pub(super) taken: &'s TakenLines,
     pub(super) around: Around,
     pub(super) hunk: Hunk,
 }
@@ -104,7 +104,7 @@ pub(super) struct Search<'s> {
 impl Search<'_> {
     /// Looks for the place of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
     /// it was from where it said.
-    pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<Placed> {
+    pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<HunkPosition> {
         let before = self.pattern(Which::Before)?;
         let after = self.pattern(Which::After)?;
         let mut fuzz = 0;
@@ -112,7 +112,7 @@ impl Search<'_> {
             let (line, already_applied) = self.place_with(&before, &after, fuzz, offset)?;
             let rejected = line == 0;
             if !rejected || already_applied || fuzz >= most_fuzz.unwrap_or(MAX_FUZZ) {
-                return Ok(Placed {
+                return Ok(HunkPosition {
                     hunk: self.hunk,
                     line,
                     rejected,

@@ -22,11 +22,11 @@ use sapwood_core::SvnResult;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::driven::Driver;
-use super::exchange::gone;
+use super::exchange::client_gone;
 use super::overflow::{Ending, Overflow};
 use super::piece::Piece;
-use super::socket::Line;
+use super::polled_connection::Driver;
+use super::socket::ClientSocket;
 use super::workers::Workers;
 use crate::common::fair::Caller;
 
@@ -121,7 +121,7 @@ pub(super) struct Outlet {
     pub(super) client: IpAddr,
     pub(super) caller: Caller,
     /// The client's side of the connection.
-    pub(super) line: Line,
+    pub(super) line: ClientSocket,
     /// How long the client may read nothing.
     pub(super) patience: Duration,
 }
@@ -189,7 +189,7 @@ impl ReplySender {
     fn room(&self) -> SvnResult<Room<'_>> {
         match self.pieces.queue.try_reserve() {
             Ok(room) => return Ok(Room::Here(room)),
-            Err(mpsc::error::TrySendError::Closed(())) => return Err(gone("by the client")),
+            Err(mpsc::error::TrySendError::Closed(())) => return Err(client_gone("by the client")),
             Err(mpsc::error::TrySendError::Full(())) => {}
         }
         let begun = Instant::now();
@@ -198,7 +198,7 @@ impl ReplySender {
             let room = async { tokio::time::timeout(look, self.pieces.queue.reserve()).await };
             match self.outlet.handle.block_on(room) {
                 Ok(Ok(room)) => return Ok(Room::Here(room)),
-                Ok(Err(_)) => return Err(gone("by the client")),
+                Ok(Err(_)) => return Err(client_gone("by the client")),
                 Err(_) if self.outlet.workers.are_wanted() => break,
                 Err(_) => look = LOOK,
             }
@@ -261,5 +261,5 @@ impl ReplySender {
 }
 
 fn unread() -> sapwood_core::SvnError {
-    gone("the client does not read")
+    client_gone("the client does not read")
 }
