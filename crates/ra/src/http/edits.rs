@@ -102,7 +102,7 @@ impl Fetch for Fetcher<'_> {
         if self.ahead.text(client, &target, &mut give)? {
             return Ok(());
         }
-        let mut reply = client.expect(&text_call(client, &target, base), &[200])?;
+        let mut reply = client.run_expecting(&text_call(client, &target, base), &[200])?;
         let is_delta = reply.header("content-type").is_some_and(is_delta);
         give(&mut reply, is_delta)?;
         reply.finish()
@@ -201,7 +201,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.delta_packings())
             .xml(body.write());
-        let mut reply = self.client.expect(&call, &[200])?;
+        let mut reply = self.client.run_expecting(&call, &[200])?;
         let driven = Document::open(&mut reply, LIMITS)
             .map_err(SvnError::from)
             .and_then(|document| replay::drive(document, editor));
@@ -310,7 +310,7 @@ impl Report for HttpReport<'_> {
         let call = Call::new("REPORT", session.places.report_target())
             .with("accept-encoding", session.client.delta_packings())
             .carrying("text/xml", spool.into_payload()?);
-        let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
+        let driven = session.client.run_expecting(&call, &[200]).and_then(|mut reply| {
             let document = Document::open(&mut reply, LIMITS)?;
             let ahead = Pipeline::new(session.client.options.connections);
             update::drive(document, text_deltas, editor, &mut Fetcher { session, ahead, trees })?;
