@@ -1,5 +1,6 @@
 //! Reports that the server answers with an edit: update, switch, status, diff, replay.
 
+use sapwood_core::len64;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
@@ -43,7 +44,7 @@ impl Spool {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.file.write_all(bytes).map_err(spool_error)?;
-        self.len = self.len.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.len = self.len.plus(len64(bytes.len()));
         Ok(())
     }
 
