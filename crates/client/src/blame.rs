@@ -6,6 +6,7 @@
 
 mod chain;
 
+use sapwood_core::len64;
 use std::rc::Rc;
 
 use sapwood_core::exact::Exact;
@@ -273,7 +274,7 @@ fn update(
         chain.begin(change);
         return;
     };
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let count = |n: usize| len64(n);
     for range in compare(diff, before, text).changes() {
         if range.old_len > 0 {
             chain.delete(count(range.new_start), count(range.old_len));

@@ -269,9 +269,10 @@ impl<'a> Plan<'a> {
                 return Err(error);
             }
         };
-        let info = editor.committed().cloned().ok_or_else(|| {
-            SvnError::new(ErrorCode::RA_ILLEGAL_URL, "Internal error: no revision was told")
-        })?;
+        let info = editor
+            .committed()
+            .cloned()
+            .ok_or_else(|| SvnError::internal("a commit was closed without a revision"))?;
         Ok((info, sent))
     }
 

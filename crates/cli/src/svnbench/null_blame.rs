@@ -1,6 +1,7 @@
 //! `svnbench null-blame`.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::len64;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
@@ -25,7 +26,7 @@ impl FileRevReceiver for Counts {
         if let Some(delta) = delta {
             self.deltas.tally(1);
             while let Some(window) = delta.next_window()? {
-                let len = u64::try_from(window.target_len).unwrap_or(u64::MAX);
+                let len = len64(window.target_len);
                 self.bytes.tally(len);
             }
         }

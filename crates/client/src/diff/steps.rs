@@ -3,6 +3,7 @@
 //! Invariant: what waits is bounded, in number and by what is known of its size; so a comparison of any size shows
 //! its beginning early and needs little room.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
@@ -41,7 +42,7 @@ impl Delta {
             written.map_err(sapwood_core::SvnError::from_stream)
         };
         while let Some(window) = from.next_window()? {
-            len.tally(u64::try_from(window.target_len).unwrap_or(u64::MAX));
+            len.tally(len64(window.target_len));
             source = window.source_offset;
             encoder.encode(&window, &mut out);
             put(&mut out)?;

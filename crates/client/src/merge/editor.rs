@@ -18,7 +18,6 @@ use sapwood_wc::merge::Pristine;
 use super::Merge;
 use super::apply::{Apply, OpenDecision, Sides};
 use super::checkpoint::{Checkpoint, OpenNode};
-use super::drive::temporary_failed;
 use super::files::FileChange;
 use super::left_props::LeftProps;
 use super::props::is_regular;
@@ -43,10 +42,19 @@ struct Open {
 struct Texts {
     left: Text,
     right: Text,
+    /// The MD5 of the right text, which is computed while it is received.
+    right_md5: Md5,
     /// The left properties, if they came along.
     props: Option<PropList>,
     /// The left text, if it is the text base of the file, and short.
     pristine: Option<Vec<u8>>,
+}
+
+impl Texts {
+    fn empty() -> Self {
+        let right_md5 = Md5::of(b"");
+        Self { left: Text::Empty, right: Text::Empty, right_md5, props: None, pristine: None }
+    }
 }
 
 /// Applies an edit.
@@ -194,7 +202,6 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     /// a file whose properties do not change needs no request.
     fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<Texts> {
         let merge = &*self.apply.merge;
-        let right = Text::Empty;
         if let Some(sum) = sum {
             let relpath = merge.target.relpath.join(&open.below);
             let limit = u64::try_from(KEPT_IN_MEMORY).unwrap_or(0);
@@ -207,23 +214,24 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
                 },
             };
             if let Some(Pristine { path, text: pristine }) = found {
-                return Ok(Texts { left: Text::File(path), right, props: None, pristine });
+                return Ok(Texts { left: Text::File(path), pristine, ..Texts::empty() });
             }
         }
         let (left, props) = merge.fetch(self.session, &open.below, open.base)?;
-        Ok(Texts { left, right, props: Some(props), pristine: None })
+        Ok(Texts { left, props: Some(props), ..Texts::empty() })
     }
 
-    fn receive(&self, texts: &Texts, delta: &mut dyn TextDelta) -> SvnResult<Text> {
+    fn receive(&self, texts: &Texts, delta: &mut dyn TextDelta) -> SvnResult<(Text, Md5)> {
         let source = match &texts.pristine {
             Some(text) => Box::new(text.as_slice()),
             None => texts.left.reader()?,
         };
         let mut kept = self.apply.merge.keeper();
-        let copied = io::copy(&mut ApplyReader::new(delta, source), &mut kept);
+        let mut text = Md5Reader::new(ApplyReader::new(delta, source));
+        let copied = io::copy(&mut text, &mut kept);
         let bytes = usize::try_from(copied.map_err(SvnError::from_stream)?).unwrap_or(usize::MAX);
         self.apply.merge.ctx.wc.meter.add_bytes(bytes);
-        kept.finish()
+        Ok((kept.finish()?, text.finish()))
     }
 
     /// Asks the server.
@@ -448,10 +456,10 @@ impl Editor for RangeEditor<'_, '_> {
             return Ok(());
         }
         let mut texts = match open.added {
-            true => Texts { left: Text::Empty, right: Text::Empty, props: None, pristine: None },
+            true => Texts::empty(),
             false => self.left_text(open, sum)?,
         };
-        texts.right = self.receive(&texts, delta)?;
+        (texts.right, texts.right_md5) = self.receive(&texts, delta)?;
         self.get(file)?.texts = Some(texts);
         Ok(())
     }
@@ -470,7 +478,7 @@ impl Editor for RangeEditor<'_, '_> {
         let Some(id) = open.node else { return Ok(()) };
         if !open.skip {
             if let (Some(sum), Some(texts)) = (sum, &open.texts) {
-                check_sum(&open.below, &texts.right, &sum)?;
+                check_sum(&open.below, texts.right_md5, sum)?;
             }
             if let Err(error) = self.end_file(&mut open, id) {
                 self.open.insert(file.0, open);
@@ -488,12 +496,9 @@ impl Editor for RangeEditor<'_, '_> {
 }
 
 /// Refuses a text that is not the one that was meant.
-fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
-    let mut text = Md5Reader::new(text.reader()?);
-    io::copy(&mut text, &mut io::sink()).map_err(|e| temporary_failed(&e))?;
-    let actual = text.finish();
-    if actual == *expected {
+fn check_sum(below: &str, actual: Md5, expected: Md5) -> SvnResult<()> {
+    if actual == expected {
         return Ok(());
     }
-    Err(SvnError::checksum_mismatch(below, *expected, actual))
+    Err(SvnError::checksum_mismatch(below, expected, actual))
 }

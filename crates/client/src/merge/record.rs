@@ -383,6 +383,8 @@ fn flagged(
                 continue;
             }
             if !quiet {
+                // As in the reference, which shortens the range for the message: what is recorded here was computed
+                // before, and the nodes that follow are recorded by the shortened range.
                 skip_gap(&mut range, merge.gap);
                 merge.notify_recording(&entry.relpath, (range.start, range.end));
             }

@@ -4,6 +4,7 @@
 //! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is said only
 //! once a line beyond the last one was asked for.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -143,7 +144,7 @@ impl Content {
 
     /// How many lines there are.
     pub(super) fn count(&self) -> u64 {
-        u64::try_from(self.lines.len()).unwrap_or(u64::MAX)
+        len64(self.lines.len())
     }
 
     pub(super) const fn current(&self) -> u64 {

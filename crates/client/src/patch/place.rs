@@ -4,6 +4,7 @@
 //! cost of a search is that of the few places where this line is, not of the file; which of these places is taken
 //! is 1.14's choice: the nearest, the one before rather than the one after.
 
+use sapwood_core::len64;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -178,7 +179,7 @@ impl Search<'_> {
         if !compares {
             return Ok((1, false));
         }
-        let len = u64::try_from(after.hashes.len()).unwrap_or(u64::MAX);
+        let len = len64(after.hashes.len());
         let same = len == self.content.count() && (len == 0 || self.fits(after, 1, 0, true)?);
         Ok((u64::from(same), same))
     }
@@ -243,7 +244,7 @@ impl Search<'_> {
         fuzz: u64,
     ) -> SvnResult<u64> {
         let Some(fuzz) = fuzz.checked_sub(self.hunk.after.penalty) else { return Ok(0) };
-        let len = u64::try_from(pattern.hashes.len()).unwrap_or(u64::MAX);
+        let len = len64(pattern.hashes.len());
         let Some(room) = self.content.count().checked_sub(len).filter(|_| len > 0) else {
             return Ok(0);
         };

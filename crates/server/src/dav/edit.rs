@@ -198,7 +198,7 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     let editor = locked.editor()?;
     editor.show_tokens(lock_tokens(session));
     if !body.iter().all(u8::is_ascii_whitespace) {
-        editor.show_tokens(super::merge::tokens_in_body(session, &body, &path)?);
+        editor.show_tokens(super::merge::tokens_in_body(&body, &path)?);
     }
     if editor.kind(&path)?.is_none() {
         let message = format!("File not found: transaction '{}', path '{path}'", editor.name());

@@ -18,12 +18,7 @@ use super::txns::{self, Name};
 use crate::common::operation_log::Operation;
 
 /// The lock tokens in the body of a DELETE or MERGE: fspaths, from paths relative to `base`.
-pub(super) fn tokens_in_body(
-    session: &Session<'_>,
-    body: &[u8],
-    base: &str,
-) -> DavResult<Vec<(String, String)>> {
-    let _ = session;
+pub(super) fn tokens_in_body(body: &[u8], base: &str) -> DavResult<Vec<(String, String)>> {
     let root = Document::open(body, Limits::default())?.into_root()?;
     Ok(tokens(&root, base))
 }

@@ -7,6 +7,7 @@
 //! Invariants: pieces arrive in the order in which they were sent; a reply that is not complete ends with an
 //! error, so that no client takes a part for the whole.
 
+use sapwood_core::len64;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -103,7 +104,7 @@ impl hyper::body::Body for ReplyBody {
         match self {
             Self::Whole(bytes) => {
                 let len = bytes.as_ref().map_or(0, Piece::remaining);
-                SizeHint::with_exact(u64::try_from(len).unwrap_or(u64::MAX))
+                SizeHint::with_exact(len64(len))
             }
             Self::Pieces(..) => SizeHint::default(),
         }

@@ -6,6 +6,7 @@
 //! Invariants: permission comes before the body, unless all of a small body is there already; a request that
 //! waits, for a thread, a login, memory or its body, ends when its client goes.
 
+use sapwood_core::len64;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -310,7 +311,7 @@ async fn spool(raw: &mut RawBody, workers: &Workers, client: IpAddr) -> SvnResul
             let mut at = written;
             for piece in pieces {
                 file.write_at(&piece, at)?;
-                at = at.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+                at = at.plus(len64(piece.len()));
             }
             Ok(file)
         };

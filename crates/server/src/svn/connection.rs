@@ -4,6 +4,7 @@
 //! buffer grows beyond its limit, whatever the other side does.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -370,7 +371,7 @@ impl Connection {
 
     fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
         let len = self.output.len().plus(more.len());
-        self.sent = self.sent.plus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.sent = self.sent.plus(len64(len));
         if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
             return Err(SvnError::new(
                 ErrorCode::RA_SVN_RESPONSE_SIZE,

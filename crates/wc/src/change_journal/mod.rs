@@ -9,6 +9,7 @@ pub(crate) mod listed;
 mod state;
 pub(crate) mod touched;
 
+use sapwood_core::len64;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ pub(crate) fn sum(bytes: &[u8]) -> u64 {
     for byte in words.remainder() {
         sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    sum ^ u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+    sum ^ len64(bytes.len())
 }
 
 pub(crate) fn write_part(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -109,7 +110,7 @@ pub(crate) fn append_note(adm: &Path, body: &[u8]) -> io::Result<u64> {
     }
     // One call, so that notes of two programs do not run into each other.
     file.write_all(&note)?;
-    Ok(before.plus(u64::try_from(note.len()).unwrap_or(u64::MAX)))
+    Ok(before.plus(len64(note.len())))
 }
 
 /// The notes of a file, up to the first that is damaged.

@@ -1,6 +1,7 @@
 //! The way to the master: connections that are kept for a moment and used again, one request on each at a
 //! time.
 
+use sapwood_core::len64;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -251,7 +252,7 @@ impl Body for ForwardedBody {
                 None
             }
             Some(Ok(piece)) => {
-                let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                let length = len64(piece.len());
                 self.left = self.left.map(|left| left.minus(length));
                 Some(Ok(Frame::data(piece)))
             }

@@ -19,6 +19,7 @@
 mod even;
 mod file;
 
+use sapwood_core::len64;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -324,7 +325,7 @@ pub(super) fn load(
         join(wc, state, context, Some((token, &found)));
     }
     let touched = touched.into_iter().map(RelPath::to_owned).collect();
-    let length = both.as_ref().map_or(0, |(file, _)| u64::try_from(file.len()).unwrap_or(u64::MAX));
+    let length = both.as_ref().map_or(0, |(file, _)| len64(file.len()));
     CachedStatus { changed: Some(found), token, touched, length }
 }
 
