@@ -6,7 +6,7 @@
 Speaks the svn protocol itself and does nothing with the replies, so that the servers are measured and not a
 client; a reply is over when what has come ends as replies to that request do. Servers take turns; figures are
 medians. CPU is the server's, from its control group where there is one. The repository must have /trunk,
-/trunk/README and /trunk/CHANGES, as those of docs/results/benchmarks-2026-11-22.md do.
+/trunk/README and /trunk/CHANGES, as those of `sapwood-bench make-repo --profile ruby` do.
 
 With --one-processor servers and clients share one: then a request costs the server what it does for it, and not what
 it takes to wake somebody on another processor, which on a virtual machine is two or three times as much and

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes the pages that say what was measured and what is missing, out of the files that hold it.
 
-    pages.py            writes docs/benchmarks.md, docs/conformance.md and SHORTCOMINGS.md
+    pages.py            writes docs/benchmarks.md, docs/conformance.md, docs/STATUS.md and SHORTCOMINGS.md
     pages.py --check    writes nothing; fails if one of them is not what would be written (CI does this)
 
 The figures come from docs/results/*.tsv: first lines `# name: value` (commit, machine, command), then a table.
-Shortcomings are the rows of docs/STATUS.md whose state is no plain "yes". Prose is in this file.
+docs/status.tsv has the state of every feature; shortcomings are its rows with limits. Prose is in this file.
 """
 import pathlib
 import re
@@ -79,9 +79,6 @@ To repeat: `cargo build --release`, then the command that stands above each tabl
 --repos DIR`; `tools/quiet.py --help` says what DIR holds. Cold figures drop the caches of the whole machine, which takes root and slows
 everything else on it for a while. On another machine: `sapwood-bench matrix` ([bench.md](bench.md)).
 
-How the figures came about, what was tried and not taken, and older runs:
-[results/benchmarks-2026-11-22.md](results/benchmarks-2026-11-22.md).
-
 ## Requests
 
 {hot}
@@ -94,15 +91,13 @@ Sapwood's http: beside Apache httpd 2.4 (event MPM) with mod_dav_svn 1.14.2, and
 reference's, but for the checkout of the large tree, which is by Sapwood's `svn`. `httpd` has 1 GB of cache, `SVNCacheRevProps` and
 `SVNBlockRead` on and no compression; `httpd, Prefer` also `SVNCacheFullTexts On` and `SVNAllowBulkUpdates Prefer`. Sapwood runs with its
 defaults. The machine was busy with other work: the ratios of processor time say most. httpd has several processes, and one with an empty cache may
-answer the third time, too; the null-export of a hot server is therefore the median of the third to the ninth. What was mended on the way, and what is not reached:
-[results/http-2026-11-24.md](results/http-2026-11-24.md), [results/http-2026-11-25.md](results/http-2026-11-25.md).
+answer the third time, too; the null-export of a hot server is therefore the median of the third to the ninth.
 
 {http}
 ## Everyday work on a working copy
 
 Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. Calls are those
-of the system, counted by `strace` in one run, and do not depend on the machine. A million files, and what was found on the way:
-[results/working-copy-2026-11-24.md](results/working-copy-2026-11-24.md), [results/working-copy-2026-11-25.md](results/working-copy-2026-11-25.md).
+of the system, counted by `strace` in one run, and do not depend on the machine.
 
 {working}
 ## Merges
@@ -164,9 +159,6 @@ For the reference's `svn` on working copies that ours made, `svn` of the folder 
 [tools/conformance/svn-in-turns](../tools/conformance/svn-in-turns), beside `sapwood` and `reference-svn`.
 `--record VARIANT` adds the counts to [results/conformance.tsv](results/conformance.tsv), from which `tools/pages.py` makes this page.
 [tools/conformance/baseline.tsv](../tools/conformance/baseline.tsv) holds what the reference reaches: test file, number, outcome.
-
-Each run with its build, the faults that were found, and what the suite cannot do:
-[22](results/conformance-2026-11-22.md), [23](results/conformance-2026-11-23.md), [24](results/conformance-2026-11-24.md) and [25 November](results/conformance-2026-11-25.md).
 """
 
 
@@ -185,36 +177,70 @@ def conformance():
     return CONFORMANCE.format(made=MADE, matrix=markdown(out))
 
 
+STATUS = """# Status
+
+{made}
+What Subversion 1.14 has, and how far Sapwood has it: **yes**, **part** or **no**, the limits, and the tests that show it.
+`xtask/tests/status.rs` checks that every test exists.
+
+Tests are named `crate/path/file::function`, below `crates/` and without `.rs`; `interop/` stands for `cli/tests/interop/`. The
+comparisons in `interop` run Subversion's programs and ours on the same repositories and compare output, exit code and trees: in
+`cargo xtask test` on at most nine shapes of repository, with `SAPWOOD_LONG=1` on all 44. Subversion's own test suite:
+[conformance.md](conformance.md).
+"""
+
 SHORTCOMINGS = """# Shortcomings
 
 {made}
-What is missing, or is not quite as in Subversion 1.14, by the tables of [docs/STATUS.md](docs/STATUS.md), which name the test
-for everything that is there.
-
+What is missing, and where Sapwood differs from Subversion 1.14. [docs/STATUS.md](docs/STATUS.md) lists everything else, with tests.
 """
+
+
+def status_rows():
+    """Lines of docs/status.tsv as ("heading", text), ("prose", text) or ("row", [item, state, limits, evidence])."""
+    for number, line in enumerate((ROOT / "docs/status.tsv").read_text().splitlines(), 1):
+        if line.startswith("## "):
+            yield "heading", line[3:]
+        elif line.startswith("> "):
+            yield "prose", line[2:]
+        elif line and not line.startswith("# "):
+            row = line.split("\t")
+            if len(row) != 4 or row[1] not in ("yes", "part", "no") or (row[1] != "yes" and row[2] == "-"):
+                sys.exit(f"docs/status.tsv:{number}: wants item, state, limits, evidence; a state that is not yes needs limits")
+            yield "row", row
+
+
+def status():
+    text, before = STATUS.format(made=MADE), ""
+    for kind, value in status_rows():
+        if kind == "heading":
+            text += f"\n## {value}\n"
+        elif kind == "prose":
+            text += f"{value}\n" if before == "prose" else f"\n{value}\n"
+        else:
+            if before != "row":
+                text += "\n| item | state | limits | tests |\n|---|---|---|---|\n"
+            item, state, limits, evidence = ("" if cell == "-" else cell for cell in value)
+            text += f"| {item} | {state} | {limits} | {evidence} |\n"
+        before = kind
+    return text
 
 
 def shortcomings():
     text, heading = SHORTCOMINGS.format(made=MADE), ""
-    for line in (ROOT / "docs/STATUS.md").read_text().splitlines():
-        if line.startswith("## "):
-            heading = line
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-        if not line.startswith("|") or len(cells) < 2 or not re.match(r"(yes|part|no)\b", cells[1]):
-            continue
-        if cells[1] == "yes" or "without effect" in cells[1]:
-            continue
-        if heading:
-            text += f"{heading}\n\n" if text.endswith("\n\n") else f"\n{heading}\n\n"
-            heading = ""
-        what = re.sub(r"^yes ", "", cells[1])
-        missing = cells[2] if len(cells) > 2 and not cells[1].startswith("yes") else ""
-        missing = re.sub(r"^`[a-z]+/[^`]*`(, `[^`]*`)*$", "", missing)
-        text += f"- {cells[0]}: {what}{'. ' + missing if missing else ''}\n"
+    for kind, value in status_rows():
+        if kind == "heading":
+            heading = value
+        elif kind == "row" and value[2] != "-":
+            if heading:
+                text += f"\n## {heading}\n\n"
+                heading = ""
+            text += f"- **{value[0]}**: {value[2]}\n"
     return text
 
 
-PAGES = {"docs/benchmarks.md": benchmarks, "docs/conformance.md": conformance, "SHORTCOMINGS.md": shortcomings}
+PAGES = {"docs/benchmarks.md": benchmarks, "docs/conformance.md": conformance, "docs/STATUS.md": status,
+         "SHORTCOMINGS.md": shortcomings}
 
 
 def main():

@@ -3,7 +3,7 @@
 
     tools/quiet.py --sapwood target/release/sapwood --repos DIR > tables.md
 
-DIR holds the benchmark repositories f8, f8p, f6p (see docs/results/benchmarks-2026-11-22.md for how they are made; `p` is
+DIR holds the benchmark repositories f8, f8p, f6p (made by `sapwood-bench make-repo --profile ruby`; `p` is
 packed). They are only read. Everything that is written goes to --scratch, which should be on a real disk and
 have 12 GB free. Run it as root (cold runs drop the system's caches), with nothing else going on. About 15
 minutes; --only hot,hot-authz,cold,cold-authz,admin,load,commit,large,compressions,crowd picks sections, --runs sets how often each is measured.

@@ -28,7 +28,7 @@ use sapwood_core::{CancelToken, Depth, NodeKind, PropList, Revnum, path};
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::{FileCaches, Settings};
 use sapwood_wc::db::{ActualRow, Kind, NodeRow, Presence};
-use sapwood_wc::shelf::v2::Stored;
+use sapwood_wc::shelf::v2::StoredVersion;
 use sapwood_wc::shelf::{Shelf, Store, Version, list};
 use sapwood_wc::{Options, WorkingCopy};
 use tempfile::TempDir;
@@ -87,7 +87,7 @@ fn shelves_of(ctx: &Context, root: &Path, store: Store) -> sapwood_core::SvnResu
 
 /// Reads all of a version of `v2`.
 fn read(version: &Version) -> sapwood_core::SvnResult<()> {
-    let stored = Stored::of(version);
+    let stored = StoredVersion::of(version);
     let nodes = stored.nodes(RelPath::ROOT)?;
     for pair in nodes.windows(2) {
         assert!(path::compare(&pair[0].relpath, &pair[1].relpath).is_lt(), "order of paths");

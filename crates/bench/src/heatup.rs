@@ -34,7 +34,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
     let format = plan.selection.formats.first().copied().unwrap_or(Format::F8);
     let packing = plan.selection.packings.last().copied().unwrap_or(Packing::Packed);
     repositories.provide(format, packing, say)?;
-    repositories.settle();
+    repositories.wait_until_idle();
     let mut results = Results::default();
     results.about.push(("history".to_owned(), plan.source.about()));
     results.about.extend(machine::about());
@@ -47,7 +47,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
         }
         for system in plan.systems() {
             let Some(programs) = plan.programs(system) else { continue };
-            let asked = Asked {
+            let asked = HeatupRequest {
                 plan,
                 repositories: &repositories,
                 client,
@@ -76,7 +76,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
 }
 
 /// One request to one repository.
-struct Asked<'a> {
+struct HeatupRequest<'a> {
     plan: &'a Plan,
     repositories: &'a Repositories<'a>,
     client: &'a Programs,
@@ -86,7 +86,7 @@ struct Asked<'a> {
     packing: Packing,
 }
 
-impl Asked<'_> {
+impl HeatupRequest<'_> {
     /// A server with everything cached and that much memory for it.
     fn start(&self, cache_mb: u64) -> SvnResult<Server> {
         let options = format!(
@@ -109,10 +109,10 @@ impl Asked<'_> {
     /// How many MB of cache the request fills, at least one.
     fn needed(&self) -> SvnResult<u64> {
         let server = self.start(PLENTY.min(machine::half_of_memory()))?;
-        let before = server.counters.held_mib().unwrap_or(0.0);
+        let before = server.counters.resident_mib().unwrap_or(0.0);
         self.ask(&server)?;
         self.ask(&server)?;
-        let after = server.counters.held_mib().unwrap_or(0.0);
+        let after = server.counters.resident_mib().unwrap_or(0.0);
         Ok(times(1, (after - before).max(1.0)))
     }
 

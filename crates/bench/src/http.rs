@@ -80,14 +80,14 @@ fn toml_text(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-fn found(places: &[&str]) -> Option<PathBuf> {
+fn find_module(places: &[&str]) -> Option<PathBuf> {
     places.iter().map(PathBuf::from).find(|path| path.exists())
 }
 
 /// Whether there is an httpd with mod_dav_svn.
 pub(crate) fn has_httpd() -> bool {
-    let module = found(&MODULES).map(|folder| folder.join("mod_dav_svn.so"));
-    found(&HTTPD).is_some() && module.is_some_and(|module| module.is_file())
+    let module = find_module(&MODULES).map(|folder| folder.join("mod_dav_svn.so"));
+    find_module(&HTTPD).is_some() && module.is_some_and(|module| module.is_file())
 }
 
 /// httpd's command, and what it is told.
@@ -98,8 +98,8 @@ pub(crate) fn httpd(
 ) -> SvnResult<(Command, String)> {
     let missing =
         || SvnError::new(ErrorCode::EXTERNAL_PROGRAM, "there is no httpd with mod_dav_svn");
-    let program = found(&HTTPD).ok_or_else(missing)?;
-    let modules = found(&MODULES).ok_or_else(missing)?;
+    let program = find_module(&HTTPD).ok_or_else(missing)?;
+    let modules = find_module(&MODULES).ok_or_else(missing)?;
     let folder = root.join("httpd");
     std::fs::create_dir_all(&folder)
         .map_err(|e| SvnError::io(&e, format_args!("Can't create '{}'", folder.display())))?;

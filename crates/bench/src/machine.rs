@@ -132,7 +132,7 @@ impl Counters {
     }
 
     /// The memory it holds now, in MiB.
-    pub(crate) fn held_mib(&self) -> Option<f64> {
+    pub(crate) fn resident_mib(&self) -> Option<f64> {
         self.status("VmRSS:")
     }
 
@@ -203,7 +203,7 @@ pub fn about() -> Vec<(String, String)> {
             out.push((name.to_owned(), value));
         }
     };
-    let cpuinfo = told("/proc/cpuinfo");
+    let cpuinfo = read_sysctl("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name"));
     let model = model.and_then(|l| l.split_once(':')).map_or("", |(_, name)| name.trim());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -211,20 +211,20 @@ pub fn about() -> Vec<(String, String)> {
     if let Some(kib) = field("/proc/meminfo", "MemTotal:") {
         say("memory", format!("{} MiB", kib.checked_div(1024).unwrap_or(0)));
     }
-    let release = told("/proc/sys/kernel/osrelease");
+    let release = read_sysctl("/proc/sys/kernel/osrelease");
     say("system", format!("Linux {}", release.trim()));
     say("load at the start", load());
     out
 }
 
 /// What a file of the system tells; nothing where there is none of it.
-fn told(file: &str) -> String {
+fn read_sysctl(file: &str) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }
 
 /// The load average of the last minute.
 fn load() -> String {
-    told("/proc/loadavg").split_ascii_whitespace().next().unwrap_or("").to_owned()
+    read_sysctl("/proc/loadavg").split_ascii_whitespace().next().unwrap_or("").to_owned()
 }
 
 /// Half of the machine's memory, in MiB: the largest cache that a test may ask for.
@@ -249,8 +249,8 @@ mod tests {
         // Without joining a group: that would move the test runner.
         let own = Counters { pid: std::process::id(), with_others: false, group: None };
         assert!(own.cpu().unwrap() >= 0.0);
-        assert!(own.held_mib().unwrap() > 0.0);
-        assert!(own.peak_mib().unwrap() >= own.held_mib().unwrap() - 1.0);
+        assert!(own.resident_mib().unwrap() > 0.0);
+        assert!(own.peak_mib().unwrap() >= own.resident_mib().unwrap() - 1.0);
         assert_eq!(own.clock(), CpuClock::Ticks);
         assert!(about().iter().any(|(name, _)| name == "system"));
     }

@@ -59,7 +59,8 @@ const MOST_NAMED: usize = 12;
 /// When the repositories cannot be made. A request that fails is left out, and a note says so;
 /// when cancelled, what was measured is returned.
 pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Results> {
-    let mut run = Run { plan, selection: plan.selection.clone(), results: Results::default() };
+    let mut run =
+        MatrixRun { plan, selection: plan.selection.clone(), results: Results::default() };
     run.about();
     run.narrow();
     let repositories = repositories(plan, cancel)?;
@@ -72,7 +73,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
         }
     }
     run.results.about.push(("sizes".to_owned(), sizes.join(", ")));
-    repositories.settle();
+    repositories.wait_until_idle();
     run.everything(&repositories, say, cancel);
     Ok(run.results)
 }
@@ -172,7 +173,7 @@ const fn own_cache(caches: Caches) -> Option<&'static str> {
     }
 }
 
-struct Run<'a> {
+struct MatrixRun<'a> {
     plan: &'a Plan,
     selection: Selection,
     results: Results,
@@ -180,7 +181,7 @@ struct Run<'a> {
 
 /// One sequence of states, all of the same request to the same repository.
 #[derive(Clone, Copy)]
-struct Place {
+struct MatrixCell {
     request: Request,
     access: Access,
     rules: Rules,
@@ -191,14 +192,14 @@ struct Place {
     run: u32,
 }
 
-impl Place {
+impl MatrixCell {
     const fn cell(self, state: State) -> Cell {
         let Self { request, access, rules, caches, format, packing, system, .. } = self;
         Cell { request, access, rules, caches, format, packing, state, system }
     }
 }
 
-impl Run<'_> {
+impl MatrixRun<'_> {
     /// What one has to know of it.
     fn about(&mut self) {
         let plan = self.plan;
@@ -278,7 +279,7 @@ impl Run<'_> {
     }
 
     /// Says which cells have fewer runs than they should have, or that there are none.
-    fn completeness(&mut self, places: &[Place]) {
+    fn completeness(&mut self, places: &[MatrixCell]) {
         let mut runs: BTreeMap<Cell, u32> = BTreeMap::new();
         for place in places {
             for state in self.selection.states.iter().copied() {
@@ -315,7 +316,7 @@ impl Run<'_> {
     /// Measures all sequences.
     fn measure(
         &mut self,
-        places: &[Place],
+        places: &[MatrixCell],
         repositories: &Repositories<'_>,
         say: &mut Say<'_>,
         cancel: &CancelToken,
@@ -360,7 +361,7 @@ impl Run<'_> {
         }
     }
 
-    fn places(&mut self) -> Vec<Place> {
+    fn places(&mut self) -> Vec<MatrixCell> {
         let chosen = self.selection.clone();
         let mut out = Vec::new();
         for request in chosen.requests.iter().copied() {
@@ -373,7 +374,7 @@ impl Run<'_> {
                                 if run % 2 == 0 {
                                     systems.reverse();
                                 }
-                                out.extend(systems.into_iter().map(|system| Place {
+                                out.extend(systems.into_iter().map(|system| MatrixCell {
                                     request,
                                     access,
                                     rules,
@@ -394,7 +395,7 @@ impl Run<'_> {
     }
 
     /// Whether there is such a place; a note says what is missing.
-    fn possible(&mut self, place: &Place) -> bool {
+    fn possible(&mut self, place: &MatrixCell) -> bool {
         let served = place.access != Access::File;
         if (place.format == Format::Fsx && place.system == System::Sapwood)
             || (served && place.request == Request::Dump)
@@ -421,7 +422,7 @@ impl Run<'_> {
     }
 
     /// Measures one request in all states that are wanted.
-    fn sequence(&mut self, repositories: &Repositories<'_>, place: Place) -> SvnResult<()> {
+    fn sequence(&mut self, repositories: &Repositories<'_>, place: MatrixCell) -> SvnResult<()> {
         let Some(programs) = self.plan.programs(place.system) else { return Ok(()) };
         let wants = |state| self.selection.states.contains(&state);
         let (cold, hot, hottest) =
@@ -476,7 +477,7 @@ impl Run<'_> {
     fn local(
         &self,
         repositories: &Repositories<'_>,
-        place: Place,
+        place: MatrixCell,
         programs: &Programs,
     ) -> SvnResult<Usage> {
         let path = repositories.path(place.format, place.packing);
@@ -500,7 +501,7 @@ impl Run<'_> {
     fn served(
         &mut self,
         repositories: &Repositories<'_>,
-        place: Place,
+        place: MatrixCell,
         client: &Programs,
         server: &Server,
         state: Option<State>,
@@ -524,7 +525,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, place: Place, state: State, usage: Usage, server: Option<ServerUsage>) {
+    fn keep(&mut self, place: MatrixCell, state: State, usage: Usage, server: Option<ServerUsage>) {
         self.results.samples.push(Sample {
             cell: place.cell(state),
             run: place.run,

@@ -16,11 +16,11 @@ use crate::axes::{Axis as _, System};
 pub struct Programs {
     /// Whose they are.
     pub system: System,
-    place: Place,
+    place: ProgramSource,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum ProgramSource {
     /// A folder with a program of each name.
     Folder(PathBuf),
     /// One program that is told by its first argument which one it is to be, and its names.
@@ -42,29 +42,29 @@ impl Programs {
     /// The programs of a folder.
     #[must_use]
     pub fn folder(system: System, folder: &Path) -> Self {
-        Self { system, place: Place::Folder(folder.to_owned()) }
+        Self { system, place: ProgramSource::Folder(folder.to_owned()) }
     }
 
     /// One executable that is all programs named `names`.
     #[must_use]
     pub fn single(system: System, executable: &Path, names: Vec<String>) -> Self {
-        Self { system, place: Place::Single(executable.to_owned(), names) }
+        Self { system, place: ProgramSource::Single(executable.to_owned(), names) }
     }
 
     /// Whether there is a program of that name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         match &self.place {
-            Place::Folder(folder) => folder.join(name).is_file(),
-            Place::Single(_, names) => names.iter().any(|n| n == name),
+            ProgramSource::Folder(folder) => folder.join(name).is_file(),
+            ProgramSource::Single(_, names) => names.iter().any(|n| n == name),
         }
     }
 
     /// A command that runs a program, without arguments yet.
     pub(crate) fn command(&self, name: &str) -> Command {
         match &self.place {
-            Place::Folder(folder) => Command::new(folder.join(name)),
-            Place::Single(executable, _) => {
+            ProgramSource::Folder(folder) => Command::new(folder.join(name)),
+            ProgramSource::Single(executable, _) => {
                 let mut command = Command::new(executable);
                 command.arg(name);
                 command
@@ -75,8 +75,8 @@ impl Programs {
     /// A command that runs our server of all protocols, without arguments yet.
     pub(crate) fn serve(&self) -> Command {
         let (executable, word) = match &self.place {
-            Place::Folder(folder) => (folder.join("sapwood"), "serve"),
-            Place::Single(executable, _) => (executable.clone(), "serve"),
+            ProgramSource::Folder(folder) => (folder.join("sapwood"), "serve"),
+            ProgramSource::Single(executable, _) => (executable.clone(), "serve"),
         };
         let mut command = Command::new(executable);
         command.arg(word);
@@ -108,7 +108,8 @@ pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> 
     let stderr = File::create(complaints).map_err(|e| cannot("write complaints", &e))?;
     command.stderr(stderr).env("LC_ALL", "C");
     let begun = Instant::now();
-    let child = command.spawn().map_err(|e| cannot(&format!("run {}", shown(command)), &e))?;
+    let child =
+        command.spawn().map_err(|e| cannot(&format!("run {}", command_line(command)), &e))?;
     let ended = child.wait4().map_err(|e| cannot("wait for a program", &e))?;
     let wall = begun.elapsed().as_secs_f64();
     if !ended.status.success() {
@@ -118,7 +119,7 @@ pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> 
         let said: Vec<&str> = said.lines().take(4).collect();
         return Err(SvnError::new(
             ErrorCode::EXTERNAL_PROGRAM,
-            format!("{} failed ({}): {}", shown(command), ended.status, said.join(" | ")),
+            format!("{} failed ({}): {}", command_line(command), ended.status, said.join(" | ")),
         ));
     }
     let cpu = ended.rusage.utime.saturating_add(ended.rusage.stime).as_secs_f64();
@@ -127,7 +128,7 @@ pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> 
 }
 
 /// The command line, as one would type it.
-fn shown(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
@@ -163,7 +164,7 @@ mod tests {
         assert!(single.has("svnserve") && !single.has("svn"));
         assert_eq!(missing(&single, "svn").unwrap(), "Sapwood has no svn");
         let command = single.command("svnserve");
-        assert_eq!(shown(&command), "/x svnserve");
+        assert_eq!(command_line(&command), "/x svnserve");
         let folder = Programs::folder(System::Reference, Path::new("/bin"));
         assert!(folder.has("sh") && !folder.has("no-such-program"));
     }

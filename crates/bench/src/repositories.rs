@@ -105,7 +105,7 @@ impl Repositories<'_> {
 
     /// Waits until the repositories are no longer new: a server cannot trust what it keeps of files
     /// that changed a moment ago, because the clock of the disk could hide another change.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn wait_until_idle(&self) {
         let young = |entry: fs::DirEntry| {
             let made = entry.metadata().and_then(|found| found.modified()).ok()?;
             // A time ahead of the clock is as young as can be.

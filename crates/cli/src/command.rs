@@ -91,7 +91,7 @@ pub(crate) struct Subcommand {
     pub(crate) options: &'static [Name],
     /// Options whose explanation differs for this subcommand.
     pub(crate) overrides: &'static [(Name, &'static str)],
-    pub(crate) run: Run,
+    pub(crate) run: Runner,
 }
 
 impl Subcommand {
@@ -103,14 +103,14 @@ impl Subcommand {
             help: text,
             options: &[],
             overrides: &[],
-            run: Run::Help,
+            run: Runner::Help,
         }
     }
 }
 
 /// What a subcommand does.
 #[derive(Clone, Copy)]
-pub(crate) enum Run {
+pub(crate) enum Runner {
     /// Prints help.
     Help,
     /// Works on the repository that its first argument names.
@@ -284,7 +284,7 @@ const TAKEN_AS_THEY_ARE: &[Name] = &[
 pub(crate) struct Invocation<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: Options,
-    /// The repository argument, for [`Run::Repository`].
+    /// The repository argument, for [`Runner::Repository`].
     pub(crate) repository: String,
     /// The other arguments.
     pub(crate) args: VecDeque<OsString>,
@@ -432,7 +432,7 @@ impl Program {
             }
         };
         let mut repository = String::new();
-        if let Some(Subcommand { run: Run::Repository(_), .. }) = subcommand {
+        if let Some(Subcommand { run: Runner::Repository(_), .. }) = subcommand {
             let first = args.pop_front().map(|arg| to_text(&arg)).transpose()?;
             repository = match (self.repository)(first) {
                 Ok(path) => path,
@@ -444,15 +444,15 @@ impl Program {
             };
         }
         self.check_options(subcommand, &options)?;
-        let run = subcommand.map_or(Run::Help, |s| s.run);
+        let run = subcommand.map_or(Runner::Help, |s| s.run);
         let mut invocation =
             Invocation { program: self, options, repository, args, out: Output::stdout() };
         let result = match run {
-            Run::Help => self.help(&mut invocation),
-            Run::Repository(run) | Run::Arguments(run) => run(&mut invocation),
+            Runner::Help => self.help(&mut invocation),
+            Runner::Repository(run) | Runner::Arguments(run) => run(&mut invocation),
         };
         let flushed = invocation.out.flush();
-        let is_help = matches!(run, Run::Help) && !invocation.options.has(name::VERSION);
+        let is_help = matches!(run, Runner::Help) && !invocation.options.has(name::VERSION);
         if is_help && result.is_ok() {
             crate::output::help_written(flushed);
             return Ok(End::Success);

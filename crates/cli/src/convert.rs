@@ -13,7 +13,7 @@ use sapwood_repos::create::RepositoryOptions;
 
 use crate::command::{OptionSpec, Options, name, to_text};
 use crate::getopt::{Item, Parser};
-use crate::manual::{Described, Manual};
+use crate::manual::{Manual, OptionText};
 use crate::output::{self, Output};
 use crate::svnadmin::create::compatible_minor;
 use crate::{repo, report, signals};
@@ -68,7 +68,7 @@ pub(crate) fn manual() -> Manual {
     Manual {
         synopsis: vec!["sapwood convert [OPTIONS] SOURCE TARGET".to_owned()],
         laid_out: TEXT.to_owned(),
-        options: specs.map(Described::of).collect(),
+        options: specs.map(OptionText::of).collect(),
         ..Manual::default()
     }
 }

@@ -34,10 +34,10 @@ use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
 use crate::{output, report};
 use certificates::Trust;
-use conditions::{Conditions, Given};
+use conditions::{Conditions, HttpdFacts};
 use parse::{Directive, Reader};
 use place::Around;
-use sections::{Found, Sections};
+use sections::{ImportedPlace, Sections};
 use servers::Server;
 use words::in_comment;
 
@@ -109,7 +109,7 @@ impl Note {
 
 #[derive(Debug, Default)]
 struct Options {
-    given: Given,
+    given: HttpdFacts,
     root: Option<PathBuf>,
     host: Option<String>,
     path: Option<PathBuf>,
@@ -264,7 +264,7 @@ fn import(options: &Options) -> SvnResult<(String, Vec<String>)> {
 }
 
 /// Writes a place, with why it is closed.
-fn write_place(place: &Found, text: &mut String) {
+fn write_place(place: &ImportedPlace, text: &mut String) {
     text.push('\n');
     for reason in &place.closed {
         let _ = writeln!(text, "# {}", reason.text());
@@ -276,7 +276,7 @@ fn write_place(place: &Found, text: &mut String) {
 }
 
 /// What is said of the places; what stands around several of them, once.
-fn notes_of(places: &Places) -> Vec<String> {
+fn notes_of(places: &PlacesByUrl) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (url, place) in places {
         let shown = if url.is_empty() { "/".to_owned() } else { in_comment(url) };
@@ -298,7 +298,7 @@ fn notes_of(places: &Places) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-type Places = BTreeMap<String, Found>;
+type PlacesByUrl = BTreeMap<String, ImportedPlace>;
 
 /// The servers that mod_dav_svn serves places on, with these.
 fn choose<'s, 'd>(
@@ -306,7 +306,7 @@ fn choose<'s, 'd>(
     all: &'s [Server<'d>],
     root: &Path,
     notes: &mut Vec<String>,
-) -> SvnResult<Vec<(&'s Server<'d>, Places)>> {
+) -> SvnResult<Vec<(&'s Server<'d>, PlacesByUrl)>> {
     // The authorities of client certificates are for the whole server here.
     let trusts: Vec<Trust> = all.iter().map(|server| Trust::of(root, server.outside())).collect();
     let taken = trusts.iter().find(|trust| trust.is_some());
@@ -350,11 +350,11 @@ fn choose<'s, 'd>(
 
 /// The places of all servers: ours does not ask by which name or address it is called, so that what is not the same
 /// on all of them is closed.
-fn combined(servers: &[&Server<'_>], mut places: Vec<Places>) -> Places {
+fn combined(servers: &[&Server<'_>], mut places: Vec<PlacesByUrl>) -> PlacesByUrl {
     let urls: BTreeSet<String> = places.iter().flat_map(|places| places.keys().cloned()).collect();
-    let mut all = Places::new();
+    let mut all = PlacesByUrl::new();
     for url in urls {
-        let here: Vec<Option<Found>> =
+        let here: Vec<Option<ImportedPlace>> =
             places.iter_mut().map(|places| places.remove(&url)).collect();
         let differ = here.windows(2).any(|pair| {
             let written = pair.iter().map(|found| found.as_ref().map(|found| &found.written));
@@ -363,7 +363,7 @@ fn combined(servers: &[&Server<'_>], mut places: Vec<Places>) -> Places {
         let Some(mut found) = here.into_iter().flatten().next() else { continue };
         if differ {
             found.written = place::closed(&url, &found.served);
-            let names: Vec<String> = servers.iter().map(|server| server.shown()).collect();
+            let names: Vec<String> = servers.iter().map(|server| server.display_name()).collect();
             let why = format!(
                 "{} differ there (--virtual-host takes over one of them)",
                 names.join(", ")

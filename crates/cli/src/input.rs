@@ -19,12 +19,12 @@ pub(crate) fn open(path: &str) -> SvnResult<File> {
 }
 
 /// A file whose errors name it.
-pub(crate) struct Named {
+pub(crate) struct NamedFile {
     file: File,
     name: String,
 }
 
-impl Read for Named {
+impl Read for NamedFile {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         self.file.read(buf).map_err(|e| match e.kind() {
             ErrorKind::Interrupted => e,
@@ -40,8 +40,8 @@ impl Read for Named {
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn open_named(path: &str) -> SvnResult<Named> {
-    Ok(Named { file: open(path)?, name: path.to_owned() })
+pub(crate) fn open_named(path: &str) -> SvnResult<NamedFile> {
+    Ok(NamedFile { file: open(path)?, name: path.to_owned() })
 }
 
 /// The error of opening a name that is the current folder's, which in canonical form is empty.

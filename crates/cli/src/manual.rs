@@ -12,7 +12,7 @@ use crate::command::{Name, OptionSpec, Program};
 
 /// An option and what it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Described {
+pub(crate) struct OptionText {
     /// `-r [--revision] ARG`.
     pub(crate) shown: String,
     /// `--revision`, `-r`: what is typed.
@@ -20,7 +20,7 @@ pub(crate) struct Described {
     pub(crate) about: String,
 }
 
-impl Described {
+impl OptionText {
     pub(crate) fn of(spec: &OptionSpec) -> Self {
         let mut typed = Vec::new();
         if !spec.long.is_empty() {
@@ -45,7 +45,7 @@ pub(crate) struct Part {
     pub(crate) names: Vec<String>,
     /// Usage lines and explanation, laid out for a terminal.
     pub(crate) text: String,
-    pub(crate) options: Vec<Described>,
+    pub(crate) options: Vec<OptionText>,
 }
 
 /// What is said of a program. Its name and what it is stand in the table of programs.
@@ -59,7 +59,7 @@ pub(crate) struct Manual {
     /// Text that is laid out for a terminal, below the paragraphs.
     pub(crate) laid_out: String,
     /// Options of the program itself, or of all subcommands.
-    pub(crate) options: Vec<Described>,
+    pub(crate) options: Vec<OptionText>,
     pub(crate) parts: Vec<Part>,
     pub(crate) files: Vec<(&'static str, &'static str)>,
 }
@@ -70,7 +70,7 @@ impl Program {
         let described = |name: &Name| {
             let spec = self.option(*name);
             debug_assert!(spec.is_some(), "{} has no option --{name}", self.name);
-            spec.map(Described::of)
+            spec.map(OptionText::of)
         };
         let part = |subcommand: &crate::command::Subcommand| Part {
             title: match subcommand.aliases {

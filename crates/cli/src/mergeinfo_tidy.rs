@@ -10,7 +10,7 @@ use sapwood_core::{Exact as _, SvnError, SvnResult, path};
 
 use crate::command::{OptionSpec, Options, name, to_text};
 use crate::getopt::{Item, Parser};
-use crate::manual::{Described, Manual};
+use crate::manual::{Manual, OptionText};
 use crate::output::{self, Output};
 use crate::remote::{self, Credentials, Manner};
 use crate::{report, signals};
@@ -78,7 +78,7 @@ pub(crate) fn manual() -> Manual {
     Manual {
         synopsis: vec!["sapwood mergeinfo-tidy [OPTIONS] [PATH...]".to_owned()],
         laid_out: TEXT.to_owned(),
-        options: specs.map(Described::of).collect(),
+        options: specs.map(OptionText::of).collect(),
         ..Manual::default()
     }
 }
@@ -128,7 +128,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         unreadable: remote::config::Unreadable::Warns,
     };
     remote::check(&options, remote::is_non_interactive(&options, manner))?;
-    let settings = remote::settings(&options, Credentials::given(&options)?, manner)?;
+    let settings = remote::settings(&options, Credentials::from_options(&options)?, manner)?;
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
     let ctx = Context::new(settings, here.clone());
@@ -144,7 +144,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
             if options.has(name::QUIET) {
                 return Ok(());
             }
-            out.text(&line(&shown(&here.to_string_lossy(), path), reason))
+            out.text(&line(&display_path(&here.to_string_lossy(), path), reason))
         })?;
         sum.all.tally(counts.all);
         sum.needless.tally(counts.needless);
@@ -154,7 +154,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
 }
 
 /// A path as it is shown: below the current folder.
-fn shown(here: &str, abspath: &str) -> String {
+fn display_path(here: &str, abspath: &str) -> String {
     match path::skip_ancestor(here, abspath) {
         Some("") => ".".to_owned(),
         Some(below) => below.to_owned(),
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn what_is_said() {
-        assert_eq!(shown("/a/b", "/a/b/c d"), "c d");
-        assert_eq!(shown("/a/b", "/a/b"), ".");
-        assert_eq!(shown("/a/b", "/a"), "/a");
+        assert_eq!(display_path("/a/b", "/a/b/c d"), "c d");
+        assert_eq!(display_path("/a/b", "/a/b"), ".");
+        assert_eq!(display_path("/a/b", "/a"), "/a");
         let counts = Counts { all: 3, needless: 2 };
         assert_eq!(
             summary(counts, false),

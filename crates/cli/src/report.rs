@@ -17,7 +17,7 @@ pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
         if link.message().is_empty() && !told.insert(link.code()) {
             continue;
         }
-        let message = rawname::shown(best_message(link));
+        let message = rawname::printable(best_message(link));
         out.push_str(&format!("{prefix}{}: {message}\n", link.code()));
     }
     out
@@ -38,7 +38,7 @@ pub(crate) fn error(error: &SvnError, prefix: &str) {
 
 /// Writes a warning to stderr.
 pub(crate) fn warning(error: &SvnError, prefix: &str) {
-    let message = rawname::shown(best_message(error));
+    let message = rawname::printable(best_message(error));
     stderr(&format!("{prefix}warning: W{:06}: {message}\n", error.code().0));
 }
 

@@ -17,10 +17,10 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 use sapwood_server::dav::{AccessLog, HttpServer, TlsFiles};
-use sapwood_server::oplog::OpLog;
+use sapwood_server::operation_log::OpLog;
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::svn::DEFAULT_PORT;
-use sapwood_server::{Listener, Settings, Shared};
+use sapwood_server::{Listener, ServerState, Settings};
 
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
@@ -373,7 +373,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     let access_log = settings.http.access_log.as_deref();
     let access_log =
         access_log.map(|path| AccessLog::new(path, settings.http.combined_log)).transpose()?;
-    let mut shared = Shared::new(settings, log);
+    let mut shared = ServerState::new(settings, log);
     shared.access_log = access_log;
     let shared = Arc::new(shared);
     if let Some(file) = &shared.settings.config_file {
@@ -405,7 +405,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
         None => hello_places(&pages, &shared.settings.http.locations),
     };
-    told(out.text(&hello).and_then(|()| out.flush()))?;
+    ignore_closed_pipe(out.text(&hello).and_then(|()| out.flush()))?;
     if http.is_some() || https.is_some() {
         give_memory_back();
     }
@@ -414,7 +414,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         None => svnserve::wait(&shared)?,
     }
     [http, https].into_iter().flatten().for_each(HttpServer::stop);
-    told(out.text("\nEnded.\n").and_then(|()| out.flush()))
+    ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 
 /// Memory that no request uses goes back to the system when nothing is asked for, too: http clients keep connections
@@ -438,7 +438,7 @@ const DEFAULT_HTTPS_PORT: u16 = 8443;
 /// Serves http as asked; when no port was asked for and the usual one is taken, at any.
 fn start_http(
     options: &Options,
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     port: Option<u16>,
     usual: u16,
     tls: Option<TlsFiles>,
@@ -507,7 +507,7 @@ fn svn_command() -> String {
 }
 
 /// What is said need not be read: the server serves without a reader.
-fn told(result: SvnResult<()>) -> SvnResult<()> {
+fn ignore_closed_pipe(result: SvnResult<()>) -> SvnResult<()> {
     match result {
         Err(error) if error.is_closed_pipe() => Ok(()),
         other => other,

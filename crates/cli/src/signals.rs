@@ -93,16 +93,16 @@ pub(crate) fn while_child_has_terminal<T>(work: impl FnOnce() -> T) -> T {
 /// Something of ours is held at a server, until this is dropped: work that does not notice that it
 /// was asked to stop gets as long as cleaning up.
 #[must_use]
-pub(crate) struct Held;
+pub(crate) struct CleanupHold;
 
-impl Held {
+impl CleanupHold {
     pub(crate) fn begin() -> Self {
         HOLDS.store(true, Ordering::SeqCst);
         Self
     }
 }
 
-impl Drop for Held {
+impl Drop for CleanupHold {
     fn drop(&mut self) {
         HOLDS.store(false, Ordering::SeqCst);
     }

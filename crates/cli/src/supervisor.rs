@@ -32,7 +32,7 @@ pub(crate) fn socket() -> SvnResult<Option<TcpListener>> {
 }
 
 /// Tells the supervisor, if there is one; it does not matter whether it hears.
-pub(crate) fn tell(state: State) {
+pub(crate) fn notify(state: State) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),

@@ -10,7 +10,8 @@ use sapwood_fs::Root;
 use sapwood_repos::{Access, Authz, ConfigSource};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION, name, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Program, Runner, Subcommand, VERSION, name,
+    usage_error,
 };
 use crate::report;
 
@@ -97,7 +98,7 @@ static SVNAUTHZ: Program = Program {
                  2   when it could not be looked at\n",
             options: &[name::TRANSACTION],
             overrides: &[],
-            run: Run::Arguments(validate),
+            run: Runner::Arguments(validate),
         },
         Subcommand {
             name: "accessof",
@@ -124,7 +125,7 @@ static SVNAUTHZ: Program = Program {
                 name::RECURSIVE,
             ],
             overrides: &[],
-            run: Run::Arguments(accessof),
+            run: Runner::Arguments(accessof),
         },
     ],
     ..Program::DEFAULT

@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::{SvnError, SvnResult};
-use sapwood_server::oplog::OpLog;
+use sapwood_server::operation_log::OpLog;
 use sapwood_server::settings::DEFAULT_CACHE_BYTES;
 use sapwood_server::svn::transport::Transport;
-use sapwood_server::{Listener, Settings, Shared, Stopper, Tunnel};
+use sapwood_server::{Listener, ServerState, Settings, Stopper, Tunnel};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -74,7 +74,7 @@ pub(crate) fn manual() -> Manual {
         section: 8,
         synopsis: vec!["svnserve [-d | -i | -t | -X] [options]".to_owned()],
         text: DESCRIPTION.to_owned(),
-        options: specs.map(crate::manual::Described::of).collect(),
+        options: specs.map(crate::manual::OptionText::of).collect(),
         files: vec![
             ("REPOSITORY/conf/svnserve.conf", "who may read and write; see svnserve.conf(5)"),
             ("REPOSITORY/conf/passwd", "names and passwords"),
@@ -120,7 +120,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         None if mode == Mode::ListenOnce => Some(OpLog::stderr()),
         None => None,
     };
-    let shared = Arc::new(Shared::new(settings, log));
+    let shared = Arc::new(ServerState::new(settings, log));
     let is_last = mode != Mode::Daemon || options.foreground || options.inherited;
     let reads = |path: &&PathBuf| is_last || std::fs::metadata(path).is_ok_and(|m| m.is_file());
     if let Some(path) = options.config_file.as_ref().filter(reads) {
@@ -280,7 +280,7 @@ fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
 }
 
 /// What the process in the background does.
-fn serve_in_background(shared: &Arc<Shared>, options: &Options) -> SvnResult<()> {
+fn serve_in_background(shared: &Arc<ServerState>, options: &Options) -> SvnResult<()> {
     // Neither matters much: the process may lead a session already, or lack rights for `/`.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");
@@ -292,24 +292,24 @@ fn serve_in_background(shared: &Arc<Shared>, options: &Options) -> SvnResult<()>
 }
 
 /// Serves until a signal ends it.
-pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> SvnResult<()> {
+pub(crate) fn serve(listener: &Listener, shared: &Arc<ServerState>, single: bool) -> SvnResult<()> {
     raise_file_limit();
     let stopper = listener.stopper();
     watch_signals(shared, &stopper)?;
-    supervisor::tell(supervisor::State::Ready);
+    supervisor::notify(supervisor::State::Ready);
     listener.serve(shared, sapwood_server::serve_stream, single, &stopper)
 }
 
 /// Waits for the signal that ends a server whose listeners have threads of their own.
-pub(crate) fn wait(shared: &Shared) -> SvnResult<()> {
+pub(crate) fn wait(shared: &ServerState) -> SvnResult<()> {
     raise_file_limit();
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
-    supervisor::tell(supervisor::State::Ready);
+    supervisor::notify(supervisor::State::Ready);
     for signal in signals.forever() {
         if signal != SIGHUP {
             crate::signals::note(signal);
-            supervisor::tell(supervisor::State::Stopping);
+            supervisor::notify(supervisor::State::Stopping);
             break;
         }
         if let (Err(error), Some(log)) = (shared.reload(), &shared.log) {
@@ -320,7 +320,7 @@ pub(crate) fn wait(shared: &Shared) -> SvnResult<()> {
 }
 
 /// SIGTERM and SIGINT end the server, SIGHUP makes it read its configuration again.
-fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
+fn watch_signals(shared: &Arc<ServerState>, stopper: &Stopper) -> SvnResult<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
     let (shared, stopper) = (Arc::clone(shared), stopper.clone());
@@ -332,7 +332,7 @@ fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
                 }
             } else {
                 crate::signals::note(signal);
-                supervisor::tell(supervisor::State::Stopping);
+                supervisor::notify(supervisor::State::Stopping);
                 stopper.stop();
             }
         }

@@ -9,7 +9,7 @@ use sapwood_wc::{Options, WorkingCopy};
 
 use crate::command::{HELP, OptionSpec, VERSION, to_text, version_text};
 use crate::getopt::{Item, Parser};
-use crate::manual::{Described, Manual};
+use crate::manual::{Manual, OptionText};
 use crate::output::Output;
 use crate::pegs::{Of, Part};
 use crate::report;
@@ -54,7 +54,7 @@ pub(crate) fn manual() -> Manual {
     Manual {
         synopsis: vec!["[OPTIONS] [WC_PATH [TRAIL_URL]]".to_owned()],
         laid_out: TEXT.to_owned(),
-        options: OPTIONS.iter().map(Described::of).collect(),
+        options: OPTIONS.iter().map(OptionText::of).collect(),
         ..Manual::default()
     }
 }

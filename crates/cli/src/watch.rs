@@ -13,7 +13,7 @@ use sapwood_watch::monitor::Monitor;
 use sapwood_watch::{Error, ask};
 use sapwood_wc::WorkingCopy;
 
-use crate::command::{HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand};
+use crate::command::{HELP, HELP_MARK, Invocation, OptionSpec, Program, Runner, Subcommand};
 use crate::output::Output;
 
 /// Names another socket.
@@ -78,7 +78,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
                and what a program writes through a shared mapping (mmap) after it closed the file.\n",
         options: &[],
         overrides: &[],
-        run: Run::Arguments(add),
+        run: Runner::Arguments(add),
     },
     Subcommand {
         name: "forget",
@@ -87,7 +87,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
                Watches the working copies that the PATHs ('.') are in no longer.\n",
         options: &[],
         overrides: &[],
-        run: Run::Arguments(forget),
+        run: Runner::Arguments(forget),
     },
     Subcommand {
         name: "list",
@@ -96,7 +96,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
                Lists the working copies that are watched, each after the number of directories.\n",
         options: &[],
         overrides: &[],
-        run: Run::Arguments(list),
+        run: Runner::Arguments(list),
     },
     Subcommand {
         name: "run",
@@ -105,7 +105,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
                Is the monitor, until it is told to stop: for systemd and the like.\n",
         options: &[],
         overrides: &[],
-        run: Run::Arguments(run_monitor),
+        run: Runner::Arguments(run_monitor),
     },
     Subcommand {
         name: "stop",
@@ -114,11 +114,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
                Ends the monitor.\n",
         options: &[],
         overrides: &[],
-        run: Run::Arguments(stop),
+        run: Runner::Arguments(stop),
     },
 ];
 
-fn told(error: &Error) -> SvnError {
+fn to_svn_error(error: &Error) -> SvnError {
     let code = match error {
         Error::Io { error, .. } => return SvnError::io(error, "The monitor"),
         Error::Unwatchable { .. } | Error::Refused(_) => ErrorCode::UNSUPPORTED_FEATURE,
@@ -154,7 +154,7 @@ fn add(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             }
             other => other,
         }
-        .map_err(|e| told(&e))?;
+        .map_err(|e| to_svn_error(&e))?;
         out.text(&format!("Watching '{}'\n", root.display()))?;
     }
     out.flush()
@@ -163,7 +163,7 @@ fn add(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 fn forget(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut out = Output::stdout();
     for root in roots(invocation)? {
-        ask::forget(&socket(), &root).map_err(|e| told(&e))?;
+        ask::forget(&socket(), &root).map_err(|e| to_svn_error(&e))?;
         out.text(&format!("No longer watching '{}'\n", root.display()))?;
     }
     out.flush()
@@ -172,7 +172,7 @@ fn forget(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 fn list(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let mut out = Output::stdout();
-    for watched in ask::list(&socket()).map_err(|e| told(&e))? {
+    for watched in ask::list(&socket()).map_err(|e| to_svn_error(&e))? {
         out.text(&format!("{:>9} {}\n", watched.directories, watched.path))?;
     }
     out.flush()
@@ -180,14 +180,14 @@ fn list(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn stop(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
-    ask::stop(&socket()).map_err(|e| told(&e))
+    ask::stop(&socket()).map_err(|e| to_svn_error(&e))
 }
 
 fn run_monitor(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
-    let mut monitor = Monitor::new(&socket()).map_err(|e| told(&e))?;
+    let mut monitor = Monitor::new(&socket()).map_err(|e| to_svn_error(&e))?;
     let cancelled = crate::signals::cancel_token();
-    monitor.run(&|| cancelled.is_cancelled()).map_err(|e| told(&e))
+    monitor.run(&|| cancelled.is_cancelled()).map_err(|e| to_svn_error(&e))
 }
 
 /// Starts a monitor that goes on without this process, and waits until it listens.

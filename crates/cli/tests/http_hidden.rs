@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::common::places;
 use places::{ADA, BOB, Served};
+use sapwood_testkit::Programs;
 
 const PLACES: &str = r#"[[location]]
 url = "/svn"
@@ -113,6 +114,37 @@ fn paths() {
             let told = answer(&served, "PUT", "/svn/repo/new", &headers(of), "text");
             assert!(told.starts_with("HTTP/1.1 412"), "{tag} of {of}: {told}");
         }
+    }
+}
+
+/// A working copy that says to have a hidden path somewhere hears the same whether that path is a directory, a file or
+/// nothing, in an update and in a switch.
+#[test]
+fn linked_paths() {
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("rules"), "[/]\n* = rw\n[/trunk]\n* =\n").unwrap();
+    let newest = served.repo.history.youngest();
+    let report = |link: &str, more: &str| {
+        let body = format!(
+            "<S:update-report xmlns:S='svn:' send-all='true'><S:src-path>/svn/repo</S:src-path>\
+             {more}<S:target-revision>{newest}</S:target-revision><S:depth>infinity</S:depth>\
+             <S:entry rev='{newest}' depth='infinity'/>\
+             <S:entry rev='{newest}' linkpath='/{link}' depth='infinity'>tags</S:entry>\
+             </S:update-report>"
+        );
+        answer(&served, "REPORT", "/svn/repo/!svn/me", ADA, &body).replace(link, "LINK")
+    };
+    let list = Programs::reference().run("svn", ["ls", "-R", &served.repo.url()]).stdout_text();
+    let in_trunk = |is_dir: bool| {
+        let mut lines = list.lines().filter(|line| line.starts_with("trunk/") && *line != "trunk/");
+        lines.find(|line| line.ends_with('/') == is_dir && line.is_ascii() && !line.contains(' '))
+    };
+    let paths =
+        [in_trunk(false).unwrap(), in_trunk(true).unwrap().trim_end_matches('/'), "trunk/no"];
+    for more in ["", "<S:dst-path>/svn/repo/branches</S:dst-path>"] {
+        let [file, dir, nothing] = paths.map(|path| report(path, more));
+        assert!(nothing.starts_with("HTTP/1.1 200"), "{nothing}");
+        assert_eq!((&file, &dir), (&nothing, &nothing), "{more}");
     }
 }
 

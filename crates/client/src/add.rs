@@ -78,7 +78,7 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         parents: how.parents,
         cancel: ctx.cancel().clone(),
     };
-    Ok(wc.add(&relpath, &options, &|told| ctx.tell(told))?)
+    Ok(wc.add(&relpath, &options, &|told| ctx.notify(told))?)
 }
 
 /// The media types of the file that `mimetypes-file` names, by extension.

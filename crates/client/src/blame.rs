@@ -6,6 +6,7 @@
 
 mod chain;
 
+use sapwood_core::len64;
 use std::rc::Rc;
 
 use sapwood_core::exact::Exact;
@@ -57,7 +58,7 @@ pub struct Change {
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct BlameLine<'a> {
     /// Its number, from 0.
     pub number: u64,
     /// The line without its ending.
@@ -69,7 +70,7 @@ pub struct Line<'a> {
 }
 
 /// Takes one line. The second value is the younger of both ends of the range.
-pub type Receiver<'a> = &'a mut dyn FnMut(&Line<'_>, Revnum) -> SvnResult<()>;
+pub type Receiver<'a> = &'a mut dyn FnMut(&BlameLine<'_>, Revnum) -> SvnResult<()>;
 
 /// Tells `receiver` all lines.
 ///
@@ -131,7 +132,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     if request.end == Revision::Working && !is_url(target) {
         collector.local_changes(target)?;
     }
-    collector.tell(start.max(end), receiver)
+    collector.send_lines(start.max(end), receiver)
 }
 
 /// Looks at properties.
@@ -234,7 +235,7 @@ impl Collector<'_> {
         Ok(())
     }
 
-    fn tell(mut self, youngest: Revnum, receiver: Receiver<'_>) -> SvnResult<()> {
+    fn send_lines(mut self, youngest: Revnum, receiver: Receiver<'_>) -> SvnResult<()> {
         if let Some(merged) = &mut self.merged {
             if self.plain.is_empty() {
                 self.plain.begin(self.last.clone());
@@ -253,7 +254,7 @@ impl Collector<'_> {
                 self.ctx.check_cancel()?;
                 let change = piece.change.as_deref();
                 let merged = merged.filter(|_| change.is_some());
-                receiver(&Line { number, text, change, merged }, youngest)?;
+                receiver(&BlameLine { number, text, change, merged }, youngest)?;
                 number = number.plus(1);
             }
         }
@@ -273,7 +274,7 @@ fn update(
         chain.begin(change);
         return;
     };
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let count = |n: usize| len64(n);
     for range in compare(diff, before, text).changes() {
         if range.old_len > 0 {
             chain.delete(count(range.new_start), count(range.old_len));

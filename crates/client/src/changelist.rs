@@ -30,7 +30,7 @@ pub fn changelist(
             return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(&relpath)).into());
         }
         let lock = wc.lock(at, -1)?;
-        wc.set_changelist(&relpath, name, depth, filter, ctx.cancel(), &|told| ctx.tell(told))?;
+        wc.set_changelist(&relpath, name, depth, filter, ctx.cancel(), &|told| ctx.notify(told))?;
         lock.release()?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::{Shared, Update, settle, update_one};
+use crate::update::{SharedSessionSlot, Update, update_one, wait_for_clock};
 
 /// How a working copy is made.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ pub fn checkout(
     let abspath = ctx.absolute(path);
     let mut session = None;
     let result = checkout_to(ctx, source, &abspath, how, &mut session);
-    settle(ctx);
+    wait_for_clock(ctx);
     result
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn checkout_to(
     source: &Target,
     abspath: &Path,
     how: &Checkout,
-    session: &mut Shared,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<Option<Revnum>> {
     let located = locate_following(ctx, source, how.revision)?;
     let (open, revision) = (located.session, located.revision);

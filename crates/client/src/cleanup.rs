@@ -59,7 +59,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
         vacuum_pristines: how.vacuum_pristines,
     };
     wc.cleanup(&relpath, &mend, ctx.cancel())?;
-    crate::update::settle(ctx);
+    crate::update::wait_for_clock(ctx);
     if !(how.remove_unversioned || how.remove_ignored || how.include_externals) {
         return Ok(());
     }
@@ -95,7 +95,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
             continue;
         }
         if path.is_dir() {
-            ctx.tell(&Notify::new(Action::CleanupExternal, &path.to_string_lossy()));
+            ctx.notify(&Notify::new(Action::CleanupExternal, &path.to_string_lossy()));
             match clean(ctx, &path, how) {
                 Err(error) if error.is_no_working_copy() => {}
                 other => other?,
@@ -121,6 +121,6 @@ fn remove(ctx: &Context, path: &Path) -> SvnResult<()> {
     let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.map_err(|e| SvnError::io(&e, format!("Can't remove '{}'", path.display())))?;
     let shown = path.to_string_lossy();
-    ctx.tell(&Notify { kind: Some(kind), ..Notify::new(Action::Delete, &shown) });
+    ctx.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Delete, &shown) });
     Ok(())
 }

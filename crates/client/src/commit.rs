@@ -11,15 +11,15 @@ use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
+use sapwood_wc::commit::{CommittedNode, Harvest, HarvestOptions, Item, Revision};
 use sapwood_wc::db::Kind;
 use sapwood_wc::locks::Lock;
 
-pub(crate) use self::drive::{Drive, Extra, Sent};
+pub(crate) use self::drive::{Drive, Extra, SentTexts};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::target::is_url;
-use crate::update::{check_uuid, settle};
+use crate::update::{check_uuid, wait_for_clock};
 use crate::url_commit::{check_revprops, revision_props};
 
 /// How to commit.
@@ -68,7 +68,7 @@ pub fn commit(
     let dropped = plan.drop_text_bases();
     drop(locks);
     if plan.touched {
-        settle(ctx);
+        wait_for_clock(ctx);
     }
     let info = result?;
     dropped?;
@@ -85,7 +85,7 @@ fn common_folder(paths: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// A target in its working copy.
-struct Place {
+struct CommitTarget {
     wc: WorkingCopy,
     relpath: RelPathBuf,
     depth: Depth,
@@ -94,7 +94,7 @@ struct Place {
 struct Plan<'a> {
     ctx: &'a Context,
     options: &'a Options,
-    targets: Vec<Place>,
+    targets: Vec<CommitTarget>,
     /// What is cut off from paths that are told.
     prefix: String,
     /// Whether files of the working copy may have been written.
@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
         let mut targets = Vec::new();
         for abspath in paths {
             let (wc, relpath) = ctx.working_copy(&abspath)?;
-            targets.push(Place { wc, relpath, depth: options.depth });
+            targets.push(CommitTarget { wc, relpath, depth: options.depth });
         }
         let prefix = prefix.display().to_string();
         let mut plan = Self { ctx, options, targets, prefix, touched: false };
@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
         for place in &self.targets {
             for external in place.wc.committable_externals(&place.relpath, depth)? {
                 let (wc, relpath) = self.ctx.working_copy(&external.abspath)?;
-                found.push(Place { wc, relpath, depth: inner });
+                found.push(CommitTarget { wc, relpath, depth: inner });
             }
         }
         self.targets.extend(found);
@@ -216,7 +216,7 @@ impl<'a> Plan<'a> {
             return Ok(None);
         }
         let moves = both_sides_of_moves(&harvest).map_err(failed)?;
-        let shown: Vec<CommitItem> = harvest.items.iter().map(shown_item).collect();
+        let shown: Vec<CommitItem> = harvest.items.iter().map(commit_item).collect();
         let Some(message) = self.ctx.message_for(&shown).map_err(failed)? else {
             return Ok(None);
         };
@@ -236,7 +236,7 @@ impl<'a> Plan<'a> {
         let (info, sent) =
             self.send(session.as_ref(), &base, &harvest, &message).map_err(failed)?;
         self.touched = true;
-        self.ctx.tell_commit(&info)?;
+        self.ctx.notify_commit(&info)?;
         self.process(harvest.items, sent, &info).map_err(bump_failed)?;
         Ok(Some(info))
     }
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
         base: &Url,
         harvest: &Harvest,
         message: &[u8],
-    ) -> SvnResult<(CommitInfo, Sent)> {
+    ) -> SvnResult<(CommitInfo, SentTexts)> {
         let revprops = revision_props(&self.options.revprops, message)?;
         let tokens: Vec<(RelPathBuf, String)> = harvest
             .tokens
@@ -269,14 +269,15 @@ impl<'a> Plan<'a> {
                 return Err(error);
             }
         };
-        let info = editor.committed().cloned().ok_or_else(|| {
-            SvnError::new(ErrorCode::RA_ILLEGAL_URL, "Internal error: no revision was told")
-        })?;
+        let info = editor
+            .committed()
+            .cloned()
+            .ok_or_else(|| SvnError::internal("a commit was closed without a revision"))?;
         Ok((info, sent))
     }
 
     /// Makes what was committed BASE, in one working copy after the other.
-    fn process(&self, items: Vec<Item>, mut sent: Sent, info: &CommitInfo) -> SvnResult<()> {
+    fn process(&self, items: Vec<Item>, mut sent: SentTexts, info: &CommitInfo) -> SvnResult<()> {
         let revision = Revision {
             number: info.revision,
             date: info.date.as_deref().map(|d| Timestamp::parse(d.as_bytes())).transpose()?,
@@ -284,13 +285,13 @@ impl<'a> Plan<'a> {
             keep_locks: self.options.keep_locks,
             keep_changelists: self.options.keep_changelists,
         };
-        let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<Committed>)> = BTreeMap::new();
+        let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<CommittedNode>)> = BTreeMap::new();
         for item in items {
             let text = sent.remove(&item.abspath());
             let entry = roots
                 .entry(item.wc.root().to_owned())
                 .or_insert_with(|| (item.wc.clone(), Vec::new()));
-            entry.1.push(Committed {
+            entry.1.push(CommittedNode {
                 relpath: item.relpath,
                 changes: item.changes,
                 recurse: false,
@@ -328,7 +329,7 @@ impl<'a> KindCheck<'a> {
 }
 
 /// An item as the person who writes the message sees it.
-pub(crate) fn shown_item(item: &Item) -> CommitItem {
+pub(crate) fn commit_item(item: &Item) -> CommitItem {
     let changes = item.changes;
     CommitItem {
         path: Some(item.abspath().display().to_string()),

@@ -40,7 +40,7 @@ pub fn walk(
     }
     let later: Rc<RefCell<BTreeSet<PathBuf>>> = Rc::default();
     let (noted, outer) = (Rc::clone(&later), ctx.notify.clone());
-    let inner = ctx.told(Rc::new(move |told| {
+    let inner = ctx.with_notify(Rc::new(move |told| {
         if let Some(notify) = &outer {
             notify(told);
         }

@@ -12,9 +12,9 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
+use crate::caching_session::History;
 use crate::commit_item::{CommitItem, LogMessage};
-use crate::nesting::Nesting;
-use crate::remembering::History;
+use crate::recursion::Nesting;
 
 /// The caller of operations: configuration, how sessions are opened, and what is told or asked
 /// meanwhile. Not for several threads: an operation that has some tells from its first one.
@@ -91,7 +91,7 @@ impl Context {
 
     /// The same caller, told something else.
     #[must_use]
-    pub(crate) fn told(&self, notify: Rc<NotifyCallback>) -> Self {
+    pub(crate) fn with_notify(&self, notify: Rc<NotifyCallback>) -> Self {
         let mut other = Self::new(self.ra.clone(), self.here.clone());
         other.wc = self.wc.clone();
         other.relocates_unchecked = self.relocates_unchecked;
@@ -183,11 +183,11 @@ impl Context {
     /// # Errors
     /// As [`sapwood_ra::open_following`].
     pub(crate) fn open_following(&self, url: &Url) -> SvnResult<Box<dyn Session>> {
-        sapwood_ra::open_following(url, &self.ra, &mut |value| self.tell(value))
+        sapwood_ra::open_following(url, &self.ra, &mut |value| self.notify(value))
     }
 
     /// Tells what happened.
-    pub fn tell(&self, value: &Notify<'_>) {
+    pub fn notify(&self, value: &Notify<'_>) {
         if let Some(notify) = &self.notify {
             notify(value);
         }
@@ -205,7 +205,7 @@ impl Context {
     ///
     /// # Errors
     /// What the caller meets while it is told.
-    pub fn tell_commit(&self, info: &CommitInfo) -> SvnResult<()> {
+    pub fn notify_commit(&self, info: &CommitInfo) -> SvnResult<()> {
         self.committed.as_ref().map_or(Ok(()), |committed| committed(info))
     }
 }

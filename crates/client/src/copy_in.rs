@@ -26,7 +26,7 @@ use crate::open::locate;
 use crate::pin::pin_remote;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// How it is done.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,7 +94,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&Source, String)], how: How) -> SvnResul
         copy_one(ctx, pair, how)
     });
     lock.release()?;
-    settle(ctx);
+    wait_for_clock(ctx);
     done
 }
 
@@ -105,7 +105,7 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
     let same = own.uuid == session.uuid();
     if !same {
         let told = Notify { kind: Some(*kind), ..Notify::of_url(Action::ForeignCopyBegin, url) };
-        ctx.tell(&told);
+        ctx.notify(&told);
         ctx.check_cancel()?;
     }
     match (kind, same) {
@@ -169,7 +169,7 @@ pub(crate) fn copy_dir(
     let mut outer = Context::new(ctx.ra.clone(), ctx.here.clone());
     outer.notify.clone_from(&ctx.notify);
     let (from, to) = (temporary.clone(), place.clone());
-    let inner = ctx.told(Rc::new(move |told| tell_moved(&outer, told, &from, &to)));
+    let inner = ctx.with_notify(Rc::new(move |told| notify_moved(&outer, told, &from, &to)));
     let number = Revision::Number(revision);
     let source = Target { text: url.to_string(), peg: number };
     let how = Checkout {
@@ -192,7 +192,7 @@ pub(crate) fn copy_dir(
 }
 
 /// Tells what a checkout tells as what happens in another place, and as additions.
-fn tell_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
+fn notify_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
     let action = match told.action {
         Action::UpdateStarted | Action::UpdateAdd => Action::Add,
         Action::UpdateUpdate | Action::UpdateCompleted => return,
@@ -205,7 +205,7 @@ fn tell_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
         Err(_) => return,
     };
     let path = path.to_string_lossy();
-    outer.tell(&Notify { path: &path, action, ..told.clone() });
+    outer.notify(&Notify { path: &path, action, ..told.clone() });
 }
 
 /// Fetches a file and adds it.
@@ -232,6 +232,6 @@ fn copy_file(ctx: &Context, pair: &Pair, repos_id: Option<i64>) -> SvnResult<()>
     wc.add_repos_file(relpath, text, &fetched.props, origin.as_ref(), ctx.cancel())?;
     let place = wc.abspath(relpath);
     let shown = place.to_string_lossy();
-    ctx.tell(&Notify { kind: Some(NodeKind::File), ..Notify::new(Action::Add, &shown) });
+    ctx.notify(&Notify { kind: Some(NodeKind::File), ..Notify::new(Action::Add, &shown) });
     Ok(())
 }

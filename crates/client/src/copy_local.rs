@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::copy_in::set;
 use crate::pin::pin_local;
 use crate::target::name_of;
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// How to copy or move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,13 +90,13 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
         ctx.check_cancel()?;
         if how.is_move { move_one(ctx, pair, how) } else { copy_one(ctx, pair, how) }
     });
-    settle(ctx);
+    wait_for_clock(ctx);
     done
 }
 
 fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
-    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
+    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.notify(told);
     if from.is_empty() {
         // The root of a working copy has no parent that could be locked, but in another one.
         ctx.working_copy(from_wc.root().parent().unwrap_or_else(|| from_wc.root()))?;
@@ -117,7 +117,7 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
 
 fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
-    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
+    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.notify(told);
     let lock = to_wc.lock(to.parent(), -1)?;
     let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
     to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&tell))?;

@@ -9,7 +9,7 @@ use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
 
-use crate::commit::{Drive, Extra, KindCheck, condense, failed, shown_item};
+use crate::commit::{Drive, Extra, KindCheck, commit_item, condense, failed};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::pin::pin_local;
@@ -104,7 +104,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnR
             add_externals(ctx, pair, &mut harvest.items, &mut extra)?;
         }
     }
-    let mut shown: Vec<CommitItem> = harvest.items.iter().map(shown_item).collect();
+    let mut shown: Vec<CommitItem> = harvest.items.iter().map(commit_item).collect();
     shown.extend(extra.dirs.iter().map(|url| CommitItem {
         kind: Some(NodeKind::Dir),
         state: ItemState { add: true, ..ItemState::default() },
@@ -122,7 +122,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnR
         return Err(failed(error));
     }
     match editor.committed() {
-        Some(info) => ctx.tell_commit(info),
+        Some(info) => ctx.notify_commit(info),
         None => Ok(()),
     }
 }

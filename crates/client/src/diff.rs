@@ -28,9 +28,9 @@ use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
-pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, Reversed};
+pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, ReverseProcessor};
 use self::summary::{Receiver, Summarizer};
-use self::writer::{Places, Style, Writer};
+use self::writer::{LabelParts, Style, Writer};
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::target::is_url;
@@ -81,7 +81,7 @@ impl Sink<'_> {
     pub(crate) fn with(
         self,
         ctx: &Context,
-        places: Places,
+        places: LabelParts,
         run: &mut dyn FnMut(&mut dyn Processor, bool) -> SvnResult<()>,
     ) -> SvnResult<()> {
         match self {
@@ -162,7 +162,7 @@ fn changelists(request: &Request<'_>) -> HashSet<String> {
 /// BASE against the working version.
 fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
     let node = Node::find(ctx, request.old)?;
-    let places = Places {
+    let places = LabelParts {
         anchor: Some(request.old.to_owned()),
         originals: [request.old.to_owned(), request.new.to_owned()],
         session_relpath: None,

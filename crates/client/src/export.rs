@@ -23,13 +23,13 @@ use crate::context::Context;
 use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::tell_path;
+use crate::update::notify_path;
 
 mod behind;
 mod local;
 mod text;
 
-use behind::{Behind, Step, Told};
+use behind::{BackgroundWriter, Step, WrittenPath};
 use text::{Spool, Text};
 
 /// How a tree is exported.
@@ -84,7 +84,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
         }
         Some(NodeKind::Dir) => {
             export_tree(ctx, session.as_ref(), revision, (&to, shown), how)?;
-            tell_path(ctx, &to, Action::UpdateCompleted, Some(revision));
+            notify_path(ctx, &to, Action::UpdateCompleted, Some(revision));
             Ok(Some(revision))
         }
         None => {
@@ -116,9 +116,9 @@ fn export_one(
         form.take(name, Some(value));
     }
     form.write(ctx, &to, spool.finish().0, how)?;
-    tell_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
+    notify_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
     // No edit, no revision to tell of.
-    tell_path(ctx, &to, Action::UpdateCompleted, None);
+    notify_path(ctx, &to, Action::UpdateCompleted, None);
     Ok(())
 }
 
@@ -143,7 +143,7 @@ fn export_tree(
         file: None,
         revision: None,
         externals: Vec::new(),
-        behind: Behind::default(),
+        behind: BackgroundWriter::default(),
     };
     let request = ReportRequest {
         revision: Some(revision),
@@ -192,9 +192,9 @@ fn url_of(ctx: &Context, source: &Target) -> SvnResult<Target> {
     Ok(Target { text: origin.url.into_string(), peg })
 }
 
-fn tell_kind(ctx: &Context, path: &Path, action: Action, kind: NodeKind) {
+fn notify_kind(ctx: &Context, path: &Path, action: Action, kind: NodeKind) {
     let shown = path.to_string_lossy();
-    ctx.tell(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
+    ctx.notify(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
 }
 
 fn obstructed(message: String) -> SvnError {
@@ -234,13 +234,13 @@ fn open_root_dir(ctx: &Context, to: &Path, shown: &str, how: &Export) -> SvnResu
     if !is_dir_there(to, shown, how)? {
         fs::create_dir_all(to).map_err(|e| cannot_create_dir(to, &e))?;
     }
-    tell_kind(ctx, Path::new(shown), Action::UpdateAdd, NodeKind::Dir);
+    notify_kind(ctx, Path::new(shown), Action::UpdateAdd, NodeKind::Dir);
     Ok(())
 }
 
 /// A path below the export as people are told it: that the export is the current directory goes
 /// without saying.
-fn shown_below(shown: &str, below: &str) -> String {
+fn display_below(shown: &str, below: &str) -> String {
     if shown == "." { below.to_owned() } else { path::join(shown, below) }
 }
 
@@ -438,28 +438,28 @@ struct ExportEditor<'a> {
     file: Option<OpenFile>,
     revision: Option<Revnum>,
     externals: Vec<(String, String)>,
-    behind: Behind,
+    behind: BackgroundWriter,
 }
 
 /// Tells of a path that is written.
-fn tell_written(ctx: &Context, told: &Told) {
+fn notify_written(ctx: &Context, told: &WrittenPath) {
     if told.is_file {
         ctx.wc.meter.add_file();
     }
     let kind = if told.is_file { NodeKind::File } else { NodeKind::Dir };
-    tell_kind(ctx, Path::new(&told.shown), Action::UpdateAdd, kind);
+    notify_kind(ctx, Path::new(&told.shown), Action::UpdateAdd, kind);
 }
 
 impl ExportEditor<'_> {
     /// Writes all that waits.
     fn finish(&mut self) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.behind.finish(&mut |told| tell_written(ctx, &told))
+        self.behind.finish(&mut |told| notify_written(ctx, &told))
     }
 
     fn add(&mut self, step: Step) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.behind.add(step, &mut |told| tell_written(ctx, &told))
+        self.behind.add(step, &mut |told| notify_written(ctx, &told))
     }
 
     fn open(&mut self, below: String) -> Handle {
@@ -513,10 +513,10 @@ impl Editor for ExportEditor<'_> {
         {
             return Err(cannot_create_dir(&to, &error));
         }
-        let shown = shown_below(self.shown, below);
+        let shown = display_below(self.shown, below);
         match self.behind.is_busy() {
             true => self.add(Step::Dir(shown))?,
-            false => tell_written(self.ctx, &Told { shown, is_file: false }),
+            false => notify_written(self.ctx, &WrittenPath { shown, is_file: false }),
         }
         Ok(self.open(below.to_owned()))
     }
@@ -591,7 +591,7 @@ impl Editor for ExportEditor<'_> {
         let to = file.to;
         let (came, md5) = file.text.finish();
         let below = to.strip_prefix(&self.root).unwrap_or(&to);
-        let shown = shown_below(self.shown, &below.to_string_lossy());
+        let shown = display_below(self.shown, &below.to_string_lossy());
         let came = match came {
             Text::Memory(bytes) => {
                 let translation = file.form.translation(self.ctx, self.how);
@@ -607,7 +607,7 @@ impl Editor for ExportEditor<'_> {
             return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
         }
         file.form.write(self.ctx, &to, came, self.how)?;
-        tell_written(self.ctx, &Told { shown, is_file: true });
+        notify_written(self.ctx, &WrittenPath { shown, is_file: true });
         Ok(())
     }
 
@@ -634,7 +634,7 @@ fn export_externals(
                     SvnError::io(&e, format!("Can't create directory '{}'", parent.display()))
                 })?;
             }
-            tell_path(ctx, &to, Action::UpdateExternal, None);
+            notify_path(ctx, &to, Action::UpdateExternal, None);
             let (peg, revision) = crate::externals::revisions(&item);
             let source = Target { text: url.to_string(), peg };
             let inner = Export { revision, depth: Depth::Infinity, overwrite: true, ..*how };

@@ -31,7 +31,7 @@ use crate::revision::Revision;
 use crate::switch::{Existence, Switch, switch_at};
 use crate::target::Target;
 use crate::target::name_of;
-use crate::update::{Shared, Update, tell_path, update_one};
+use crate::update::{SharedSessionSlot, Update, notify_path, update_one};
 
 /// Brings the externals that are defined at and below a target to what the properties say.
 pub(crate) fn handle(
@@ -40,7 +40,7 @@ pub(crate) fn handle(
     relpath: &RelPath,
     depth: Depth,
     root: &Url,
-    _session: &mut Shared,
+    _session: &mut SharedSessionSlot,
 ) -> SvnResult<()> {
     let mut old: BTreeMap<RelPathBuf, ExternalRow> = BTreeMap::new();
     for row in wc.db().externals(RelPath::ROOT)? {
@@ -57,7 +57,7 @@ pub(crate) fn handle(
         let shown = wc.abspath(&owner);
         let items = items(&value, &shown)?;
         for item in items {
-            let place = Place {
+            let place = ExternalTarget {
                 root,
                 owner: &owner,
                 owner_url: &wc.url(&owner)?,
@@ -95,7 +95,7 @@ pub(crate) const fn revisions(item: &External) -> (Revision, Revision) {
 }
 
 /// Where an external goes.
-struct Place<'a> {
+struct ExternalTarget<'a> {
     root: &'a Url,
     owner: &'a RelPath,
     owner_url: &'a Url,
@@ -130,7 +130,7 @@ pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<(
             let shown = at.to_string_lossy();
             let value =
                 Notify { error: Some(&error), ..Notify::new(Action::FailedExternal, &shown) };
-            ctx.tell(&value);
+            ctx.notify(&value);
             Ok(())
         }
         other => other,
@@ -157,7 +157,7 @@ pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<
 fn bring(
     ctx: &Context,
     wc: &WorkingCopy,
-    place: &Place<'_>,
+    place: &ExternalTarget<'_>,
     item: &External,
     known: bool,
 ) -> SvnResult<()> {
@@ -171,7 +171,7 @@ fn bring(
         let message = format!("URL '{}' at revision {revision} doesn't exist", session.url());
         return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
     };
-    tell_path(ctx, &at, Action::UpdateExternal, None);
+    notify_path(ctx, &at, Action::UpdateExternal, None);
     if !known && let Some(parent) = at.parent() {
         fs::create_dir_all(parent).map_err(|e| {
             SvnError::io(&e, format!("Can't create directory '{}'", parent.display()))
@@ -185,7 +185,7 @@ fn bring(
 
 fn register(
     wc: &WorkingCopy,
-    place: &Place<'_>,
+    place: &ExternalTarget<'_>,
     item: &External,
     kind: Kind,
     session: &dyn Session,
@@ -212,7 +212,7 @@ fn register(
 fn bring_dir(
     ctx: &Context,
     wc: &WorkingCopy,
-    place: &Place<'_>,
+    place: &ExternalTarget<'_>,
     item: &External,
     session: &dyn Session,
     revision: Revnum,
@@ -316,7 +316,7 @@ fn inner_root(ctx: &Context, at: &Path) -> Option<WorkingCopy> {
 fn bring_file(
     ctx: &Context,
     wc: &WorkingCopy,
-    place: &Place<'_>,
+    place: &ExternalTarget<'_>,
     item: &External,
     session: &dyn Session,
     revision: Revnum,
@@ -371,7 +371,7 @@ fn bring_file(
         .map(|(parent, name)| (parent.to_owned(), name))
         .ok_or_else(|| SvnError::new(ErrorCode::BAD_URL, format!("URL '{url}' has no name")))?;
     session.reparent(&parent_url)?;
-    let tell = |value: &Notify<'_>| ctx.tell(value);
+    let tell = |value: &Notify<'_>| ctx.notify(value);
     // The folder may be one that is not versioned: then what is above it is locked.
     let mut anchor = place.relpath.parent();
     while !anchor.is_empty() && !wc.db().top(anchor)?.is_some_and(|row| row.presence.is_there()) {
@@ -424,7 +424,7 @@ fn bring_file(
     session.reparent(&url)?;
     register(wc, place, item, Kind::File, session, &url)?;
     lock.release()?;
-    tell_path(ctx, &at, Action::UpdateCompleted, reached);
+    notify_path(ctx, &at, Action::UpdateCompleted, reached);
     Ok(())
 }
 
@@ -451,9 +451,9 @@ fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
         error: left.as_ref(),
         ..Notify::new(Action::UpdateExternalRemoved, &shown)
     };
-    ctx.tell(&value);
+    ctx.notify(&value);
     if left.is_some() {
-        tell_path(ctx, &at, Action::LeftLocalModifications, None);
+        notify_path(ctx, &at, Action::LeftLocalModifications, None);
     }
     Ok(())
 }
@@ -486,6 +486,6 @@ fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
     };
     fs::rename(&at, &backup)
         .map_err(|e| SvnError::io(&e, format!("Can't move '{}'", at.display())))?;
-    tell_path(ctx, &backup, Action::LeftLocalModifications, None);
+    notify_path(ctx, &backup, Action::LeftLocalModifications, None);
     Ok(())
 }

@@ -107,9 +107,9 @@ pub fn import(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
         }
         Ok(()) if !changed => editor.abort_edit(),
         Ok(()) => {
-            ctx.tell(&Notify::of_url(Action::CommitFinalizing, &url));
+            ctx.notify(&Notify::of_url(Action::CommitFinalizing, &url));
             editor.close_edit()?;
-            editor.committed().map_or(Ok(()), |info| ctx.tell_commit(info))
+            editor.committed().map_or(Ok(()), |info| ctx.notify_commit(info))
         }
     }
 }
@@ -286,7 +286,7 @@ impl Importer<'_> {
             };
             if name == ".svn" {
                 let path = dir.join(name);
-                self.ctx.tell(&Notify::new(Action::Skip, &path.to_string_lossy()));
+                self.ctx.notify(&Notify::new(Action::Skip, &path.to_string_lossy()));
                 continue;
             }
             let at_top_out = at_top && self.rules.at_top.matches(name.as_bytes());
@@ -335,14 +335,14 @@ impl Importer<'_> {
                     self.changed = true;
                     let mut told = Notify::new(Action::CommitAdded, path.to_str().unwrap_or(""));
                     told.kind = Some(NodeKind::Dir);
-                    self.ctx.tell(&told);
+                    self.ctx.notify(&told);
                     open.push(OpenDir { path, relpath, handle, depth: below, names });
                 }
                 Some(Kind::File | Kind::Link) if depth >= Depth::Files => {
                     self.file(&path, &relpath, parent)?;
                 }
                 Some(Kind::Other) if self.request.force => {
-                    self.ctx.tell(&Notify::new(Action::Skip, &path.to_string_lossy()));
+                    self.ctx.notify(&Notify::new(Action::Skip, &path.to_string_lossy()));
                 }
                 Some(Kind::Other) => {
                     return Err(SvnError::new(
@@ -364,7 +364,7 @@ impl Importer<'_> {
         let mut told = Notify::new(Action::CommitAdded, &shown);
         told.kind = Some(NodeKind::File);
         told.mime_type = props.get_str(names::MIME_TYPE);
-        self.ctx.tell(&told);
+        self.ctx.notify(&told);
         for (name, value) in props.iter() {
             self.editor.change_file_prop(file, name, Some(value))?;
         }

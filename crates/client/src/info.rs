@@ -10,7 +10,7 @@ use sapwood_wc::db::Settings;
 
 use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
-use crate::open::{Located, move_to, session_at};
+use crate::open::{LocatedSession, move_to, session_at};
 use crate::revision::Revision;
 
 /// What is known of a node.
@@ -114,7 +114,7 @@ pub fn remote(
     depth: Depth,
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
-    let Located { session, revision, .. } = session_at(ctx, target, peg, revision)?;
+    let LocatedSession { session, revision, .. } = session_at(ctx, target, peg, revision)?;
     let session = session.as_ref();
     let url = session.url();
     let Some(dirent) = session.stat(RelPath::ROOT, Some(revision))? else {

@@ -136,7 +136,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
 
 impl Targets {
     /// Tells what became of one path.
-    fn tell(
+    fn notify(
         &self,
         ctx: &Context,
         relpath: &RelPath,
@@ -160,7 +160,7 @@ impl Targets {
             Ok(owner) => value.owner = owner,
             Err(error) => value.error = Some(error),
         }
-        ctx.tell(&value);
+        ctx.notify(&value);
     }
 
     fn local(&self, relpath: &RelPath) -> Option<&Local> {
@@ -207,10 +207,10 @@ pub fn lock(
                     )?;
                     state = LockState::Locked;
                 }
-                targets.tell(ctx, relpath, actions, state, Ok(Some(&lock.owner)));
+                targets.notify(ctx, relpath, actions, state, Ok(Some(&lock.owner)));
             }
             Err(error) => {
-                targets.tell(ctx, relpath, actions, LockState::Unchanged, Err(&error));
+                targets.notify(ctx, relpath, actions, LockState::Unchanged, Err(&error));
             }
         }
         Ok(())
@@ -254,7 +254,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
             state = LockState::Unlocked;
         }
         let told = result.as_ref().map(|()| None);
-        targets.tell(ctx, relpath, actions, state, told);
+        targets.notify(ctx, relpath, actions, state, told);
         Ok(())
     })
 }

@@ -11,7 +11,7 @@ use crate::target::{Target, is_url};
 use crate::working::Node;
 
 /// A session at a URL that was looked up in one revision, and is wanted as of another.
-pub struct Located {
+pub struct LocatedSession {
     /// The session, at the node's URL in `revision`.
     pub session: Box<dyn Session>,
     /// The revision that is wanted.
@@ -68,7 +68,7 @@ pub fn session_at(
     path: &str,
     peg: Revision,
     wanted: Revision,
-) -> SvnResult<Located> {
+) -> SvnResult<LocatedSession> {
     let mut url = url_of(ctx, path)?;
     let peg = peg.or(if is_url(path) { Revision::Head } else { Revision::Working });
     let wanted = wanted.or(peg);
@@ -90,7 +90,7 @@ pub fn session_at(
         false => number_at(ctx, session.as_ref(), path, wanted)?,
     };
     move_to(session.as_ref(), number, revision)?;
-    Ok(Located { session, revision, peg: number })
+    Ok(LocatedSession { session, revision, peg: number })
 }
 
 /// The number of a revision as it was written; unspecified is the youngest.
@@ -112,7 +112,7 @@ pub fn number_of(session: &dyn Session, spec: Revision) -> SvnResult<Revnum> {
 ///
 /// # Errors
 /// E155007 for local paths, E195012 when the node is not in `wanted`.
-pub fn locate(settings: &Settings, target: &Target, wanted: Revision) -> SvnResult<Located> {
+pub fn locate(settings: &Settings, target: &Target, wanted: Revision) -> SvnResult<LocatedSession> {
     locate_in(sapwood_ra::open(target.url()?, settings)?, target, wanted)
 }
 
@@ -121,11 +121,15 @@ pub(crate) fn locate_following(
     ctx: &Context,
     target: &Target,
     wanted: Revision,
-) -> SvnResult<Located> {
+) -> SvnResult<LocatedSession> {
     locate_in(ctx.open_following(target.url()?)?, target, wanted)
 }
 
-fn locate_in(session: Box<dyn Session>, target: &Target, wanted: Revision) -> SvnResult<Located> {
+fn locate_in(
+    session: Box<dyn Session>,
+    target: &Target,
+    wanted: Revision,
+) -> SvnResult<LocatedSession> {
     let peg = number_of(session.as_ref(), target.peg)?;
     let revision = match wanted {
         Revision::Unspecified => peg,
@@ -133,7 +137,7 @@ fn locate_in(session: Box<dyn Session>, target: &Target, wanted: Revision) -> Sv
         other => number_of(session.as_ref(), other)?,
     };
     move_to(session.as_ref(), peg, revision)?;
-    Ok(Located { session, revision, peg })
+    Ok(LocatedSession { session, revision, peg })
 }
 
 /// Moves a session from where its URL leads in `peg` to where the same node is in `revision`.

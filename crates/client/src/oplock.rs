@@ -40,7 +40,7 @@ pub(crate) struct OperationalLock<'s> {
 
 /// What is told of a lock that another process has, or had.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum LockNotice<'a> {
     /// It is waited for; this is its token.
     HeldBy(&'a str),
     /// It was taken away.
@@ -54,7 +54,7 @@ impl<'s> OperationalLock<'s> {
         property: &'static str,
         locking: &'s Locking,
         cancel: &CancelToken,
-        tell: &mut dyn FnMut(Told<'_>) -> SvnResult<()>,
+        tell: &mut dyn FnMut(LockNotice<'_>) -> SvnResult<()>,
     ) -> SvnResult<Self> {
         let atomic = session.has_capability(Capability::AtomicRevprops)?;
         let (token, guard) = (locking.token.as_str(), (locking.guard)());
@@ -69,12 +69,12 @@ impl<'s> OperationalLock<'s> {
             match &held {
                 Some(holder) if holder == lock.token.as_bytes() => {
                     if let Some(old) = stolen {
-                        tell(Told::StolenFrom(&String::from_utf8_lossy(&old)))?;
+                        tell(LockNotice::StolenFrom(&String::from_utf8_lossy(&old)))?;
                     }
                     return Ok(lock);
                 }
                 Some(holder) if !locking.steal => {
-                    tell(Told::HeldBy(&String::from_utf8_lossy(holder)))?;
+                    tell(LockNotice::HeldBy(&String::from_utf8_lossy(holder)))?;
                     std::thread::sleep(Duration::from_secs(1));
                     continue;
                 }

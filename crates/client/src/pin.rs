@@ -14,14 +14,18 @@ use crate::props::{Request, list};
 use crate::revision::Revision;
 
 /// New values, by the path below the root of what is copied.
-pub(crate) type Pinned = Vec<(RelPathBuf, Vec<u8>)>;
+pub(crate) type PinnedExternals = Vec<(RelPathBuf, Vec<u8>)>;
 
 /// Pins what a tree of a working copy defines, to what is checked out there.
 ///
 /// # Errors
 /// E155035 for an external that is not checked out, or not as a revision has it.
-pub(crate) fn pin_local(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Pinned> {
-    let mut pinned = Pinned::new();
+pub(crate) fn pin_local(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+) -> SvnResult<PinnedExternals> {
+    let mut pinned = PinnedExternals::new();
     for (owner, _, value) in wc.externals_definitions(relpath, Depth::Infinity)? {
         let shown = wc.abspath(&owner);
         let revision = |item: &External| checked_out(ctx, wc, &owner, item);
@@ -42,7 +46,7 @@ pub(crate) fn pin_remote(
     url: &Url,
     revision: Revnum,
     root: &Url,
-) -> SvnResult<Pinned> {
+) -> SvnResult<PinnedExternals> {
     let number = Revision::Number(revision);
     let request = Request {
         target: url,
@@ -61,7 +65,7 @@ pub(crate) fn pin_remote(
         }
         Ok(())
     })?;
-    let mut pinned = Pinned::new();
+    let mut pinned = PinnedExternals::new();
     for (owner, value) in found {
         let revision = |item: &External| {
             let session = sapwood_ra::open(&item.resolve(root, &owner)?, &ctx.ra)?;

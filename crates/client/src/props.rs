@@ -17,7 +17,7 @@ use sapwood_wc::view::{Status, View};
 
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
-use crate::open::{Located, session_at};
+use crate::open::{LocatedSession, session_at};
 use crate::revision::Revision;
 use crate::target::is_url;
 use crate::url_commit::revision_props;
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 
 /// The properties of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProps {
     /// Its URL, or local path (as the target was written, with what is below it).
     pub path: String,
     /// What it has itself; `None` when only what it inherits is told.
@@ -54,7 +54,7 @@ pub struct Found {
 }
 
 /// Takes the properties of one node.
-pub type Receiver<'a> = &'a mut dyn FnMut(&Found) -> SvnResult<()>;
+pub type Receiver<'a> = &'a mut dyn FnMut(&FoundProps) -> SvnResult<()>;
 
 /// Tells `receiver` the properties; gives the revision that was looked at, of URLs.
 ///
@@ -81,7 +81,7 @@ pub fn list(
         if request.inherited && (peg, revision) != (Revision::Working, Revision::Working) {
             let (path, found) = match Node::find(ctx, request.target)?.origin()? {
                 Some(_) => {
-                    let Located { session, revision, .. } =
+                    let LocatedSession { session, revision, .. } =
                         session_of(ctx, request.target, peg, revision)?;
                     (
                         session.url().into_string(),
@@ -94,7 +94,7 @@ pub fn list(
                 inherited = Some(found);
             } else {
                 if !found.is_empty() {
-                    receiver(&Found { path, props: None, inherited: found })?;
+                    receiver(&FoundProps { path, props: None, inherited: found })?;
                 }
                 inherited = Some(Vec::new());
             }
@@ -105,13 +105,18 @@ pub fn list(
     if url && (peg.needs_working_copy() || revision.needs_working_copy()) {
         return Err(SvnError::new(ErrorCode::CLIENT_VERSIONED_PATH_REQUIRED, ""));
     }
-    let Located { session, revision, .. } = session_of(ctx, request.target, peg, revision)?;
+    let LocatedSession { session, revision, .. } = session_of(ctx, request.target, peg, revision)?;
     remote_list(ctx, session.as_ref(), revision, request, receiver)?;
     Ok(Some(revision))
 }
 
 /// A session at a target. What was copied here is, for its properties, where it came from.
-fn session_of(ctx: &Context, target: &str, peg: Revision, wanted: Revision) -> SvnResult<Located> {
+fn session_of(
+    ctx: &Context,
+    target: &str,
+    peg: Revision,
+    wanted: Revision,
+) -> SvnResult<LocatedSession> {
     if is_url(target) || !peg.needs_working_copy() {
         return session_at(ctx, target, peg, wanted);
     }
@@ -207,7 +212,7 @@ fn remote_list(
         let props = visible(&props, request.name);
         let inherited = std::mem::take(&mut inherited);
         if !props.is_empty() || !inherited.is_empty() {
-            receiver(&Found {
+            receiver(&FoundProps {
                 path: url.join(RelPath::trusted(&relpath)).into_string(),
                 props: Some(props),
                 inherited,
@@ -252,7 +257,11 @@ fn local_list(
         if props.is_empty() && inherited.is_empty() {
             return Ok(());
         }
-        receiver(&Found { path: path::join(request.target, below), props: Some(props), inherited })
+        receiver(&FoundProps {
+            path: path::join(request.target, below),
+            props: Some(props),
+            inherited,
+        })
     };
     if node.is_deleted() && !pristine {
         return Err(SvnError::new(
@@ -368,9 +377,9 @@ pub fn set_local(
         let (wc, relpath) = ctx.working_copy(&abspath)?;
         let there = Node::find(ctx, path).is_ok_and(|node| !node.is_deleted());
         if !there {
-            ctx.tell(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
+            ctx.notify(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
         }
-        let tell = |value: &Notify<'_>| ctx.tell(value);
+        let tell = |value: &Notify<'_>| ctx.notify(value);
         let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
         let anchor = if is_dir { relpath.as_path() } else { relpath.parent() };
         let lock = wc.lock(anchor, -1)?;
@@ -453,10 +462,10 @@ pub fn set_remote(
         let _ = editor.abort_edit();
         return Err(error);
     }
-    ctx.tell(&Notify::of_url(Action::CommitFinalizing, url));
+    ctx.notify(&Notify::of_url(Action::CommitFinalizing, url));
     editor.close_edit()?;
     match editor.committed() {
-        Some(info) => ctx.tell_commit(info),
+        Some(info) => ctx.notify_commit(info),
         None => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ pub fn relocate(
 }
 
 /// Root and UUID of repositories that were asked.
-type Known = RefCell<Vec<(UrlBuf, String)>>;
+type KnownRepositories = RefCell<Vec<(UrlBuf, String)>>;
 
 fn relocate_root(
     ctx: &Context,
@@ -36,7 +36,7 @@ fn relocate_root(
     from: &str,
     to: &str,
     ignore_externals: bool,
-    known: &Known,
+    known: &KnownRepositories,
 ) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(abspath)?;
     if !relpath.is_empty() {
@@ -76,7 +76,13 @@ fn relocate_root(
 }
 
 /// Whether a URL is in a repository of this UUID with this root.
-fn check(ctx: &Context, known: &Known, uuid: &str, url: &str, root: &str) -> SvnResult<()> {
+fn check(
+    ctx: &Context,
+    known: &KnownRepositories,
+    uuid: &str,
+    url: &str,
+    root: &str,
+) -> SvnResult<()> {
     if ctx.relocates_unchecked {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use sapwood_wc::local::Choice;
 use crate::conflict_walk::{conflicted, walk};
 use crate::context::Context;
 use crate::text_base::{Tell, with_text_bases};
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
 /// leaves it as it is. Who settles it otherwise tells through the context that comes with it.
@@ -34,12 +34,12 @@ pub fn resolve(
             let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
             let Some(record) = record else { return Ok(()) };
             if let Some(choice) = decide(ctx, wc, path, &Conflict::parse(&record)?)? {
-                wc.resolve(path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
+                wc.resolve(path, choice, ctx.cancel(), &|told| ctx.notify(told))?;
             }
             Ok(())
         })
     });
-    settle(ctx);
+    wait_for_clock(ctx);
     result
 }
 
@@ -53,7 +53,7 @@ pub fn resolved(ctx: &Context, target: &str, depth: Depth) -> SvnResult<()> {
         ctx.check_cancel()?;
         if wc.resolve(&path, Choice::Working, ctx.cancel(), &|_| {})? {
             let shown = wc.abspath(&path);
-            ctx.tell(&Notify::new(Action::Resolved, &shown.to_string_lossy()));
+            ctx.notify(&Notify::new(Action::Resolved, &shown.to_string_lossy()));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use sapwood_wc::local::RevertOptions;
 
 use crate::context::Context;
 use crate::text_base::{Tell, with_text_bases};
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// Reverts local paths. What is not versioned is told of and left out.
 ///
@@ -19,7 +19,7 @@ pub fn revert(
     options: &RevertOptions,
 ) -> SvnResult<()> {
     let result = revert_all(ctx, targets, depth, options);
-    settle(ctx);
+    wait_for_clock(ctx);
     result
 }
 
@@ -34,7 +34,7 @@ fn revert_all(
         let abspath = ctx.absolute(target);
         let (wc, relpath) = ctx.working_copy(&abspath)?;
         let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
-            Ok(wc.revert(&relpath, depth, options, &|told| ctx.tell(told))?)
+            Ok(wc.revert(&relpath, depth, options, &|told| ctx.notify(told))?)
         });
         let skipped = [
             ErrorCode::ENTRY_NOT_FOUND,
@@ -43,7 +43,7 @@ fn revert_all(
         ];
         match result {
             Err(e) if skipped.contains(&e.code()) => {
-                ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                ctx.notify(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
             }
             other => other?,
         }

@@ -82,7 +82,7 @@ pub fn set(ctx: &Context, url: &Url, revision: Revision, change: &Change<'_>) ->
     let mut told = Notify::of_url(action, url);
     told.prop_name = Some(name);
     told.revision = Some(revision);
-    ctx.tell(&told);
+    ctx.notify(&told);
     Ok(revision)
 }
 

@@ -36,7 +36,7 @@ pub struct StatusOptions {
 
 /// A status with the path that the user knows it by.
 #[derive(Debug)]
-pub struct Shown<'s> {
+pub struct StatusItem<'s> {
     /// The path, joined to the target as it was given.
     pub path: &'s str,
     /// The working copy.
@@ -46,7 +46,7 @@ pub struct Shown<'s> {
 }
 
 /// Gets one status after the other.
-pub type Visit<'v> = dyn FnMut(Shown<'_>) -> SvnResult<()> + 'v;
+pub type Visit<'v> = dyn FnMut(StatusItem<'_>) -> SvnResult<()> + 'v;
 
 impl Context {
     /// The ignore patterns of the configuration.
@@ -78,13 +78,13 @@ pub fn status(
         if let Some(version) = crate::shelf::of_changelist(&wc, name)? {
             for mut status in crate::shelf::v3::statuses(ctx, &version, &relpath)? {
                 status.changelist = Some(name.clone());
-                let at = Place { wc: &wc, shown: target, relpath: &relpath };
+                let at = StatusTarget { wc: &wc, shown: target, relpath: &relpath };
                 show(&at, status, options, visit)?;
             }
         }
     }
     wc.status(&relpath, &walk_options(ctx, options), &mut |status| {
-        let at = Place { wc: &wc, shown: target, relpath: &relpath };
+        let at = StatusTarget { wc: &wc, shown: target, relpath: &relpath };
         show(&at, status, options, visit).map_err(Into::into)
     })?;
     if matches!(options.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
@@ -107,7 +107,7 @@ fn walk_options(ctx: &Context, options: &StatusOptions) -> Options {
 }
 
 /// A path of a working copy, and how it is shown.
-struct Place<'a> {
+struct StatusTarget<'a> {
     wc: &'a WorkingCopy,
     shown: &'a str,
     relpath: &'a RelPath,
@@ -115,7 +115,7 @@ struct Place<'a> {
 
 /// Hands a status on, unless it is on none of the changelists that are wanted.
 fn show(
-    at: &Place<'_>,
+    at: &StatusTarget<'_>,
     mut status: Status,
     options: &StatusOptions,
     visit: &mut Visit<'_>,
@@ -128,7 +128,7 @@ fn show(
     status.switched &= !status.file_external;
     let below = path::rest_below(at.relpath, &status.relpath)?;
     let shown = join_shown(at.shown, below);
-    visit(Shown { path: &shown, wc: at.wc, status })
+    visit(StatusItem { path: &shown, wc: at.wc, status })
 }
 
 /// A path below a target as it is shown.
@@ -167,7 +167,7 @@ fn externals(
         if !abspath.symlink_metadata().is_ok_and(|m| m.is_dir()) {
             continue;
         }
-        ctx.tell(&Notify::new(Action::StatusExternal, &abspath.to_string_lossy()));
+        ctx.notify(&Notify::new(Action::StatusExternal, &abspath.to_string_lossy()));
         let shown = match path::skip_ancestor(relpath, &dir) {
             Some(below) => join_shown(target, below),
             None => abspath.to_string_lossy().into_owned(),

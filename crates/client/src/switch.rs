@@ -18,7 +18,7 @@ use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::text_base::{Tell, with_text_bases};
-use crate::update::{check_uuid, children_of, drive, lock_anchor, settle, tell_path};
+use crate::update::{check_uuid, children_of, drive, lock_anchor, notify_path, wait_for_clock};
 
 /// How a path is switched.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub struct Switch {
 /// that are not in the repository yet.
 pub fn switch(ctx: &Context, path: &str, to: &Target, how: &Switch) -> SvnResult<Option<Revnum>> {
     let result = switch_at(ctx, &ctx.absolute(path), to, how, Existence::Unknown);
-    settle(ctx);
+    wait_for_clock(ctx);
     result
 }
 
@@ -95,7 +95,7 @@ fn switch_locked(
     }
     let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
-    let tell = |value: &Notify<'_>| ctx.tell(value);
+    let tell = |value: &Notify<'_>| ctx.notify(value);
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
         wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
     }
@@ -176,7 +176,7 @@ fn switch_locked(
         let mut shared = Some(session);
         externals::handle(ctx, wc, relpath, depth, &root, &mut shared)?;
     }
-    tell_path(ctx, &wc.abspath(anchor), Action::UpdateCompleted, Some(reached));
+    notify_path(ctx, &wc.abspath(anchor), Action::UpdateCompleted, Some(reached));
     Ok(Some(reached))
 }
 

@@ -46,7 +46,7 @@ fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, tell: Tell) -> SvnR
     let Some(first) = missing.first() else { return Ok(()) };
     let say = |action| {
         if tell == Tell::Yes {
-            ctx.tell(&Notify::new(action, ""));
+            ctx.notify(&Notify::new(action, ""));
         }
     };
     say(Action::FetchingTextBases);

@@ -56,7 +56,7 @@ impl Default for Update {
 }
 
 /// A session that the targets of one operation share.
-pub(crate) type Shared = Option<Box<dyn Session>>;
+pub(crate) type SharedSessionSlot = Option<Box<dyn Session>>;
 
 /// Updates paths. Returns the revision that each came to; `None` where it was skipped.
 ///
@@ -78,16 +78,16 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
             }
             Err(error) if error.is_no_working_copy() => {
                 reached.push(None);
-                ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                ctx.notify(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
             }
             Err(error) => {
-                settle(ctx);
+                wait_for_clock(ctx);
                 return Err(error);
             }
         }
     }
     if changed {
-        settle(ctx);
+        wait_for_clock(ctx);
     }
     if !found {
         return Err(SvnError::new(
@@ -99,7 +99,7 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
 }
 
 /// Waits until files that are changed from now on get other times than those that were recorded.
-pub(crate) fn settle(ctx: &Context) {
+pub(crate) fn wait_for_clock(ctx: &Context) {
     if ctx.wc.wait_for_tick {
         ctx.wc.recorded.wait();
     }
@@ -138,7 +138,7 @@ pub(crate) fn update_one(
     abspath: &Path,
     how: &Update,
     with_parent: bool,
-    session: &mut Shared,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<Option<Revnum>> {
     let mut how = *how;
     let mut missing: Vec<PathBuf> = Vec::new();
@@ -174,9 +174,9 @@ pub(crate) fn update_one(
 }
 
 /// A value about a path with nothing but an action.
-pub(crate) fn tell_path(ctx: &Context, path: &Path, action: Action, revision: Option<Revnum>) {
+pub(crate) fn notify_path(ctx: &Context, path: &Path, action: Action, revision: Option<Revnum>) {
     let path = path.to_string_lossy();
-    ctx.tell(&Notify { revision, ..Notify::new(action, &path) });
+    ctx.notify(&Notify { revision, ..Notify::new(action, &path) });
 }
 
 fn update_locked(
@@ -186,7 +186,7 @@ fn update_locked(
     anchor: &RelPath,
     how: &Update,
     summary: bool,
-    session: &mut Shared,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<Option<Revnum>> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
@@ -195,11 +195,11 @@ fn update_locked(
     let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
     let place = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
     let Some((repos_id, repos_path)) = place else {
-        tell_path(ctx, &shown, Action::UpdateSkipWorkingOnly, None);
+        notify_path(ctx, &shown, Action::UpdateSkipWorkingOnly, None);
         return Ok(None);
     };
     if has_conflict(wc, relpath)? {
-        tell_path(ctx, &shown, Action::SkipConflicted, None);
+        notify_path(ctx, &shown, Action::SkipConflicted, None);
         return Ok(None);
     }
     let root = wc.db().repository(repos_id)?.root;
@@ -230,7 +230,7 @@ fn update_locked(
     }
     let clean_checkout = is_empty(&shown, relpath == anchor);
     if summary {
-        tell_path(ctx, &shown, Action::UpdateStarted, None);
+        notify_path(ctx, &shown, Action::UpdateStarted, None);
     }
     let open = ensure_session(ctx, session, &anchor_url)?;
     let (root, anchor_url) = match anchor_url.below(&open.root_url()) {
@@ -300,7 +300,7 @@ fn update_locked(
         externals::handle(ctx, wc, relpath, depth, &root, session)?;
     }
     if summary {
-        tell_path(ctx, &shown, Action::UpdateCompleted, Some(reached));
+        notify_path(ctx, &shown, Action::UpdateCompleted, Some(reached));
     }
     Ok(Some(reached))
 }
@@ -361,7 +361,7 @@ fn is_empty(dir: &Path, is_root: bool) -> bool {
 /// The session, at a URL.
 pub(crate) fn ensure_session<'s>(
     ctx: &Context,
-    session: &'s mut Shared,
+    session: &'s mut SharedSessionSlot,
     url: &Url,
 ) -> SvnResult<&'s dyn Session> {
     let usable = match session.as_ref() {

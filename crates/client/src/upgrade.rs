@@ -11,14 +11,14 @@ use sapwood_core::{Depth, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};
 use sapwood_wc::externals::parse::External;
-use sapwood_wc::upgrade::{Caller, Told};
+use sapwood_wc::upgrade::{Caller, UpgradeNotice};
 
 use crate::context::Context;
 use crate::externals::{items, number_of, wrap};
-use crate::update::tell_path;
+use crate::update::notify_path;
 
 /// Root and UUID of the repositories that were asked for.
-type Known = Vec<(UrlBuf, String)>;
+type KnownRepositories = Vec<(UrlBuf, String)>;
 
 /// Brings a working copy to the present format, or to a later one that is asked for (then without its
 /// externals). What is wrong with an external is told, and no error.
@@ -27,7 +27,7 @@ type Known = Vec<(UrlBuf, String)>;
 /// Those of [`sapwood_wc::upgrade::upgrade`].
 pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()> {
     let abspath = ctx.absolute(target);
-    upgrade_at(ctx, &abspath, &mut Known::new())?;
+    upgrade_at(ctx, &abspath, &mut KnownRepositories::new())?;
     let (wc, relpath) = ctx.working_copy(&abspath)?;
     if relpath.is_empty()
         && format == Some(FORMAT_OPTIONAL_PRISTINES)
@@ -35,13 +35,17 @@ pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()
     {
         let _lock = wc.lock(RelPath::ROOT, -1)?;
         wc.db().allow_missing_pristines()?;
-        tell_path(ctx, &abspath, Action::UpgradedPath, None);
+        notify_path(ctx, &abspath, Action::UpgradedPath, None);
     }
     Ok(())
 }
 
 /// The repository that a URL is in.
-fn repository_of(ctx: &Context, known: &mut Known, url: &Url) -> SvnResult<(UrlBuf, String)> {
+fn repository_of(
+    ctx: &Context,
+    known: &mut KnownRepositories,
+    url: &Url,
+) -> SvnResult<(UrlBuf, String)> {
     if let Some(found) = known.iter().find(|(root, _)| url.below(root).is_some()) {
         return Ok(found.clone());
     }
@@ -51,7 +55,7 @@ fn repository_of(ctx: &Context, known: &mut Known, url: &Url) -> SvnResult<(UrlB
     Ok(found)
 }
 
-fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()> {
+fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut KnownRepositories) -> SvnResult<()> {
     ctx.check_cancel()?;
     let mut caller = Caller {
         access: ctx.wc.access,
@@ -64,10 +68,10 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()>
                 .map_err(sapwood_wc::Error::Svn)
         },
         tell: &mut |path, told| match told {
-            Told::Upgraded => tell_path(ctx, path, Action::UpgradedPath, None),
-            Told::Skipped => {
+            UpgradeNotice::Upgraded => notify_path(ctx, path, Action::UpgradedPath, None),
+            UpgradeNotice::Skipped => {
                 let shown = path.to_string_lossy();
-                ctx.tell(&Notify::new(Action::Skip, &shown));
+                ctx.notify(&Notify::new(Action::Skip, &shown));
             }
         },
     };
@@ -92,7 +96,7 @@ fn by_properties(
     ctx: &Context,
     wc: &WorkingCopy,
     relpath: &RelPath,
-    known: &mut Known,
+    known: &mut KnownRepositories,
 ) -> SvnResult<()> {
     for (owner, _, value) in wc.externals_definitions(relpath, Depth::Infinity)? {
         let at = wc.abspath(&owner);
@@ -119,7 +123,7 @@ fn one(
     owner: &RelPath,
     target: &RelPath,
     item: &External,
-    known: &mut Known,
+    known: &mut KnownRepositories,
 ) -> SvnResult<()> {
     let repository = wc.db().repository(wc.repos_location(owner)?.0)?;
     let wanted = item.resolve(&repository.root, &wc.url(owner)?)?;

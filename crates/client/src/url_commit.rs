@@ -135,10 +135,10 @@ pub(crate) fn commit(
         let _ = editor.abort_edit();
         return Err(error);
     }
-    ctx.tell(&Notify::of_url(Action::CommitFinalizing, &session.url()));
+    ctx.notify(&Notify::of_url(Action::CommitFinalizing, &session.url()));
     editor.close_edit()?;
     match editor.committed() {
-        Some(info) => ctx.tell_commit(info),
+        Some(info) => ctx.notify_commit(info),
         None => Ok(()),
     }
 }

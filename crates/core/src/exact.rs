@@ -10,6 +10,13 @@
 
 use std::ops::{Bound, RangeBounds};
 
+/// A length in memory as a number of 64 bits: `usize` has no more on any system that Rust supports.
+#[inline]
+#[must_use]
+pub fn len64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}
+
 /// Numbers whose sums and differences fit.
 pub trait Exact: Copy {
     /// The sum, which fits.

@@ -38,7 +38,7 @@ pub use cancel::CancelToken;
 pub use checksum::{Md5, Sha1};
 pub use depth::Depth;
 pub use error::{ErrorCode, SvnError, SvnResult};
-pub use exact::{Cut, Exact};
+pub use exact::{Cut, Exact, len64};
 pub use form::FormKey;
 pub use kind::NodeKind;
 pub use meter::Meter;

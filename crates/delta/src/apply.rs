@@ -1,6 +1,7 @@
 //! Applying a text delta to the text it was made for.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::io::{self, Read};
 
 use sapwood_core::{SvnError, SvnResult};
@@ -47,7 +48,7 @@ impl<S: Read> Applier<S> {
                 self.view.drain(..skip);
             }
             _ => {
-                let gap = skip.saturating_sub(u64::try_from(self.view.len()).unwrap_or(u64::MAX));
+                let gap = skip.saturating_sub(len64(self.view.len()));
                 self.view.clear();
                 let skipped = io::copy(&mut (&mut self.source).take(gap), &mut io::sink())
                     .map_err(SvnError::from_stream)?;

@@ -1,6 +1,7 @@
 //! Text deltas as streams of windows.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::cell::Cell;
 use std::io::Read;
 
@@ -163,7 +164,7 @@ impl<S: Read, T: Read> ComputedDelta<S, T> {
     /// # Errors
     /// Whatever reading the source or the target meets.
     pub fn next_view(&mut self) -> SvnResult<Option<&Window>> {
-        let last_len = u64::try_from(self.source_len).unwrap_or(u64::MAX);
+        let last_len = len64(self.source_len);
         self.source_offset = self.source_offset.plus(last_len);
         self.source_len = 0;
         let Workshop { source_view, target_view, window, xdelta } = &mut *self.workshop;

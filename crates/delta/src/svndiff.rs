@@ -15,6 +15,7 @@ use crate::pack::Unpacker;
 use crate::varint::{self, Varint};
 use crate::window::{Op, WINDOW_MAX, Window};
 use sapwood_core::Exact;
+use sapwood_core::len64;
 
 /// The length of a stream's header, `SVN` and a version byte.
 pub const STREAM_HEADER_LEN: usize = 4;
@@ -128,7 +129,7 @@ impl WindowHeader {
     /// The offset in the source where the source view ends.
     #[must_use]
     pub fn source_end(&self) -> u64 {
-        self.source_offset.saturating_add(u64::try_from(self.source_len).unwrap_or(u64::MAX))
+        self.source_offset.saturating_add(len64(self.source_len))
     }
 }
 

@@ -2,6 +2,7 @@
 //! bytes but the last.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 
 /// The most bytes that a number takes.
 pub const MAX_LEN: usize = 10;
@@ -59,7 +60,7 @@ pub fn encode(out: &mut Vec<u8>, value: u64) {
 
 /// Appends a length.
 pub(crate) fn encode_len(out: &mut Vec<u8>, len: usize) {
-    encode(out, u64::try_from(len).unwrap_or(u64::MAX));
+    encode(out, len64(len));
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! on both sides, is taken into memory and compared in the usual way. Invariant: what is printed is what
 //! [`crate::unified()`] prints of the whole texts. When one of the texts is empty nothing is held at all.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -175,7 +176,7 @@ fn common_start(
                 .unwrap_or((rest, &[]));
             rest = after;
             let continues = std::mem::replace(&mut after_cr, false) && line == b"\n";
-            at.offset = at.offset.plus(u64::try_from(line.len()).unwrap_or(u64::MAX));
+            at.offset = at.offset.plus(len64(line.len()));
             if !continues {
                 let room = LINE_HEAD.minus(head.len()).min(line.len());
                 head.extend_from_slice(line.head(room));
@@ -236,7 +237,7 @@ fn common_end(
                 }
             }
         }
-        at = at.plus(u64::try_from(a.len()).unwrap_or(u64::MAX));
+        at = at.plus(len64(a.len()));
         true
     })?;
     Ok(from.map_or(0, |from| room.minus(from)))

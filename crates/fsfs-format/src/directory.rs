@@ -1,6 +1,7 @@
 //! Directories: a hash dump of names to `file ID` or `dir ID`, and the incremental form that
 //! transactions append changes in.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::collections::BTreeMap;
 
@@ -307,7 +308,7 @@ const NEW_TEXT: usize = 256;
 fn fits(n: usize) -> Result<u32> {
     u32::try_from(n).map_err(|_| Error::TooLarge {
         what: "directory",
-        size: u64::try_from(n).unwrap_or(u64::MAX),
+        size: len64(n),
         limit: u64::from(u32::MAX),
     })
 }

@@ -1,6 +1,7 @@
 //! The footer of a revision or pack file with logical addressing, which says where the indexes
 //! are.
 
+use sapwood_core::len64;
 use sapwood_core::{Md5, Revnum};
 
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ impl Footer {
         let len = usize::from(*len);
         let start = before.len().checked_sub(len).ok_or_else(invalid)?;
         let footer = before.get(start..).ok_or_else(invalid)?;
-        let footer_len = u64::try_from(len).unwrap_or(u64::MAX).saturating_add(1);
+        let footer_len = len64(len).saturating_add(1);
         let footer_offset = file_len.checked_sub(footer_len).ok_or_else(invalid)?;
         // As the reference does: any number of spaces between words, and whatever follows them.
         let mut words = footer.split(|b| *b == 0).next().unwrap_or(&[]);

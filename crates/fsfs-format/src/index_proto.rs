@@ -5,6 +5,7 @@
 //! written. Nothing here says to which revision the items will belong: that is known on commit.
 
 use sapwood_core::Revnum;
+use sapwood_core::len64;
 
 use crate::error::{Error, Result};
 use crate::index_write::ItemOffsets;
@@ -46,7 +47,7 @@ pub fn read_l2p(bytes: &[u8]) -> Result<ItemOffsets> {
     let mut offsets = ItemOffsets::new();
     let records = records::<2>(bytes)?;
     // Indexes are given one after the other, from a small number on: memory is taken for as many.
-    let limit = u64::try_from(records.len()).unwrap_or(u64::MAX).saturating_add(SLACK);
+    let limit = len64(records.len()).saturating_add(SLACK);
     for [offset, item] in records {
         // A pair of zeros may mark the beginning; an item without an offset is unused.
         let Some(offset) = offset.checked_sub(1) else { continue };

@@ -5,6 +5,7 @@
 //! in the same places, so that its verification (which compares the two indexes) and ours hold.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use sapwood_core::{Md5, Revnum};
 
 use crate::footer::Footer;
@@ -189,7 +190,7 @@ pub fn write_indexes(
     write_l2p(first, l2p_page_size, revisions, &mut l2p);
     let mut p2l = Vec::new();
     write_p2l(first, p2l_page_size, entries, &mut p2l);
-    let len = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let len = |bytes: &[u8]| len64(bytes.len());
     let p2l_offset = data_len.plus(len(&l2p));
     let footer = Footer {
         l2p_offset: data_len,
@@ -204,7 +205,7 @@ pub fn write_indexes(
 }
 
 fn write_len(len: usize, out: &mut Vec<u8>) {
-    write_unsigned(u64::try_from(len).unwrap_or(u64::MAX), out);
+    write_unsigned(len64(len), out);
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use sapwood_core::Exact;
 use sapwood_core::FsPath;
+use sapwood_core::len64;
 use std::borrow::Cow;
 
 use sapwood_core::path::is_canonical_fspath;
@@ -226,7 +227,7 @@ impl<'a> Headers<'a> {
                 return Err(match all.len() {
                     NODEREV_LEN.. => Error::TooLarge {
                         what: "node-revision",
-                        size: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                        size: len64(bytes.len()),
                         limit: u64::try_from(NODEREV_LEN).unwrap_or(u64::MAX),
                     },
                     _ => Error::UnexpectedEnd("node-revision"),

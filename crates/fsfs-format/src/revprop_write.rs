@@ -5,6 +5,7 @@
 //! [`RevpropManifest`](crate::revprops::RevpropManifest) read: pack files hold consecutive
 //! revisions, and every revision of a shard (but revision 0) has one line in its manifest.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::ops::Range;
 
@@ -105,7 +106,7 @@ pub fn write_pack<'a>(
     let mut text = Vec::new();
     text::push_display(format_args!("{first}\n{}\n", dumps.len()), &mut text);
     for dump in dumps.clone() {
-        text::push_number(u64::try_from(dump.len()).unwrap_or(u64::MAX), &mut text);
+        text::push_number(len64(dump.len()), &mut text);
         text.push(b'\n');
     }
     text.push(b'\n');

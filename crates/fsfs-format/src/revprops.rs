@@ -2,6 +2,7 @@
 //!
 //! Unpacked ones are plain hash dumps (`sapwood_core::hashdump`).
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::ops::Range;
 
@@ -141,7 +142,7 @@ impl RevpropPack {
         let body =
             rest.strip_prefix(b"\n").ok_or_else(|| Error::corrupt("Header end not found"))?;
         let mut at = u64::try_from(data.len().saturating_sub(body.len())).unwrap_or(u64::MAX);
-        let end = u64::try_from(data.len()).unwrap_or(u64::MAX);
+        let end = len64(data.len());
         let mut bounds = Vec::with_capacity(sizes.len().plus(1));
         for size in [0].iter().chain(&sizes) {
             at = at.saturating_add(*size);

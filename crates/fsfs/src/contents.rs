@@ -1,5 +1,6 @@
 //! File contents as streams.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -92,7 +93,7 @@ impl TextReader {
         self.window += 1;
         let left = rep.expanded_size.saturating_sub(self.given);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(text.bytes.len());
-        self.given = self.given.plus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.given = self.given.plus(len64(len));
         let piece = Piece { text, len };
         self.sum.update(&piece);
         if self.given >= rep.expanded_size {

@@ -1,6 +1,7 @@
 //! The contents of the phys-to-log index (`svnfsfs dump-index`), and sizes of revisions
 //! (`svnadmin rev-size`).
 
+use sapwood_core::len64;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::{P2lEntry, P2lHeader, P2lPage};
 
@@ -144,7 +145,7 @@ impl Fs {
             let read = self.revisions.read(object, 1 << 30);
             read.map_err(|e| Error::io(e, "Can't open file", &place(object)))
         };
-        let size = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let size = |bytes: &[u8]| len64(bytes.len());
         let packed = self.layout.is_revprop_packed(revision, self.min_unpacked());
         if !packed {
             return read(Object::Props(revision)).map(|b| size(&b));

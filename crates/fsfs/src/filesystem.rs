@@ -108,7 +108,7 @@ pub(crate) struct SharedState {
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
     /// How many openings are in use; those [at rest](Filesystem::at_rest) are not.
     pub(crate) openings: AtomicUsize,
-    /// What writers keep for all openings: see [`SharedState::attached`].
+    /// What writers keep for all openings: see [`SharedState::extension`].
     pub(crate) attached: OnceLock<Arc<dyn Extension>>,
     /// Whether syncing the whole file system took long when that was last done.
     pub(crate) whole_syncs_are_slow: Arc<AtomicBool>,

@@ -5,6 +5,7 @@
 //! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
 
+use sapwood_core::len64;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Cut as _, ErrorCode, Exact as _};
@@ -108,7 +109,7 @@ impl Fs {
                 return Err(invalid(format!("Item at offset {:x} is cut off", entry.offset)));
             }
             sum.update(&bytes);
-            at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            at = at.plus(len64(bytes.len()));
         }
         Ok(sum.finish())
     }
@@ -173,7 +174,7 @@ fn copy_start(from: &dyn StoredFile, len: u64, to: &mut dyn NewFile) -> std::io:
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         to.append(piece.head(read))?;
-        at = at.plus(u64::try_from(read).unwrap_or(u64::MAX));
+        at = at.plus(len64(read));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! through [`Fs::with_file`], which finds out where a revision is and starts over when the file
 //! vanished meanwhile.
 
+use sapwood_core::len64;
 use std::io::{self, ErrorKind};
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
@@ -63,7 +64,7 @@ impl StoredFile for InMemory {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(u64::try_from(self.0.len()).unwrap_or(u64::MAX))
+        Ok(len64(self.0.len()))
     }
 }
 
@@ -194,7 +195,7 @@ impl Fs {
             if first == last && self.take_block(file, &*open, first) {
                 return;
             }
-            let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+            let size = len64(self.block_size);
             let count = last.saturating_sub(first).saturating_add(1);
             open.will_need(first.saturating_mul(size), size.saturating_mul(count));
         }
@@ -202,7 +203,7 @@ impl Fs {
 
     /// Reads a block if the system has it in memory.
     fn take_block(&self, file: &RevFile, open: &dyn StoredFile, number: u64) -> bool {
-        let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
+        let at = number.saturating_mul(len64(self.block_size));
         match self.caches.read_block_now(open, at, self.block_size) {
             Some(bytes) => {
                 self.work.note_read();
@@ -232,7 +233,7 @@ impl Fs {
     pub(crate) fn block(&self, file: &RevFile, number: u64) -> Result<Arc<Block>> {
         self.caches.block(file.key, number, || {
             let open = self.open_file(file)?;
-            let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
+            let at = number.saturating_mul(len64(self.block_size));
             self.work.note_read();
             // Of a pack it is nearly always a whole block.
             let read = self.caches.read_block(&*open, at, self.block_size, file.key.packed);
@@ -248,7 +249,7 @@ impl Fs {
         if !file.key.packed {
             let first = self.block(file, 0)?;
             if first.0.len() < self.block_size {
-                return Ok(u64::try_from(first.0.len()).unwrap_or(u64::MAX));
+                return Ok(len64(first.0.len()));
             }
         }
         self.open_file(file)?.len().map_err(|e| {
@@ -258,7 +259,7 @@ impl Fs {
 
     /// Splits an offset into block and place.
     fn locate(&self, offset: u64) -> (u64, usize) {
-        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+        let size = len64(self.block_size);
         let block = offset.checked_div(size).unwrap_or(0);
         let place = offset.checked_rem(size).and_then(|at| usize::try_from(at).ok());
         (block, place.unwrap_or(0))
@@ -305,7 +306,7 @@ impl Fs {
         // `len` comes from disk: memory is taken as bytes are really found.
         let mut own = first.to_vec();
         while own.len() < len {
-            let at = offset.saturating_add(u64::try_from(own.len()).unwrap_or(u64::MAX));
+            let at = offset.saturating_add(len64(own.len()));
             let more = self.some_bytes(file, at)?;
             if more.is_empty() {
                 break;

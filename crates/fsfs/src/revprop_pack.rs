@@ -6,6 +6,7 @@
 //! interrupted run left behind is removed by the next.
 
 use sapwood_core::Cut;
+use sapwood_core::len64;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
@@ -64,8 +65,7 @@ impl SharedState {
             let fail = |e| Error::io(e, "Can't open file", &self.revisions.place(object));
             dumps.push(self.revisions.read(object, FILE_LEN).map_err(fail)?);
         }
-        let sizes: Vec<u64> =
-            dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
+        let sizes: Vec<u64> = dumps.iter().map(|dump| len64(dump.len())).collect();
         let mut files: Vec<(Box<dyn NewFile>, PathBuf)> = Vec::new();
         let mut write = |path: PathBuf, bytes: &[u8]| -> Result<()> {
             let written = write_new(storage, &path, bytes);
@@ -81,7 +81,7 @@ impl SharedState {
             let mut bytes = Vec::new();
             write_pack(pack_first, part, config.compress, &mut bytes);
             write(dir.join(&name), &bytes)?;
-            packs.push((name, u64::try_from(range.len()).unwrap_or(u64::MAX)));
+            packs.push((name, len64(range.len())));
         }
         let mut manifest = Vec::new();
         write_manifest(packs.iter().map(|(name, count)| (name.as_str(), *count)), &mut manifest);

@@ -6,6 +6,7 @@
 //! costs one look-up a text and reads nothing.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult};
@@ -209,11 +210,11 @@ impl Node {
         let mut bytes = 0u64;
         match delta.find_encoded(newest)? {
             Some(State::Encoded(found, _)) => {
-                bytes = u64::try_from(found.bytes.len()).unwrap_or(u64::MAX);
+                bytes = len64(found.bytes.len());
             }
             Some(State::Encoding(mut encoding)) => {
                 while let Some(piece) = encoding.next()? {
-                    let len = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                    let len = len64(piece.len());
                     bytes = bytes.plus(len);
                 }
             }
@@ -337,7 +338,7 @@ impl Passing {
             return Ok(None);
         }
         let piece = self.data.piece(&self.fs.fs, self.pos, PASS_LEN)?;
-        self.pos = self.pos.plus(u64::try_from(piece.0.len()).unwrap_or(u64::MAX));
+        self.pos = self.pos.plus(len64(piece.0.len()));
         Ok(Some(&self.buffer.insert(piece).0))
     }
 
@@ -346,7 +347,7 @@ impl Passing {
         let mut bytes = Vec::with_capacity(usize::try_from(self.data.size).unwrap_or(0));
         while self.pos < self.data.size {
             let piece = self.data.read_some(&self.fs.fs, self.pos, PASS_LEN)?;
-            self.pos = self.pos.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            self.pos = self.pos.plus(len64(piece.len()));
             bytes.extend_from_slice(&piece);
         }
         Ok(name.put(&self.fs, bytes))

@@ -11,7 +11,7 @@ use sapwood_core::{NodeKind, rawname};
 use crate::cursor::{Cursor, put_big, zigzag};
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
-use crate::proplist::len64;
+use sapwood_core::len64;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use sapwood_core::Revnum;
 use crate::cursor::{Cursor, put_little};
 use crate::error::{Error, Result};
 use crate::limits::ITEMS_PER_REVISION;
-use crate::proplist::len64;
+use sapwood_core::len64;
 
 /// The first bytes of the index.
 pub const PREFIX: &[u8] = b"L2P-INDEX\n";

@@ -9,7 +9,7 @@ use crate::cursor::{Cursor, put_little, unzigzag, zigzag};
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
 use crate::limits::CONTAINER_ITEMS;
-use crate::proplist::len64;
+use sapwood_core::len64;
 
 /// The first bytes of the index.
 pub const PREFIX: &[u8] = b"P2L-INDEX\n";

@@ -12,7 +12,7 @@ use std::io::{Read as _, Write as _};
 use crate::cursor::{Cursor, put_big, put_little, unzigzag, zigzag};
 use crate::error::{Error, Result};
 use crate::limits::{PACKED_LEN, STREAM_DEPTH, STREAMS};
-use crate::proplist::len64;
+use sapwood_core::len64;
 
 /// How the integers of a stream are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

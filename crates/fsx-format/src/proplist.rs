@@ -7,6 +7,7 @@ use sapwood_core::{PropList, rawname};
 
 use crate::cursor::{Cursor, put_big};
 use crate::error::{Error, Result};
+use sapwood_core::len64;
 
 /// Parses a whole property list.
 ///
@@ -43,11 +44,6 @@ pub fn write(props: &PropList, out: &mut Vec<u8>) {
         out.extend_from_slice(value);
         out.push(0);
     }
-}
-
-/// A length in memory as a number on disk: `usize` has at most 64 bits.
-pub(crate) fn len64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::limits::INSTRUCTIONS;
 use crate::packed::{Coding, Ints, Packed};
-use crate::proplist::len64;
 use sapwood_core::Exact;
+use sapwood_core::len64;
 
 /// A container of texts.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::limits::STRING_LEN;
 use crate::packed::{Coding, Ints, Packed};
-use crate::proplist::len64;
 use sapwood_core::Exact;
+use sapwood_core::len64;
 
 /// Strings of each kind in a sub-table.
 const PER_TABLE: usize = 1 << 12;

@@ -4,6 +4,7 @@
 //! window of each, so that memory does not depend on the length of the text. At the end length and MD5 are compared with those
 //! that the node-revision has.
 
+use sapwood_core::len64;
 use std::collections::HashSet;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ impl std::fmt::Debug for Contents {
 impl Read for Contents {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buf)?;
-        self.len = self.len.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        self.len = self.len.saturating_add(len64(read));
         if let Some(hasher) = &mut self.hasher {
             hasher.update(buf.get(..read).unwrap_or_default());
         }

@@ -1,5 +1,6 @@
 //! A revision or pack file: where its items are, and their bytes, whose checksums are compared.
 
+use sapwood_core::len64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -157,7 +158,7 @@ pub(crate) fn read_at(
     let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
     let mut done = 0usize;
     while done < bytes.len() {
-        let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
+        let at = offset.saturating_add(len64(done));
         let rest = bytes.get_mut(done..).unwrap_or_default();
         let read = file.read_at(rest, at);
         match read.map_err(|error| Error::io("Can't read file", path, error))? {

@@ -114,7 +114,7 @@ fn walk(node: &Node, all: &mut Vec<String>) -> Result<(), sapwood_fsx::Error> {
     if node.kind() == sapwood_core::NodeKind::File {
         let mut text = Vec::new();
         let read = node.contents()?.read_to_end(&mut text);
-        read.map_err(|error| sapwood_core::SvnError::from_stream(error))?;
+        read.map_err(sapwood_core::SvnError::from_stream)?;
         all.push(String::from_utf8_lossy(&text).into_owned());
         return Ok(());
     }

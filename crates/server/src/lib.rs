@@ -16,7 +16,7 @@ pub mod dav;
 pub mod svn;
 
 pub use common::listener::{self, Listener, Stopper};
-pub use common::oplog;
+pub use common::operation_log;
 pub use common::settings::{self, Limits, Settings, Tunnel};
-pub use common::shared::Shared;
+pub use common::state::ServerState;
 pub use svn::{serve_connection, serve_stream};

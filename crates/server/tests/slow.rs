@@ -17,20 +17,20 @@ use std::time::Duration;
 
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_server::dav::HttpServer;
-use sapwood_server::{Listener, Settings, Shared, Stopper};
+use sapwood_server::{Listener, ServerState, Settings, Stopper};
 
 const GREETING: &[u8] = b"( 2 ( edit-pipeline ) 20:svn://localhost/repo ) ( ANONYMOUS ( 0: ) ) ";
 
 /// How long a request may stand still here.
 const STALL: Duration = Duration::from_secs(1);
 
-fn shared(root: &Path) -> Arc<Shared> {
+fn shared(root: &Path) -> Arc<ServerState> {
     create(&root.join("repo"), &RepositoryOptions::default()).unwrap();
     let mut settings = Settings::new(root.to_owned());
     settings.limits.stall = STALL;
     settings.limits.greeting = STALL;
     settings.limits.body_first = STALL;
-    Arc::new(Shared::new(settings, None))
+    Arc::new(ServerState::new(settings, None))
 }
 
 /// A server in this process; ends when dropped.

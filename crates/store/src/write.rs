@@ -7,6 +7,7 @@
 mod local;
 mod local_lock;
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::fmt;
 use std::io;
@@ -163,7 +164,7 @@ pub trait WriteStorage: Storage {
                 break;
             }
             file.append(buffer.head(n))?;
-            offset = offset.plus(u64::try_from(n).unwrap_or(u64::MAX));
+            offset = offset.plus(len64(n));
         }
         if sync {
             file.sync()?;

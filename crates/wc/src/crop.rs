@@ -87,7 +87,7 @@ impl WorkingCopy {
         };
         self.db().write(|db| db.remove_base(relpath, &how))?;
         self.run_queue(cancel)?;
-        self.tell_gone(relpath, Action::Exclude, tell);
+        self.notify_removed(relpath, Action::Exclude, tell);
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl WorkingCopy {
             }
             if new < needs && !self.holds_changes(&child.relpath, cancel)? {
                 self.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
-                self.tell_gone(&child.relpath, Action::Delete, tell);
+                self.notify_removed(&child.relpath, Action::Delete, tell);
                 continue;
             }
             if kind == Kind::Dir {
@@ -198,7 +198,7 @@ impl WorkingCopy {
             .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    fn tell_gone(&self, relpath: &RelPath, action: Action, tell: Tell<'_>) {
+    fn notify_removed(&self, relpath: &RelPath, action: Action, tell: Tell<'_>) {
         if let Some(tell) = tell {
             let path = self.abspath(relpath);
             tell(&Notify::new(action, &path.to_string_lossy()));

@@ -12,6 +12,7 @@
 
 pub mod autoprops;
 pub mod base;
+mod change_journal;
 pub mod cleanup;
 pub mod clock;
 pub mod commit;
@@ -26,7 +27,6 @@ pub mod layout;
 pub mod local;
 pub mod local_mods;
 pub mod locks;
-mod memory;
 pub mod merge;
 pub mod node;
 pub mod pristine;

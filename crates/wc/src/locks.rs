@@ -8,14 +8,14 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A lock that this process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldLock {
     /// The directory.
     pub relpath: RelPathBuf,
     /// How many levels below it: -1 for all.
     pub levels: i64,
 }
 
-impl Held {
+impl HeldLock {
     /// Whether this lock covers a directory.
     fn covers(&self, relpath: &RelPath) -> bool {
         relpath.is_at_or_below(&self.relpath)
@@ -53,7 +53,7 @@ impl Lock {
             return Ok(());
         }
         self.borrowed = true;
-        self.wc.held().borrow_mut().retain(|held| held.relpath != self.relpath);
+        self.wc.held_locks().borrow_mut().retain(|held| held.relpath != self.relpath);
         self.wc.db().write(|db| {
             // What is left in the queue is for cleanup, which the row tells.
             if !db.has_work()? {
@@ -75,7 +75,7 @@ impl WorkingCopy {
     /// Whether this process holds a lock over a directory.
     #[must_use]
     pub fn owns_lock(&self, relpath: &RelPath) -> bool {
-        self.held().borrow().iter().any(|held| held.covers(relpath))
+        self.held_locks().borrow().iter().any(|held| held.covers(relpath))
     }
 
     /// Locks a directory and `levels` levels below it (-1 for all). A lock that this process holds
@@ -114,7 +114,7 @@ impl WorkingCopy {
                 if levels >= 0 && depth_of(&row.relpath) > limit {
                     continue;
                 }
-                let own = self.held().borrow().iter().any(|held| held.relpath == row.relpath);
+                let own = self.held_locks().borrow().iter().any(|held| held.relpath == row.relpath);
                 if !own && !steal {
                     return Err(self.locked(&row.relpath, relpath));
                 }
@@ -136,7 +136,7 @@ impl WorkingCopy {
             }
             db.add_wc_lock(relpath, levels)
         })?;
-        self.held().borrow_mut().push(Held { relpath: relpath.to_owned(), levels });
+        self.held_locks().borrow_mut().push(HeldLock { relpath: relpath.to_owned(), levels });
         Ok(lock(false))
     }
 

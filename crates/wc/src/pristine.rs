@@ -5,6 +5,7 @@
 //! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
 //! until the user asks to remove them.
 
+use sapwood_core::len64;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -47,7 +48,7 @@ impl Write for PristineWriter {
         self.file.write_all(buf)?;
         self.sha1.update(buf);
         self.md5.update(buf);
-        self.size = self.size.plus(u64::try_from(buf.len()).unwrap_or(u64::MAX));
+        self.size = self.size.plus(len64(buf.len()));
         Ok(buf.len())
     }
 

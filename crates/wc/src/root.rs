@@ -13,7 +13,7 @@ use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::locks::Held;
+use crate::locks::HeldLock;
 
 /// What the configuration says about working copies.
 #[derive(Clone, Debug)]
@@ -55,16 +55,16 @@ impl Default for Options {
 /// divided by `/`, empty for the root.
 #[derive(Clone, Debug)]
 pub struct WorkingCopy {
-    shared: Rc<Shared>,
+    shared: Rc<SharedState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedState {
     root: PathBuf,
     db: Db,
     options: Options,
     /// The locks that this process holds.
-    held: RefCell<Vec<Held>>,
+    held: RefCell<Vec<HeldLock>>,
 }
 
 impl WorkingCopy {
@@ -85,7 +85,7 @@ impl WorkingCopy {
         db.note_times_at(options.recorded.clock(&layout::tmp(root)));
         let root = root.to_owned();
         let held = RefCell::new(Vec::new());
-        Self { shared: Rc::new(Shared { root, db, options, held }) }
+        Self { shared: Rc::new(SharedState { root, db, options, held }) }
     }
 
     /// Opens the working copy that `abspath` (absolute, without `.` and `..`) is in: the nearest
@@ -168,7 +168,7 @@ impl WorkingCopy {
         &self.shared.options
     }
 
-    pub(crate) fn held(&self) -> &RefCell<Vec<Held>> {
+    pub(crate) fn held_locks(&self) -> &RefCell<Vec<HeldLock>> {
         &self.shared.held
     }
 

@@ -126,7 +126,7 @@ impl WorkingCopy {
     }
 
     /// Opens a text if the store has it.
-    pub(crate) fn kept_pristine(&self, sha1: &Sha1, marked: bool) -> Result<Option<File>> {
+    pub(crate) fn stored_pristine(&self, sha1: &Sha1, marked: bool) -> Result<Option<File>> {
         if self.stores_pristines() {
             return self.open_pristine(sha1).map(Some);
         }
@@ -140,11 +140,11 @@ impl WorkingCopy {
         }
     }
 
-    /// As [`WorkingCopy::kept_pristine`], by the text's row.
+    /// As [`WorkingCopy::stored_pristine`], by the text's row.
     pub(crate) fn at_hand(&self, sha1: &Sha1) -> Result<Option<File>> {
         let marked =
             self.stores_pristines() || self.db().pristine(sha1)?.is_some_and(|row| row.hydrated);
-        self.kept_pristine(sha1, marked)
+        self.stored_pristine(sha1, marked)
     }
 
     /// Opens the text base `sha1` of the node at `relpath`.
@@ -240,7 +240,7 @@ impl WorkingCopy {
                 continue;
             }
             let marked = self.db().pristine(&layer.sha1)?.is_some_and(|row| row.hydrated);
-            if self.kept_pristine(&layer.sha1, marked)?.is_some() {
+            if self.stored_pristine(&layer.sha1, marked)?.is_some() {
                 continue;
             }
             if marked {

@@ -282,7 +282,7 @@ impl WorkingCopy {
         }
         let Some(text) = self.db().pristine(&checksum)? else { return Ok(true) };
         let translation = Translation::of(&view.props()?, None);
-        let same = match self.kept_pristine(&checksum, text.hydrated)? {
+        let same = match self.stored_pristine(&checksum, text.hydrated)? {
             Some(kept) => {
                 crate::translate::same_as_pristine(&path, &translation, text.size, || Ok(kept))?
             }

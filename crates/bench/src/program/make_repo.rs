@@ -1,5 +1,6 @@
 //! `sapwood-bench make-repo`.
 
+use sapwood_core::len64;
 use std::path::Path;
 
 use sapwood_bench::repo::{MakeOptions, PROFILES, Profile, Progress, make};
@@ -64,8 +65,8 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             match progress {
                 _ if quiet => {}
                 Progress::Revision(at, of) => {
-                    let at = u64::try_from(at).unwrap_or(u64::MAX);
-                    if at % 1_000 == 0 && Revnum(at) != last {
+                    let at = len64(at);
+                    if at.is_multiple_of(1_000) && Revnum(at) != last {
                         say(&format!("{at} of {of} revisions"));
                     }
                 }

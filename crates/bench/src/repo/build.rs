@@ -1,6 +1,7 @@
 //! What all histories are written with: transactions on top of the youngest revision, with dates,
 //! authors and messages that come from the seed.
 
+use sapwood_core::len64;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::sync::Arc;
@@ -144,7 +145,7 @@ pub(super) fn add_file(txn: &mut Txn, path: &str, mut text: &[u8]) -> SvnResult<
 
 /// A size as a number of the format.
 pub(super) fn number(size: usize) -> u64 {
-    u64::try_from(size).unwrap_or(u64::MAX)
+    len64(size)
 }
 
 /// Ranges of revisions as `svn:mergeinfo` writes them, one line a source.

@@ -132,7 +132,7 @@ mod tests {
     use sapwood_core::FsPath;
     use sapwood_repos::dump::{DumpOptions, dump};
 
-    fn made(options: &MakeOptions) -> (tempfile::TempDir, Repository) {
+    fn fixture(options: &MakeOptions) -> (tempfile::TempDir, Repository) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r");
         let mut last = 0;
@@ -175,8 +175,8 @@ mod tests {
         let mut uuids = std::collections::BTreeSet::new();
         for profile in PROFILES {
             let small = MakeOptions { scale: profile.smallest(), ..MakeOptions::new(profile) };
-            let (_a, first) = made(&small);
-            let (_b, again) = made(&MakeOptions { format: 6, ..small });
+            let (_a, first) = fixture(&small);
+            let (_b, again) = fixture(&MakeOptions { format: 6, ..small });
             let dump = dumped(&first);
             assert_eq!(again.fs().format().number, 6);
             assert!(dump == dumped(&again), "{}: the seed does not decide", profile.name);
@@ -199,8 +199,8 @@ mod tests {
     fn another_seed_is_another_history() {
         let ruby = Profile::find("ruby").unwrap();
         let small = MakeOptions { scale: 0.0, ..MakeOptions::new(ruby) };
-        let (_a, first) = made(&small);
-        let (_b, other) = made(&MakeOptions { seed: 2, ..small });
+        let (_a, first) = fixture(&small);
+        let (_b, other) = fixture(&MakeOptions { seed: 2, ..small });
         let without_head = |dump: Vec<u8>| dump.get(120..).unwrap().to_vec();
         assert!(without_head(dumped(&first)) != without_head(dumped(&other)));
     }
@@ -210,7 +210,7 @@ mod tests {
         let ruby = Profile::find("ruby").unwrap();
         let options =
             MakeOptions { scale: 1_005.0 / 46_000.0, pack: true, ..MakeOptions::new(ruby) };
-        let (_folder, repository) = made(&options);
+        let (_folder, repository) = fixture(&options);
         assert_eq!(repository.fs().min_unpacked_rev().unwrap().0, 1_000);
         assert_eq!(repository.fs().uuid().unwrap(), options.uuid());
     }

@@ -56,7 +56,7 @@ impl Names {
 
 /// What the command line says of httpd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct HttpdFacts {
     /// All modules, as `apache2ctl -M` names them.
     pub(super) modules: Option<Vec<String>>,
     /// All names that httpd is started with (`-D`).
@@ -122,7 +122,12 @@ fn module_of(word: &str) -> Option<String> {
 impl Conditions {
     /// What is known before a configuration is read. `loads` says whether it loads modules itself, `is_system` whether
     /// it is the one that httpd's own programs read, too; `sets` are the names that it defines itself.
-    pub(super) fn new(given: &Given, loads: bool, is_system: bool, sets: &HashSet<String>) -> Self {
+    pub(super) fn new(
+        given: &HttpdFacts,
+        loads: bool,
+        is_system: bool,
+        sets: &HashSet<String>,
+    ) -> Self {
         let mut found = Self::default();
         if let Some(modules) = &given.modules {
             found.modules.known = modules.iter().map(|name| plain_module(name)).collect();
@@ -361,15 +366,19 @@ fn expanded(value: &str, known: &HashMap<String, String>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn given(modules: &[&str], defines: &[&str], version: &str) -> Given {
+    fn facts(modules: &[&str], defines: &[&str], version: &str) -> HttpdFacts {
         let list = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect());
-        Given { modules: list(modules), defines: list(defines), version: Some(version.to_owned()) }
+        HttpdFacts {
+            modules: list(modules),
+            defines: list(defines),
+            version: Some(version.to_owned()),
+        }
     }
 
     #[test]
     fn conditions() {
         let mut known = Conditions::new(
-            &given(&["ssl_module", "ldap"], &["A"], "2.4.10"),
+            &facts(&["ssl_module", "ldap"], &["A"], "2.4.10"),
             true,
             false,
             &HashSet::new(),

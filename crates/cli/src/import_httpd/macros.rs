@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::parse::Line;
+use super::parse::SourceLine;
 
 /// A macro: the names of its parameters, and its lines.
 #[derive(Clone, Debug)]
 pub(super) struct Macro {
     name: String,
     parameters: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<SourceLine>,
 }
 
 /// The macros that are defined.
@@ -35,7 +35,7 @@ impl Macro {
     pub(super) fn read(
         place: &str,
         args: &[String],
-        lines: &mut impl Iterator<Item = Line>,
+        lines: &mut impl Iterator<Item = SourceLine>,
     ) -> SvnResult<Self> {
         let Some((name, parameters)) = args.split_first() else {
             return Err(wrong(place, "the macro has no name"));
@@ -112,10 +112,10 @@ impl Macros {
     /// When there is no such macro, or it has another number of parameters.
     pub(super) fn expand(
         &self,
-        line: &Line,
+        line: &SourceLine,
         name: &str,
         args: &[String],
-    ) -> SvnResult<(Vec<Line>, bool)> {
+    ) -> SvnResult<(Vec<SourceLine>, bool)> {
         let name = name.to_ascii_lowercase();
         let found = self.known.get(&name);
         let found =
@@ -123,7 +123,7 @@ impl Macros {
         if found.parameters.len() != args.len() {
             return Err(wrong(&line.place, format!("the macro '{name}' has other parameters")));
         }
-        let lines = found.lines.iter().map(|inner| Line {
+        let lines = found.lines.iter().map(|inner| SourceLine {
             place: format!("{} (macro of {})", line.place, inner.place),
             text: found.filled(&inner.text, args).trim().to_owned(),
         });

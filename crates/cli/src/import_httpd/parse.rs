@@ -82,13 +82,13 @@ pub(super) struct Reader {
 
 /// Where lines stand, for people.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct SourceLine {
     pub(super) place: String,
     pub(super) text: String,
 }
 
 /// Lines that end with a backslash are one with the next.
-fn joined(path: &Path, text: &str) -> Vec<Line> {
+fn joined(path: &Path, text: &str) -> Vec<SourceLine> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
@@ -98,7 +98,7 @@ fn joined(path: &Path, text: &str) -> Vec<Line> {
             whole.push_str(lines.next().map_or("", |(_, more)| more));
         }
         let place = format!("{}:{}", path.display(), at.plus(1));
-        found.push(Line { place, text: whole.trim().to_owned() });
+        found.push(SourceLine { place, text: whole.trim().to_owned() });
     }
     found
 }
@@ -122,7 +122,7 @@ impl Reader {
         self.take_lines(joined(path, &String::from_utf8_lossy(&bytes)), depth)
     }
 
-    fn take_lines(&mut self, lines: Vec<Line>, depth: usize) -> SvnResult<()> {
+    fn take_lines(&mut self, lines: Vec<SourceLine>, depth: usize) -> SvnResult<()> {
         let outside = self.open.len();
         let mut opened = Vec::new();
         let mut lines = lines.into_iter();
@@ -164,7 +164,11 @@ impl Reader {
     }
 
     /// Begins a section; `true` if it has ended, too.
-    fn begin(&mut self, line: &Line, lines: &mut impl Iterator<Item = Line>) -> SvnResult<bool> {
+    fn begin(
+        &mut self,
+        line: &SourceLine,
+        lines: &mut impl Iterator<Item = SourceLine>,
+    ) -> SvnResult<bool> {
         let Some((inner, _)) = line.text.tail(1).rsplit_once('>') else {
             return Err(wrong(&line.place, "the section's '>' is missing"));
         };
@@ -217,7 +221,7 @@ impl Reader {
         self.open.iter().find_map(doubtful).or_else(|| unknown.map(not_known))
     }
 
-    fn directive(&mut self, line: &Line, depth: usize) -> SvnResult<()> {
+    fn directive(&mut self, line: &SourceLine, depth: usize) -> SvnResult<()> {
         let (text, unknown) = self.replaced(&line.text);
         let mut args = words(&text).into_iter();
         let Some(shown) = args.next() else { return Ok(()) };
@@ -258,7 +262,7 @@ impl Reader {
 
     fn include(
         &mut self,
-        line: &Line,
+        line: &SourceLine,
         must_be: bool,
         pattern: &str,
         depth: usize,
@@ -276,7 +280,13 @@ impl Reader {
     }
 
     /// `Use`: the lines of a macro.
-    fn expand(&mut self, line: &Line, name: &str, args: &[String], depth: usize) -> SvnResult<()> {
+    fn expand(
+        &mut self,
+        line: &SourceLine,
+        name: &str,
+        args: &[String],
+        depth: usize,
+    ) -> SvnResult<()> {
         if depth >= MAX_DEPTH {
             return Err(wrong(&line.place, "macros use each other too deep"));
         }
@@ -325,7 +335,7 @@ fn not_known(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::conditions::Given;
+    use super::super::conditions::HttpdFacts;
     use super::*;
 
     struct Files(tempfile::TempDir);
@@ -338,7 +348,7 @@ mod tests {
 
         fn read(&self, text: &str) -> SvnResult<Vec<String>> {
             let main = self.write("main", text);
-            let given = Given {
+            let given = HttpdFacts {
                 modules: Some(vec!["ssl".to_owned()]),
                 defines: Some(vec!["ON".to_owned()]),
                 version: Some("2.4.1".to_owned()),

@@ -3,7 +3,7 @@
 //! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
 //! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
 //!
-//! Invariant: what is not understood closes the place ([`Merged::closed`]).
+//! Invariant: what is not understood closes the place ([`MergedSections::closed`]).
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn is_on(directive: &Directive) -> bool {
 
 /// Which repositories a place has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Served {
+pub(super) struct Repositories {
     /// Whether it is a folder of repositories.
     pub(super) is_folder: bool,
     pub(super) path: PathBuf,
@@ -89,10 +89,10 @@ impl Login {
 
 /// The sections of an address, merged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Merged {
+pub(super) struct MergedSections {
     /// mod_dav's provider, in lower case.
     provider: Option<String>,
-    served: Option<Served>,
+    served: Option<Repositories>,
     /// The address of the last section that has a directive of mod_dav_svn.
     of_svn: Option<String>,
     /// Settings with their values.
@@ -116,7 +116,7 @@ pub(super) struct Merged {
 
 /// What a place says, as lines of TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Written {
+pub(super) struct TomlPlace {
     pub(super) lines: Vec<String>,
     pub(super) of_server: Vec<(&'static str, String)>,
 }
@@ -134,9 +134,9 @@ pub(super) struct Around<'a> {
     pub(super) tls: bool,
 }
 
-impl Merged {
+impl MergedSections {
     /// The address at which it is served, if mod_dav_svn serves it, in the form of sections' addresses.
-    pub(super) fn served_at(&self) -> Option<(&Served, &str)> {
+    pub(super) fn served_at(&self) -> Option<(&Repositories, &str)> {
         let served = self.served.as_ref().filter(|_| self.is_svn())?;
         Some((served, &served.at))
     }
@@ -226,7 +226,8 @@ impl Merged {
         match directive.name.as_str() {
             "svnpath" | "svnparentpath" => {
                 let is_folder = directive.name == "svnparentpath";
-                self.served = Some(Served { is_folder, path: root.join(first), at: at.to_owned() });
+                self.served =
+                    Some(Repositories { is_folder, path: root.join(first), at: at.to_owned() });
             }
             "svnlistparentpath" => self.set("list", flag),
             "svnautoversioning" => self.set("autoversioning", flag),
@@ -387,8 +388,13 @@ impl Merged {
     }
 
     /// The place at `url` as ours has it, where it may be used as it says.
-    pub(super) fn written(&mut self, url: &str, served: &Served, around: &Around<'_>) -> Written {
-        let mut written = Written { lines: first_lines(url, served), of_server: Vec::new() };
+    pub(super) fn written(
+        &mut self,
+        url: &str,
+        served: &Repositories,
+        around: &Around<'_>,
+    ) -> TomlPlace {
+        let mut written = TomlPlace { lines: first_lines(url, served), of_server: Vec::new() };
         let rules = self.rules.clone().filter(|rules| rules.file.is_some());
         let users = self.login.users().map(|(name, file)| (name, file.clone()));
         let terms = self.terms(around);
@@ -439,7 +445,7 @@ impl Merged {
         written
     }
 
-    fn put_settings(&self, served: &Served, has_rules: bool, lines: &mut Vec<String>) {
+    fn put_settings(&self, served: &Repositories, has_rules: bool, lines: &mut Vec<String>) {
         let has_master = self.settings.iter().any(|(name, _)| *name == "master");
         for (name, value) in &self.settings {
             let fits = match *name {
@@ -506,7 +512,7 @@ fn put_rules(rules: &Rules, lines: &mut Vec<String>) {
     lines.extend(rules.username_case.as_ref().map(|case| format!("username-case = {case}")));
 }
 
-fn first_lines(url: &str, served: &Served) -> Vec<String> {
+fn first_lines(url: &str, served: &Repositories) -> Vec<String> {
     let kind = if served.is_folder { "folder" } else { "repository" };
     let address = if url.is_empty() { "/" } else { url };
     let path = quoted(&served.path.to_string_lossy());
@@ -520,13 +526,13 @@ fn first_lines(url: &str, served: &Served) -> Vec<String> {
 }
 
 /// A place where no user may come in.
-pub(super) fn closed(url: &str, served: &Served) -> Written {
+pub(super) fn closed(url: &str, served: &Repositories) -> TomlPlace {
     let mut lines = first_lines(url, served);
     lines.push("anonymous = \"none\"".to_owned());
-    Written { lines, of_server: Vec::new() }
+    TomlPlace { lines, of_server: Vec::new() }
 }
 
-impl Served {
+impl Repositories {
     /// One repository of a folder.
     pub(super) fn inner(&self, name: &str) -> Self {
         Self { is_folder: false, path: self.path.join(name), at: self.at.clone() }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Note;
 use super::known;
 use super::parse::{Directive, Section};
-use super::place::{Around, Merged, OF_SERVER, Served, Written, closed};
+use super::place::{Around, MergedSections, OF_SERVER, Repositories, TomlPlace, closed};
 use super::servers::Server;
 use super::words::{Pattern, is_pattern};
 
@@ -59,9 +59,9 @@ struct Blocker {
 
 /// What a server has at one address.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) written: Written,
-    pub(super) served: Served,
+pub(super) struct ImportedPlace {
+    pub(super) written: TomlPlace,
+    pub(super) served: Repositories,
     /// Why no user may come in.
     pub(super) closed: Vec<Note>,
     /// What else could not be taken over.
@@ -245,8 +245,8 @@ impl<'d> Sections<'d> {
     }
 
     /// What all sections say of an address together; with `exactly` only of that one, not of what is below it.
-    fn merged(&self, path: &str, exactly: bool, around: &Around<'_>) -> Merged {
-        let mut merged = Merged::default();
+    fn merged(&self, path: &str, exactly: bool, around: &Around<'_>) -> MergedSections {
+        let mut merged = MergedSections::default();
         merged.take_section("*", &self.outside, around.root);
         for plain in &self.plain {
             let counts = is_within(path, &plain.path)
@@ -259,9 +259,12 @@ impl<'d> Sections<'d> {
     }
 
     /// All that mod_dav_svn serves, by address (the top is empty).
-    pub(super) fn places(&self, around: &Around<'_>) -> (BTreeMap<String, Found>, Vec<Note>) {
+    pub(super) fn places(
+        &self,
+        around: &Around<'_>,
+    ) -> (BTreeMap<String, ImportedPlace>, Vec<Note>) {
         let paths: BTreeSet<&str> = self.plain.iter().map(|plain| plain.path.as_str()).collect();
-        let merged: BTreeMap<&str, Merged> =
+        let merged: BTreeMap<&str, MergedSections> =
             paths.iter().map(|path| (*path, self.merged(path, false, around))).collect();
         let own = |path: &str| {
             let (served, at) = merged.get(path)?.served_at()?;
@@ -299,7 +302,7 @@ impl<'d> Sections<'d> {
             let written =
                 if is_open { all.written(path, &served, around) } else { closed(path, &served) };
             let (closed, notes) = (all.closed, all.notes);
-            found.insert((*path).to_owned(), Found { written, served, closed, notes });
+            found.insert((*path).to_owned(), ImportedPlace { written, served, closed, notes });
         }
         self.close_below(&own, &mut found);
         (found, notes)
@@ -308,8 +311,8 @@ impl<'d> Sections<'d> {
     /// Closes what is below a place, and is not the place itself, by what could change who is let in there.
     fn close_below(
         &self,
-        own: &dyn Fn(&str) -> Option<Served>,
-        found: &mut BTreeMap<String, Found>,
+        own: &dyn Fn(&str) -> Option<Repositories>,
+        found: &mut BTreeMap<String, ImportedPlace>,
     ) {
         for blocker in &self.blockers {
             let Some(path) = &blocker.path else { continue };
@@ -317,7 +320,7 @@ impl<'d> Sections<'d> {
             let Some(served) = above.filter(|top| *top != path).and_then(|top| own(top)) else {
                 continue;
             };
-            let place = found.entry(path.clone()).or_insert_with(|| Found {
+            let place = found.entry(path.clone()).or_insert_with(|| ImportedPlace {
                 written: closed(path, &served),
                 served,
                 closed: Vec::new(),
@@ -339,10 +342,10 @@ impl<'d> Sections<'d> {
     /// A place within one that is served, with settings of its own: what it is of, and whether it can be open.
     fn inner(
         &self,
-        (path, all): (&str, &mut Merged),
-        (top, outer, served): (&str, &Merged, Served),
+        (path, all): (&str, &mut MergedSections),
+        (top, outer, served): (&str, &MergedSections, Repositories),
         around: &Around<'_>,
-    ) -> (Served, bool) {
+    ) -> (Repositories, bool) {
         let name = path.strip_prefix(top).unwrap_or("").trim_start_matches('/');
         let is_repository =
             served.is_folder && !name.is_empty() && !name.contains('/') && name != "!svn";
@@ -369,7 +372,7 @@ impl<'d> Sections<'d> {
     }
 
     /// Closes a place by all that could change who is let in there. `top` is the address of what it is of.
-    fn close(&self, (path, top): (&str, &str), all: &mut Merged, around: &Around<'_>) {
+    fn close(&self, (path, top): (&str, &str), all: &mut MergedSections, around: &Around<'_>) {
         let could = |blocker: &&Blocker| {
             let is_below =
                 blocker.path.as_ref().is_some_and(|own| own != path && is_within(own, path));

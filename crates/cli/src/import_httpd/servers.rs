@@ -122,7 +122,7 @@ impl<'d> Server<'d> {
     }
 
     /// What people call it.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         match (self.section, self.names.first()) {
             (None, _) => "the main server".to_owned(),
             (_, Some(name)) => name.clone(),

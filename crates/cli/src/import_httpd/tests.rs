@@ -8,7 +8,7 @@ pub(super) fn imported_by(text: &str, options: Options) -> SvnResult<(String, Ve
     let path = folder.path().join("c");
     std::fs::write(&path, text).unwrap();
     let list = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect());
-    let given = Given {
+    let given = HttpdFacts {
         modules: list(&["dav_svn", "authz_svn"]),
         defines: list(&[]),
         version: Some("2.4.62".to_owned()),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::parse::Directive;
 use super::place::file;
-use super::sections::Found;
+use super::sections::ImportedPlace;
 use super::servers::{Server, listening};
 use super::words::quoted;
 use super::{Note, known};
@@ -16,12 +16,12 @@ const USUAL_CACHE: u64 = 256 << 10;
 
 /// Settings, each once.
 #[derive(Default)]
-struct Set {
+struct ServerSettings {
     settings: Vec<(&'static str, String)>,
     notes: Vec<String>,
 }
 
-impl Set {
+impl ServerSettings {
     fn put(&mut self, directive: Option<&Directive>, name: &'static str, value: String) {
         match self.settings.iter().find(|(known, _)| *known == name) {
             Some((_, known)) if *known == value => {}
@@ -48,11 +48,11 @@ impl Set {
 /// Writes the settings of the whole server.
 pub(super) fn settings(
     (servers, root): (&[&Server<'_>], &Path),
-    places: &BTreeMap<String, Found>,
+    places: &BTreeMap<String, ImportedPlace>,
     text: &mut String,
     notes: &mut Vec<String>,
 ) {
-    let mut set = Set::default();
+    let mut set = ServerSettings::default();
     let (sockets, left_out) = listening(servers);
     sockets.into_iter().for_each(|(name, value)| set.put(None, name, value));
     left_out.into_iter().for_each(|note| set.note(note));
@@ -103,7 +103,7 @@ fn own_logs(server: &Server<'_>) -> bool {
     server.outside().any(|d| is_log(d) && d.within.iter().any(|s| s.name == "virtualhost"))
 }
 
-fn take(directive: &Directive, root: &Path, set: &mut Set) {
+fn take(directive: &Directive, root: &Path, set: &mut ServerSettings) {
     let first = directive.args.first().map_or("", String::as_str);
     let name = directive.name.as_str();
     let taken = [
@@ -133,7 +133,7 @@ fn take(directive: &Directive, root: &Path, set: &mut Set) {
 }
 
 /// `CustomLog`, `TransferLog`: logs of all requests in one of the two usual forms.
-fn log(directive: &Directive, root: &Path, set: &mut Set) {
+fn log(directive: &Directive, root: &Path, set: &mut ServerSettings) {
     let first = directive.args.first().map_or("", String::as_str);
     if first.starts_with('|') {
         return set.note(Note::of(directive, "logs are not handed to programs"));

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Described, Manual, Part};
+use super::{Manual, OptionText, Part};
 
-fn words<'a>(options: impl Iterator<Item = &'a Described>) -> String {
+fn words<'a>(options: impl Iterator<Item = &'a OptionText>) -> String {
     let typed: BTreeSet<&str> = options.flat_map(|o| &o.typed).map(String::as_str).collect();
     typed.into_iter().collect::<Vec<_>>().join(" ")
 }
@@ -56,7 +56,7 @@ fn first_line(text: &str) -> &str {
 
 /// The script for `zsh`.
 pub(crate) fn zsh(name: &str, manual: &Manual) -> String {
-    let list = |options: &mut dyn Iterator<Item = &Described>| {
+    let list = |options: &mut dyn Iterator<Item = &OptionText>| {
         let mut words = BTreeSet::new();
         for option in options {
             for typed in &option.typed {
@@ -112,7 +112,7 @@ pub(crate) fn fish(name: &str, manual: &Manual) -> String {
     let mut text =
         format!("# Completion of {name} for fish, made by 'sapwood install-links --fish'.\n");
     let word = |text: &str| quoted(&text.replace('\\', "\\\\"), "\\'");
-    let mut line = |when: &str, option: &Described| {
+    let mut line = |when: &str, option: &OptionText| {
         let mut words = String::new();
         for typed in &option.typed {
             match typed.strip_prefix("--") {
@@ -168,7 +168,7 @@ mod tests {
         // A bare `?` is a pattern to fish 3, which complains at each TAB that it fits no file.
         assert!(!fish("svn", &manual).contains(" ? "));
         // Quotes in explanations do not end the words that they are in.
-        let option = Described {
+        let option = OptionText {
             shown: "--x ARG".to_owned(),
             typed: vec!["--x".to_owned()],
             about: "as in 'y': z".to_owned(),

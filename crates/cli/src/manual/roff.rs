@@ -1,6 +1,6 @@
 //! A manual page in the language of man(7).
 
-use super::{Described, Manual};
+use super::{Manual, OptionText};
 
 /// Text that stands for itself, whatever it begins with.
 fn plain(text: &str) -> String {
@@ -32,7 +32,7 @@ fn flowing(text: &str) -> String {
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn options(out: &mut String, options: &[Described]) {
+fn options(out: &mut String, options: &[OptionText]) {
     for option in options {
         out.push_str(".TP\n");
         out.push_str(&format!("\\fB{}\\fR\n{}\n", plain(&option.shown), flowing(&option.about)));

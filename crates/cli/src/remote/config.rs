@@ -104,14 +104,14 @@ fn read(path: &Path) -> SvnResult<Option<Config>> {
 
 /// `FILE:SECTION:OPTION=[VALUE]`, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Named<'a> {
+pub(super) struct ConfigOption<'a> {
     pub(super) file: &'a str,
     pub(super) section: &'a str,
     pub(super) option: &'a str,
     value: &'a str,
 }
 
-impl<'a> Named<'a> {
+impl<'a> ConfigOption<'a> {
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let (file, rest) = text.split_once(':')?;
         let (section, rest) = rest.split_once(':')?;
@@ -123,7 +123,7 @@ impl<'a> Named<'a> {
 
 /// Checks the form of a `--config-option`, and warns of unknown names.
 pub(crate) fn check(text: &str, program: &str) -> SvnResult<()> {
-    let named = Named::parse(text);
+    let named = ConfigOption::parse(text);
     if let Some(warning) = named.and_then(config_names::warning) {
         report::warning(&warning, &format!("{program}: "));
     }
@@ -134,7 +134,9 @@ pub(crate) fn check(text: &str, program: &str) -> SvnResult<()> {
 }
 
 fn apply(files: &mut Files, text: &str, prefix: &str) {
-    let Some(Named { file, section, option, value }) = Named::parse(text) else { return };
+    let Some(ConfigOption { file, section, option, value }) = ConfigOption::parse(text) else {
+        return;
+    };
     match file {
         "config" => files.config.set(section, option, value.as_bytes()),
         "servers" => files.servers.set(section, option, value.as_bytes()),
@@ -151,7 +153,8 @@ mod tests {
 
     #[test]
     fn options_taken_apart() {
-        let parts = |text| Named::parse(text).map(|n| (n.file, n.section, n.option, n.value));
+        let parts =
+            |text| ConfigOption::parse(text).map(|n| (n.file, n.section, n.option, n.value));
         assert_eq!(parts("servers:global:a=b=c"), Some(("servers", "global", "a", "b=c")));
         assert_eq!(parts("config:x:y="), Some(("config", "x", "y", "")));
         for bad in

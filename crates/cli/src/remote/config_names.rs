@@ -3,7 +3,7 @@
 
 use sapwood_core::{ErrorCode, SvnError};
 
-use super::config::Named;
+use super::config::ConfigOption;
 use crate::similarity::score;
 
 const FILES: &[&str] = &["servers", "config"];
@@ -69,7 +69,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// What is to be said of unknown names.
-pub(super) fn warning(named: Named<'_>) -> Option<SvnError> {
+pub(super) fn warning(named: ConfigOption<'_>) -> Option<SvnError> {
     // What 1.14 does not know has no part in its suggestions.
     let own = [crate::svn::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];
     if named.file == "config" && own.contains(&(named.section, named.option)) {
@@ -125,7 +125,7 @@ mod tests {
             ("foo:bar:baz=1", Some("Ignoring unknown value 'foo'")),
             ("config:misc:x=1", Some("Ignoring unknown value 'misc'")),
         ] {
-            let found = warning(Named::parse(text).unwrap());
+            let found = warning(ConfigOption::parse(text).unwrap());
             assert_eq!(found.as_ref().map(SvnError::message), told, "{text}");
         }
     }

@@ -83,19 +83,19 @@ fn state(path: &Path) -> io::Result<(SystemTime, u64)> {
 
 /// Why a text could not be edited.
 #[derive(Debug)]
-pub(crate) struct Failed {
+pub(crate) struct EditFailure {
     pub(crate) error: SvnError,
     /// The file, when the editor was started: it may have what the user typed.
     pub(crate) left: Option<PathBuf>,
 }
 
-impl From<SvnError> for Failed {
+impl From<SvnError> for EditFailure {
     fn from(error: SvnError) -> Self {
         Self { error, left: None }
     }
 }
 
-impl Failed {
+impl EditFailure {
     /// The error, which says where the file is if there is more in it than `contents`; else the file
     /// is removed. `what` is in it.
     pub(crate) fn keep(self, contents: &[u8], what: &str) -> SvnError {
@@ -124,7 +124,10 @@ pub(crate) fn left_in(error: SvnError, what: &str, path: &Path) -> SvnError {
 /// # Errors
 /// With the file, from the moment that the editor is started: E200012 (`EXTERNAL_PROGRAM`) when the
 /// editor ends with an error or is killed; system errors.
-pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> Result<(Option<Vec<u8>>, PathBuf), Failed> {
+pub(crate) fn edit(
+    edit: &Edit<'_>,
+    contents: &[u8],
+) -> Result<(Option<Vec<u8>>, PathBuf), EditFailure> {
     let mut line = command(edit.command, edit.config)?;
     let fail = |e: &io::Error| SvnError::io(e, "Can't edit the text");
     let mut dir = PathBuf::from(edit.base_dir.filter(|dir| !dir.is_empty()).unwrap_or("."));
@@ -169,7 +172,7 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> Result<(Option<Vec<u8>>,
     };
     match work() {
         Ok(edited) => Ok((edited, path)),
-        Err(error) => Err(Failed { error, left: Some(path) }),
+        Err(error) => Err(EditFailure { error, left: Some(path) }),
     }
 }
 

@@ -100,7 +100,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn made_once() {
+    fn created_once() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = scratch.path().join("new");
         ensure(&dir);

@@ -3,7 +3,7 @@
 
 use sapwood_client::oplock::Locking;
 
-use crate::signals::Held;
+use crate::signals::CleanupHold;
 
 /// What marks locks of this process.
 pub(crate) fn locking(steal: bool) -> Locking {
@@ -13,7 +13,7 @@ pub(crate) fn locking(steal: bool) -> Locking {
         let _ = rustix::rand::getrandom(piece, rustix::rand::GetRandomFlags::empty());
     }
     let token = format!("{host}:{}", uuid_of(noise));
-    Locking { token, steal, guard: || Box::new(Held::begin()) }
+    Locking { token, steal, guard: || Box::new(CleanupHold::begin()) }
 }
 
 /// Random bytes in the form of a UUID.

@@ -146,7 +146,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     /// Those of `--username`, `--password` and `--password-from-stdin`.
-    pub(crate) fn given(options: &Options) -> SvnResult<Self> {
+    pub(crate) fn from_options(options: &Options) -> SvnResult<Self> {
         let mut password = options.value(name::PASSWORD)?;
         if options.has(name::PASSWORD_FROM_STDIN) {
             password = Some(prompt::stdin_line()?);

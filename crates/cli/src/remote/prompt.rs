@@ -32,9 +32,9 @@ pub(crate) fn show_typing_again() {
 }
 
 /// Makes a terminal show what is typed again, whatever happens meanwhile.
-struct Hidden;
+struct EchoOff;
 
-impl Hidden {
+impl EchoOff {
     fn begin(terminal: &File) -> Option<Self> {
         let before = tcgetattr(terminal).ok()?;
         let mut quiet = before.clone();
@@ -48,7 +48,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         show_typing_again();
     }
@@ -109,13 +109,13 @@ pub(crate) fn terminal() -> std::io::Result<File> {
 }
 
 /// What belongs to a question, and goes where the question goes.
-fn tell_at_terminal(text: &str) {
+fn write_to_terminal(text: &str) {
     let _held = crate::svn::hold_terminal();
     match terminal() {
         Ok(mut terminal) => {
             let _ = terminal.write_all(&crate::locale::encode(text));
         }
-        Err(_) => tell(text),
+        Err(_) => write_prompt(text),
     }
 }
 
@@ -127,7 +127,7 @@ fn ask(question: &str, hide: bool) -> SvnResult<String> {
         return read_line(&mut std::io::stdin().lock(), false);
     };
     let _ = terminal.write_all(&crate::locale::encode(question));
-    let _hidden = if hide { Hidden::begin(&terminal) } else { None };
+    let _hidden = if hide { EchoOff::begin(&terminal) } else { None };
     read_line(&mut Patient(&terminal), true)
 }
 
@@ -136,14 +136,14 @@ pub(crate) fn ask_openly(question: &str) -> SvnResult<String> {
     ask(question, false)
 }
 
-fn tell(text: &str) {
+fn write_prompt(text: &str) {
     crate::report::stderr(text);
 }
 
 impl Prompter for Terminal {
     fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple> {
         if !realm.is_empty() {
-            tell_at_terminal(&format!("Authentication realm: {realm}\n"));
+            write_to_terminal(&format!("Authentication realm: {realm}\n"));
         }
         let username = match username {
             Some(name) => name.to_owned(),
@@ -169,7 +169,7 @@ impl Prompter for Terminal {
     }
 
     fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool> {
-        tell(&format!(
+        write_prompt(&format!(
             "\nThe password for the realm\n\n   {realm}\n\ncan only be kept unencrypted. To be \
              asked no more, set the option\n'store-plaintext-passwords' to 'yes' or 'no' in\n\
              '{}'.\n",
@@ -179,7 +179,7 @@ impl Prompter for Terminal {
     }
 
     fn client_certificate(&self, realm: &str) -> SvnResult<String> {
-        tell_at_terminal(&format!("Authentication realm: {realm}\n"));
+        write_to_terminal(&format!("Authentication realm: {realm}\n"));
         let file = ask("Client certificate filename: ", false)?;
         let whole = std::path::absolute(&file);
         Ok(whole.map_or(file, |whole| whole.to_string_lossy().into_owned()))
@@ -190,7 +190,7 @@ impl Prompter for Terminal {
     }
 
     fn store_plaintext_passphrase(&self, certificate: &str, file: &Path) -> SvnResult<bool> {
-        tell_at_terminal(&format!(
+        write_to_terminal(&format!(
             "\nThe passphrase of the client certificate\n\n   {certificate}\n\ncan only be kept \
              unencrypted. To be asked no more, set the option\n\
              'store-ssl-client-cert-pp-plaintext' to 'yes' or 'no' in\n'{}'.\n",

@@ -7,7 +7,7 @@ use sapwood_server::common::config::CertificateName;
 use sapwood_server::dav::Master;
 use sapwood_server::settings::{Network, Redirect};
 
-use super::config::{File, LoginWord, Moved, Place, version};
+use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
 use super::lines::Problem;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
@@ -86,7 +86,7 @@ fn of_what_is_served(file: &File, found: &mut Problems) {
         ("autoversioning", file.autoversioning),
         (
             "svnserve-conf",
-            file.svnserve_conf.is_some() && file.location.iter().all(Place::has_access),
+            file.svnserve_conf.is_some() && file.location.iter().all(LocationConfig::has_access),
         ),
     ];
     for (name, is_set) in without_path {
@@ -122,7 +122,7 @@ fn covers(outer: &str, inner: &str) -> bool {
 
 fn of_redirects(file: &File, found: &mut Problems) {
     for (at, moved) in file.redirect.iter().enumerate() {
-        let Moved { from, to, .. } = moved;
+        let RedirectConfig { from, to, .. } = moved;
         let from_setting = format!("redirect.{at}.from");
         if !from.starts_with('/') {
             let why = format!("redirect: '{from}' does not begin with a slash");
@@ -198,7 +198,7 @@ fn of_urls(file: &File, found: &mut Problems) {
 }
 
 /// What is wrong with one place. Settings are named without it.
-fn of_place(place: &Place, file: &File, found: &mut Problems) {
+fn of_place(place: &LocationConfig, file: &File, found: &mut Problems) {
     if place.folder.is_some() == place.repository.is_some() {
         let setting = if place.folder.is_some() { "repository" } else { "url" };
         found.push(Problem::error(setting, "either 'folder' or 'repository' is needed"));
@@ -226,7 +226,7 @@ fn of_place(place: &Place, file: &File, found: &mut Problems) {
     }
 }
 
-fn of_rules(place: &Place, found: &mut Problems) {
+fn of_rules(place: &LocationConfig, found: &mut Problems) {
     if place.authz.is_some() && place.authz_in_conf.is_some() {
         found.push(Problem::error("authz-in-conf", "either 'authz' or 'authz-in-conf', not both"));
     }
@@ -261,7 +261,7 @@ fn of_rules(place: &Place, found: &mut Problems) {
     }
 }
 
-fn of_master(place: &Place, found: &mut Problems) {
+fn of_master(place: &LocationConfig, found: &mut Problems) {
     let of_master = [
         ("master-version", place.master_version.is_some()),
         ("master-ca", place.master_ca.is_some()),
@@ -280,7 +280,7 @@ fn of_master(place: &Place, found: &mut Problems) {
     }
 }
 
-fn of_login(place: &Place, file: &File, found: &mut Problems) {
+fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
     let words = CertificateName::WORDS.map(|(word, _)| word);
     if let Some(word) = place.certificate_user.as_deref().filter(|word| !words.contains(word)) {
         let why = format!("'certificate-user' is one of {}, not '{word}'", words.join(", "));

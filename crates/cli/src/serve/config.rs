@@ -45,8 +45,8 @@ pub(super) struct File {
     pub(super) autoversioning: bool,
     pub(super) autoversioning_wait: Option<u64>,
     pub(super) trusted_proxies: Vec<String>,
-    pub(super) location: Vec<Place>,
-    pub(super) redirect: Vec<Moved>,
+    pub(super) location: Vec<LocationConfig>,
+    pub(super) redirect: Vec<RedirectConfig>,
     /// Where the settings stand.
     #[serde(skip)]
     pub(super) lines: Lines,
@@ -73,7 +73,7 @@ pub(super) enum Bulk {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Moved {
+pub(super) struct RedirectConfig {
     pub(super) from: String,
     pub(super) to: String,
     #[serde(default)]
@@ -82,7 +82,7 @@ pub(super) struct Moved {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Place {
+pub(super) struct LocationConfig {
     pub(super) url: String,
     pub(super) folder: Option<PathBuf>,
     pub(super) repository: Option<PathBuf>,
@@ -168,11 +168,11 @@ impl File {
         path.clone_into(&mut file.name);
         let base = std::path::absolute(path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", path.display())))?;
-        file.settle(base.parent().unwrap_or(Path::new("/")));
+        file.make_absolute(base.parent().unwrap_or(Path::new("/")));
         Ok(file)
     }
 
-    fn settle(&mut self, base: &Path) {
+    fn make_absolute(&mut self, base: &Path) {
         let own = [
             &mut self.path,
             &mut self.tls_certificate,
@@ -184,8 +184,14 @@ impl File {
             &mut self.svnserve_conf,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
-            let Place {
-                folder, repository, users, digest_users, svnserve_users, master_ca, ..
+            let LocationConfig {
+                folder,
+                repository,
+                users,
+                digest_users,
+                svnserve_users,
+                master_ca,
+                ..
             } = place;
             [folder, repository, users, digest_users, svnserve_users, master_ca]
         });
@@ -265,7 +271,7 @@ pub(super) fn version(text: &str) -> Option<(u32, u32)> {
     numbers.all(|number| number.is_some()).then_some(found)
 }
 
-impl Place {
+impl LocationConfig {
     /// Whether anything is said of who may do what. If not, the repositories' own files say it.
     pub(super) fn has_access(&self) -> bool {
         self.login.is_some()

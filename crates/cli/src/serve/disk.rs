@@ -12,9 +12,9 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, ConfigSource};
 use sapwood_server::common::htpasswd::Htpasswd;
 use sapwood_server::dav::{Master, TlsFiles};
-use sapwood_server::{Listener, Settings, Shared};
+use sapwood_server::{Listener, ServerState, Settings};
 
-use super::config::{File, Place};
+use super::config::{File, LocationConfig};
 use super::lines::Problem;
 
 type Problems = Vec<Problem>;
@@ -48,7 +48,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     {
         found.push(Problem::error("listen", format!("'{host}': {}", error.message())));
     }
-    let shared = Shared::new(Settings::new(PathBuf::from("/")), None);
+    let shared = ServerState::new(Settings::new(PathBuf::from("/")), None);
     if let Some(Err(error)) =
         file.svnserve_conf.as_ref().map(|path| shared.files.server(path, true))
     {
@@ -105,7 +105,7 @@ fn can_append(path: &Path) -> Result<(), String> {
     }
 }
 
-fn of_place(place: &Place, shared: &Shared, found: &mut Problems) {
+fn of_place(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let files = [
         ("users", place.users.as_ref()),
         ("digest-users", place.digest_users.as_ref()),
@@ -136,7 +136,7 @@ fn of_place(place: &Place, shared: &Shared, found: &mut Problems) {
 }
 
 /// Users that can never log in.
-fn of_users(place: &Place, shared: &Shared, found: &mut Problems) {
+fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let text =
         |path: &PathBuf| String::from_utf8_lossy(&read(path).unwrap_or_default()).into_owned();
     if let Some(path) = &place.users {
@@ -173,7 +173,7 @@ fn sentences(error: &SvnError) -> String {
 }
 
 /// Rules that no user can be let in by.
-fn of_rules(place: &Place, shared: &Shared, found: &mut Problems) {
+fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let source =
         ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };
     let is_file = |rules: &&String| !rules.starts_with("^/");
@@ -208,7 +208,7 @@ fn of_rules(place: &Place, shared: &Shared, found: &mut Problems) {
 }
 
 /// The repositories of a place that are there.
-fn repositories(place: &Place) -> Vec<PathBuf> {
+fn repositories(place: &LocationConfig) -> Vec<PathBuf> {
     const MOST: usize = 1000;
     let of_folder =
         place.folder.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());

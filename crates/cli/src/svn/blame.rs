@@ -1,6 +1,6 @@
 //! `svn blame`.
 
-use sapwood_client::blame::{Change, Line, Request, blame};
+use sapwood_client::blame::{BlameLine, Change, Request, blame};
 use sapwood_client::{Range, Revision};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
@@ -54,7 +54,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn text(&self, line: &Line<'_>, youngest: Revnum) -> SvnResult<()> {
+    fn text(&self, line: &BlameLine<'_>, youngest: Revnum) -> SvnResult<()> {
         let mut change = line.change;
         let mut mark = "";
         let mut path = None;
@@ -97,7 +97,7 @@ impl Printer {
         self.out.bytes(b"\n")
     }
 
-    fn xml(&self, line: &Line<'_>) -> SvnResult<()> {
+    fn xml(&self, line: &BlameLine<'_>) -> SvnResult<()> {
         let mut text = String::new();
         let number = line.number.plus(1).to_string();
         xml::open(&mut text, "entry", Tag::Normal, &[("line-number", &number)]);

@@ -65,7 +65,7 @@ pub(super) fn status_line(line: &str, states: [State; 2], tree_conflict: bool) -
 
 /// Where a line of a diff stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum DiffPart {
     #[default]
     Header,
     /// In a hunk: so many lines of the old and the new text are still to come.
@@ -76,7 +76,7 @@ enum Place {
 /// begins with `--` is known from the lengths that hunks have.
 pub(super) struct DiffPainter<W> {
     to: W,
-    place: Place,
+    place: DiffPart,
     line: Vec<u8>,
     /// Of a line that is too long to wait for, the rest passes as it is.
     passing: bool,
@@ -88,7 +88,7 @@ const LONGEST: usize = 64 << 10;
 impl<W: Write> DiffPainter<W> {
     /// Passes on to `to`.
     pub(super) fn new(to: W) -> Self {
-        Self { to, place: Place::default(), line: Vec::new(), passing: false }
+        Self { to, place: DiffPart::default(), line: Vec::new(), passing: false }
     }
 
     /// Passes the last line on, which may have no end.
@@ -120,7 +120,7 @@ impl<W: Write> DiffPainter<W> {
     }
 
     fn colour(&mut self, text: &[u8]) -> Option<&'static str> {
-        if let Place::Hunk { old, new } = self.place {
+        if let DiffPart::Hunk { old, new } = self.place {
             let (took_old, took_new, colour) = match text.first() {
                 Some(b'-') => (1, 0, Some(RED)),
                 Some(b'+') => (0, 1, Some(GREEN)),
@@ -130,13 +130,13 @@ impl<W: Write> DiffPainter<W> {
             };
             let left = old.checked_sub(took_old).zip(new.checked_sub(took_new));
             if let Some((old, new)) = left {
-                self.place = Place::Hunk { old, new };
+                self.place = DiffPart::Hunk { old, new };
                 return colour;
             }
-            self.place = Place::Header;
+            self.place = DiffPart::Header;
         }
         if let Some((old, new)) = hunk(text) {
-            self.place = Place::Hunk { old, new };
+            self.place = DiffPart::Hunk { old, new };
             return Some(CYAN);
         }
         let header: [&[u8]; 6] = [b"Index: ", b"=====", b"--- ", b"+++ ", b"diff --git ", b"_____"];

@@ -64,7 +64,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     if options.depth < Depth::Infinity {
         warn_of_copies(invocation, options.depth);
     }
-    invocation.tell_commits();
+    invocation.notify_commits();
     let result = commit::commit(&invocation.ctx, &targets, &options);
     invocation.end_of_commit(result)?;
     Ok(())

@@ -21,7 +21,7 @@ use crate::{report, signals};
 
 impl Invocation {
     /// Settles the conflicts that an operation met, as `--accept` says.
-    pub(super) fn settle_conflicts(&self) -> SvnResult<()> {
+    pub(super) fn resolve_conflicts(&self) -> SvnResult<()> {
         let paths = self.notifier.stats().borrow().paths();
         let depth = self.opt.depth.unwrap_or(Depth::Infinity);
         self.walk_conflicts(&paths, depth)

@@ -82,7 +82,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         };
     }
     inv.ask_for_message(None)?;
-    inv.tell_commits();
+    inv.notify_commits();
     let revprops = inv.opt.revprops();
     let revprops = &revprops;
     let done = match sources {

@@ -61,7 +61,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
     let urls = inv.urls(Part::Target, targets)?;
-    inv.tell_commits();
+    inv.notify_commits();
     let revprops = inv.opt.revprops();
     let done = delete_urls(&inv.ctx, &urls, &revprops);
     inv.end_of_commit(done)

@@ -146,10 +146,10 @@ fn describe(text: &mut String, options: &[Opt], command: &Command) {
 
 /// The manual page.
 pub(crate) fn manual() -> crate::manual::Manual {
-    use crate::manual::{Described, Manual, Part};
+    use crate::manual::{Manual, OptionText, Part};
     let described = |opt: &Opt, command: Option<&Command>| {
         let own = command.and_then(|c| c.overrides.iter().find(|(other, _)| other == opt));
-        let option = Described { shown: opt.display(true), ..Described::of(opt.spec()) };
+        let option = OptionText { shown: opt.display(true), ..OptionText::of(opt.spec()) };
         own.map_or(option.clone(), |(_, about)| option.explained(about))
     };
     let part = |command: &Command| Part {

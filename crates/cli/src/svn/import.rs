@@ -64,7 +64,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     }
     let url = UrlBuf::canonicalize(&url)?;
     inv.ask_for_message(None)?;
-    inv.tell_commits();
+    inv.notify_commits();
     let revprops = inv.opt.revprops();
     let request = Request {
         path: &path,

@@ -15,7 +15,7 @@ use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
 
 use super::given::Accept;
-use super::notify::{ConflictKind, shown_below};
+use super::notify::{ConflictKind, display_below};
 use super::options::Opt;
 use super::targets::{Arg, local_style};
 use super::{Command, Invocation, Revisions};
@@ -75,7 +75,7 @@ pub(super) const COMMAND: Command = Command {
 
 /// What the arguments ask for.
 #[derive(Debug)]
-struct Wanted {
+struct MergeArguments {
     left: String,
     left_revision: Revision,
     right: String,
@@ -108,7 +108,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         dry_run: inv.has(Opt::DryRun),
         allow_mixed: inv.has(Opt::AllowMixedRevisions),
         diff: sapwood_diff::Options::parse(&words)?,
-        settle: settle(inv),
+        settle: conflict_resolver(inv),
     };
     let result = loop {
         let mut result = merge(inv, &wanted, &target, &options);
@@ -126,7 +126,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         if options.dry_run || !open() {
             break result;
         }
-        inv.settle_conflicts()?;
+        inv.resolve_conflicts()?;
         let stopped = result.as_ref().is_err_and(|e| e.has_code(ErrorCode::WC_FOUND_CONFLICT));
         if !stopped || open() {
             break result;
@@ -147,7 +147,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 }
 
 /// Understands the arguments: one source or two, and the target.
-fn wanted(inv: &Invocation, targets: &[Arg], first: Range) -> SvnResult<Wanted> {
+fn wanted(inv: &Invocation, targets: &[Arg], first: Range) -> SvnResult<MergeArguments> {
     let Some(one) = targets.first() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "Merge source required"));
     };
@@ -172,7 +172,7 @@ fn wanted(inv: &Invocation, targets: &[Arg], first: Range) -> SvnResult<Wanted> 
     if let (true, Some(two)) = (is_two, &two) {
         check_revision(&one.text, one.peg)?;
         check_revision(&two.text, two.peg)?;
-        return Ok(Wanted {
+        return Ok(MergeArguments {
             left_revision: one.peg.or(Revision::Head),
             left: one.text,
             right_revision: two.peg.or(Revision::Head),
@@ -186,7 +186,7 @@ fn wanted(inv: &Invocation, targets: &[Arg], first: Range) -> SvnResult<Wanted> 
     if target.as_deref().is_some_and(is_url) {
         return Err(usage_error("Cannot specify a revision range with two URLs"));
     }
-    Ok(Wanted {
+    Ok(MergeArguments {
         left: one.text.clone(),
         left_revision: peg,
         right: one.text,
@@ -214,7 +214,7 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
 
 /// The target where none is named: the current folder, unless there is a file in it with the
 /// source's name.
-fn implied_target(inv: &Invocation, wanted: &Wanted) -> SvnResult<String> {
+fn implied_target(inv: &Invocation, wanted: &MergeArguments) -> SvnResult<String> {
     let here = String::new();
     let is_file =
         |path: &str| inv.ctx.absolute(path).symlink_metadata().is_ok_and(|found| !found.is_dir());
@@ -257,7 +257,12 @@ fn check_reintegrate(inv: &Invocation, two: bool) -> SvnResult<()> {
     Ok(())
 }
 
-fn merge(inv: &Invocation, wanted: &Wanted, target: &str, options: &MergeOptions) -> SvnResult<()> {
+fn merge(
+    inv: &Invocation,
+    wanted: &MergeArguments,
+    target: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
     let ctx = &inv.ctx;
     let verbose = || if inv.has(Opt::Verbose) { inv.out.text("--- Merging\n") } else { Ok(()) };
     if inv.has(Opt::Reintegrate) {
@@ -290,7 +295,7 @@ fn merge(inv: &Invocation, wanted: &Wanted, target: &str, options: &MergeOptions
 
 /// What `--accept` settles conflicts on between two ranges. What asks a person or another program
 /// waits until the end.
-fn settle(inv: &Invocation) -> Option<Rc<Settle>> {
+fn conflict_resolver(inv: &Invocation) -> Option<Rc<Settle>> {
     let choice = match inv.opt.accept? {
         Accept::Base => Some(Choice::Base),
         Accept::Working => Some(Choice::Working),
@@ -305,7 +310,7 @@ fn settle(inv: &Invocation) -> Option<Rc<Settle>> {
     Some(Rc::new(move |wc: &WorkingCopy, relpath: &RelPath, conflict: &Conflict| {
         let choice = choice?;
         let path = wc.abspath(relpath);
-        let shown = shown_below(&here, &path.to_string_lossy());
+        let shown = display_below(&here, &path.to_string_lossy());
         let mut stats = notifier.stats().borrow_mut();
         for (there, kind) in [
             (conflict.text.is_some(), ConflictKind::Text),

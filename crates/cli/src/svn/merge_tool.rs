@@ -88,7 +88,7 @@ fn column() -> usize {
 }
 
 /// A line as it is shown: without its end, cut off or filled up.
-fn shown(line: &[u8], width: usize) -> String {
+fn fit_line(line: &[u8], width: usize) -> String {
     let text = String::from_utf8_lossy(line);
     let text =
         text.strip_suffix("\r\n").or_else(|| text.strip_suffix(['\n', '\r'])).unwrap_or(&text);
@@ -109,7 +109,7 @@ fn question(theirs: &Side<'_>, mine: &Side<'_>) -> String {
     let width = column();
     let line = format!("{0}+{0}\n", "-".repeat(width));
     let beside =
-        |one: &[u8], other: &[u8]| format!("{}|{}\n", shown(one, width), shown(other, width));
+        |one: &[u8], other: &[u8]| format!("{}|{}\n", fit_line(one, width), fit_line(other, width));
     let mut text = "Conflicting section found during merge:\n".to_owned();
     text.push_str(&beside(
         format!("(1) their version (at line {})", theirs.read).as_bytes(),
@@ -136,7 +136,7 @@ impl Questions<'_> {
             self.say("Invalid option.\n\n")?;
             return Ok(false);
         };
-        let name = self.shown(self.relpath);
+        let name = self.display_path(self.relpath);
         self.inv.out.text(&format!("Merging '{name}'.\n"))?;
         let (old, mine, theirs) = (self.read(old)?, self.read(mine)?, self.read(theirs)?);
         let diff = diff3(&Options::default(), &old, &theirs, &mine);
@@ -231,8 +231,8 @@ mod tests {
 
     #[test]
     fn lines_fill_their_column() {
-        assert_eq!(shown(b"ab\n", 4), "ab  ");
-        assert_eq!(shown(b"abcdef\r\n", 4), "abcd");
-        assert_eq!(shown(b"\x01", 6), "?\\001 ");
+        assert_eq!(fit_line(b"ab\n", 4), "ab  ");
+        assert_eq!(fit_line(b"abcdef\r\n", 4), "abcd");
+        assert_eq!(fit_line(b"\x01", 6), "?\\001 ");
     }
 }

@@ -67,7 +67,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
     let urls = inv.urls(Part::Target, targets)?;
-    inv.tell_commits();
+    inv.notify_commits();
     let parents = inv.has(Opt::Parents);
     let revprops = inv.opt.revprops();
     let done = mkdir_urls(&inv.ctx, &urls, parents, &revprops);

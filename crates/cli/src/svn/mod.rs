@@ -400,7 +400,7 @@ fn prepare(
     mut opt: Options,
     args: VecDeque<OsString>,
 ) -> SvnResult<Invocation> {
-    let credentials = Credentials::given(&opt.session)?;
+    let credentials = Credentials::from_options(&opt.session)?;
     let mut settings = remote::settings(&opt.session, credentials, MANNER)?;
     let config = Arc::make_mut(&mut settings.config);
     let exclusive = config.get("working-copy", "exclusive-locking-clients");
@@ -599,7 +599,7 @@ impl Invocation {
     }
 
     /// Has revisions that are made told, unless that is not wanted.
-    pub(crate) fn tell_commits(&mut self) {
+    pub(crate) fn notify_commits(&mut self) {
         if !self.has(Opt::Quiet) {
             self.always_tell_commits(String::new());
         }

@@ -72,7 +72,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Moves URLs, with a commit.
 fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     inv.ask_for_message(None)?;
-    inv.tell_commits();
+    inv.notify_commits();
     let sources: Vec<Source> = inv
         .urls(Part::Source, from)?
         .into_iter()

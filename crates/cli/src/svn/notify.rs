@@ -169,11 +169,11 @@ impl Notifier {
         }
     }
 
-    fn shown(&self, value: &Notify<'_>) -> String {
+    fn display_path(&self, value: &Notify<'_>) -> String {
         if let Some(url) = value.url {
             return url.to_owned();
         }
-        shown_below(value.path_prefix.unwrap_or(&self.prefix), value.path)
+        display_below(value.path_prefix.unwrap_or(&self.prefix), value.path)
     }
 
     fn conflict(&self, kind: ConflictKind, path: &str) {
@@ -209,7 +209,7 @@ impl Notifier {
     }
 
     fn write(&self, value: &Notify<'_>) -> SvnResult<()> {
-        let path = self.shown(value);
+        let path = self.display_path(value);
         let out = &self.out;
         match value.action {
             Action::Skip
@@ -441,7 +441,7 @@ impl Notifier {
 }
 
 /// A path as it is shown: relative to a folder if it is below it.
-pub(crate) fn shown_below(prefix: &str, path: &str) -> String {
+pub(crate) fn display_below(prefix: &str, path: &str) -> String {
     let rest = if prefix.is_empty() { None } else { skip_ancestor(prefix, path) };
     match rest.unwrap_or(path) {
         "" => ".".to_owned(),
@@ -637,7 +637,7 @@ mod tests {
             ("/", "/a", "a"),
             ("", "a", "a"),
         ] {
-            assert_eq!(shown_below(prefix, path), want);
+            assert_eq!(display_below(prefix, path), want);
         }
     }
 

@@ -30,10 +30,11 @@ const RESTORE: &str = "\x1b8\x1b[K";
 
 /// Whether a line may be shown at all: looked at before the lock is taken.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-static LINE: Mutex<Line> = Mutex::new(Line { column: 0, shown: false, held: 0, written: None });
+static LINE: Mutex<ProgressLine> =
+    Mutex::new(ProgressLine { column: 0, shown: false, held: 0, written: None });
 
 /// What the terminal shows.
-struct Line {
+struct ProgressLine {
     /// Where the cursor is, in characters, when our line is not shown.
     column: usize,
     shown: bool,
@@ -43,11 +44,11 @@ struct Line {
     written: Option<Instant>,
 }
 
-fn line() -> MutexGuard<'static, Line> {
+fn line() -> MutexGuard<'static, ProgressLine> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Line {
+impl ProgressLine {
     fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             put(RESTORE);
@@ -97,17 +98,17 @@ fn column(before: usize, text: &[u8]) -> usize {
 
 /// Keeps the terminal for something else until it is dropped.
 #[must_use]
-pub(crate) struct Held;
+pub(crate) struct TerminalHold;
 
 /// Takes the line away for as long as the value lives.
-pub(crate) fn hold() -> Held {
+pub(crate) fn hold() -> TerminalHold {
     let mut line = line();
     line.clear();
     line.held = line.held.plus(1);
-    Held
+    TerminalHold
 }
 
-impl Drop for Held {
+impl Drop for TerminalHold {
     fn drop(&mut self) {
         let mut line = line();
         line.held = line.held.minus(1);

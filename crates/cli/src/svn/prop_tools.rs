@@ -143,7 +143,7 @@ pub(super) fn revision_word(revision: Revision) -> String {
 ///
 /// # Errors
 /// E135000 for mixed line ends.
-pub(super) fn shown(name: &str, value: &[u8]) -> SvnResult<Vec<u8>> {
+pub(super) fn display_value(name: &str, value: &[u8]) -> SvnResult<Vec<u8>> {
     if !needs_translation(name) {
         return Ok(value.to_vec());
     }
@@ -159,7 +159,7 @@ pub(super) fn print_props(out: &Out, props: &PropList, names_only: bool) -> SvnR
             continue;
         }
         let mut text = Vec::new();
-        let value = shown(name, value)?;
+        let value = display_value(name, value)?;
         // A value ends where C's strings do.
         let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
         for line in value.head(end).split(|b| *b == b'\n') {

@@ -9,7 +9,8 @@ use sapwood_wc::props::rules::needs_translation;
 
 use super::options::Opt;
 use super::prop_tools::{
-    Use, check_boolean, check_spelling, check_valid, revprop_target, shown, warn_of_binary_type,
+    Use, check_boolean, check_spelling, check_valid, display_value, revprop_target,
+    warn_of_binary_type,
 };
 use super::targets::{Arg, local_style};
 use super::{Command, Invocation};
@@ -59,7 +60,7 @@ fn edited(
         prefix: "svn-prop",
         base_dir: Some(base_dir),
     };
-    let before = shown(name, value)?;
+    let before = display_value(name, value)?;
     let (edited, file) =
         editor::edit(&edit, &before).map_err(|failed| failed.keep(&before, "property value"))?;
     let _ = std::fs::remove_file(file);

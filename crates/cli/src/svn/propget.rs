@@ -1,13 +1,13 @@
 //! `svn propget`.
 
-use sapwood_client::props::{Found, Request, list};
+use sapwood_client::props::{FoundProps, Request, list};
 use sapwood_client::revprops;
 use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult, path};
 
-use super::notify::shown_below;
+use super::notify::display_below;
 use super::options::Opt;
 use super::prop_tools::{
-    check_valid, print_props, refuse_inherited, revision_word, revprop_target, shown,
+    check_valid, display_value, print_props, refuse_inherited, revision_word, revprop_target,
 };
 use super::targets::Arg;
 use super::{Command, Invocation, xml_out};
@@ -59,7 +59,7 @@ fn of_revision(invocation: &Invocation, name: &str, targets: &[Arg]) -> SvnResul
     };
     let out = &invocation.out;
     if !invocation.has(Opt::Xml) {
-        out.bytes(&shown(name, &value)?)?;
+        out.bytes(&display_value(name, &value)?)?;
         return if omits_newline(invocation) { Ok(()) } else { out.text("\n") };
     }
     let mut text = String::new();
@@ -84,8 +84,8 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    fn shown(&self, path: &str) -> String {
-        shown_below(&self.invocation.ctx.here.to_string_lossy(), path)
+    fn display_path(&self, path: &str) -> String {
+        display_below(&self.invocation.ctx.here.to_string_lossy(), path)
     }
 
     fn value(&self, path: &str, props: &PropList, inherited: bool) -> SvnResult<()> {
@@ -93,10 +93,10 @@ impl Printer<'_> {
         let out = &self.invocation.out;
         let like_list = self.invocation.has(Opt::Verbose) && !omits_newline(self.invocation);
         if self.names_paths {
-            let path = self.shown(path);
+            let path = self.display_path(path);
             let header = match (like_list, inherited) {
                 (true, true) => {
-                    let target = self.shown(&self.target);
+                    let target = self.display_path(&self.target);
                     format!("Inherited properties on '{target}',\nfrom '{path}':\n")
                 }
                 (true, false) => format!("Properties on '{path}':\n"),
@@ -108,7 +108,7 @@ impl Printer<'_> {
             let one: PropList = [(self.name, value)].into_iter().collect();
             return print_props(out, &one, false);
         }
-        out.bytes(&shown(self.name, value)?)?;
+        out.bytes(&display_value(self.name, value)?)?;
         if omits_newline(self.invocation) { Ok(()) } else { out.text("\n") }
     }
 
@@ -122,7 +122,7 @@ impl Printer<'_> {
         self.invocation.out.bytes(text.as_bytes())
     }
 
-    fn print(&self, found: &[Found]) -> SvnResult<()> {
+    fn print(&self, found: &[FoundProps]) -> SvnResult<()> {
         let xml = self.invocation.has(Opt::Xml);
         let one = |path: &str, props: &PropList, inherited| match xml {
             true => self.xml(path, props, inherited),
@@ -184,7 +184,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             inherited,
             name: Some(&name),
         };
-        let mut all: Vec<Found> = Vec::new();
+        let mut all: Vec<FoundProps> = Vec::new();
         list(&invocation.ctx, &request, &mut |found| {
             all.push(found.clone());
             Ok(())

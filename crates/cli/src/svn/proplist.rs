@@ -1,6 +1,6 @@
 //! `svn proplist`.
 
-use sapwood_client::props::{Found, Request, list};
+use sapwood_client::props::{FoundProps, Request, list};
 use sapwood_client::revprops;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
@@ -63,7 +63,7 @@ fn of_revision(invocation: &Invocation, targets: &[super::targets::Arg]) -> SvnR
     xml_out::footer(out, "properties")
 }
 
-fn print(invocation: &Invocation, found: &Found) -> SvnResult<()> {
+fn print(invocation: &Invocation, found: &FoundProps) -> SvnResult<()> {
     let names_only = !invocation.has(Opt::Verbose);
     let quiet = invocation.has(Opt::Quiet);
     let (out, path) = (&invocation.out, local_style(&found.path));
@@ -82,7 +82,7 @@ fn print(invocation: &Invocation, found: &Found) -> SvnResult<()> {
     Ok(())
 }
 
-fn print_xml(invocation: &Invocation, found: &Found) -> SvnResult<()> {
+fn print_xml(invocation: &Invocation, found: &FoundProps) -> SvnResult<()> {
     let names_only = !invocation.has(Opt::Verbose);
     let mut text = String::new();
     for (from, props) in &found.inherited {

@@ -19,7 +19,7 @@ use sapwood_wc::local::{Choice, Part};
 
 use super::Invocation;
 use super::conflicts::run_merge_tool;
-use super::notify::shown_below;
+use super::notify::display_below;
 use crate::remote::{editor, prompt};
 use crate::{input, report};
 
@@ -207,15 +207,15 @@ impl Questions<'_> {
         if conflict.tree.is_some() { self.ask_tree(described) } else { Ok(last) }
     }
 
-    fn settle(&self, part: Part<'_>, choice: Choice) -> SvnResult<()> {
+    fn resolve(&self, part: Part<'_>, choice: Choice) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.wc.resolve_part(self.relpath, part, choice, ctx.cancel(), &|told| ctx.tell(told))?;
+        self.wc.resolve_part(self.relpath, part, choice, ctx.cancel(), &|told| ctx.notify(told))?;
         Ok(())
     }
 
-    pub(super) fn shown(&self, relpath: &RelPath) -> String {
+    pub(super) fn display_path(&self, relpath: &RelPath) -> String {
         let here = self.inv.ctx.here.to_string_lossy();
-        shown_below(&here, &self.wc.abspath(relpath).to_string_lossy())
+        display_below(&here, &self.wc.abspath(relpath).to_string_lossy())
     }
 
     fn ask_text(
@@ -226,7 +226,7 @@ impl Questions<'_> {
     ) -> SvnResult<Verdict> {
         let view = self.wc.require_view(self.relpath)?;
         let binary = view.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type);
-        let shown = self.shown(self.relpath);
+        let shown = self.display_path(self.relpath);
         if !std::mem::replace(described, true) {
             let what = if binary { "binary file" } else { "file" };
             self.say(&format!("Merge conflict discovered in {what} '{shown}'.\n"))?;
@@ -256,7 +256,7 @@ impl Questions<'_> {
                      resolved'.\n\n",
                 )?,
                 Meaning::Settle(choice) => {
-                    self.settle(Part::Text, choice)?;
+                    self.resolve(Part::Text, choice)?;
                     return Ok(Verdict::Settled);
                 }
                 Meaning::List => self.say(&format!("\n{}\n", list(answers)))?,
@@ -276,7 +276,7 @@ impl Questions<'_> {
         props: &PropConflict,
         name: &str,
     ) -> SvnResult<Verdict> {
-        let shown = self.shown(self.relpath);
+        let shown = self.display_path(self.relpath);
         self.say(&format!("Conflict for property '{name}' discovered on '{shown}'.\n"))?;
         let operation = match conflict.operation {
             Some(Operation::Update) => "upon update",
@@ -317,12 +317,12 @@ impl Questions<'_> {
                 Meaning::Settle(Choice::Working) => match &merged {
                     None => self.say("Invalid option; please edit the property first.\n\n")?,
                     Some(value) => {
-                        self.settle(Part::Prop(name, Some(value)), Choice::Working)?;
+                        self.resolve(Part::Prop(name, Some(value)), Choice::Working)?;
                         return Ok(Verdict::Settled);
                     }
                 },
                 Meaning::Settle(choice) => {
-                    self.settle(Part::Prop(name, None), choice)?;
+                    self.resolve(Part::Prop(name, None), choice)?;
                     return Ok(Verdict::Settled);
                 }
                 _ => {}
@@ -385,8 +385,12 @@ impl Questions<'_> {
         };
         let (old, new) = (self.read(from)?, self.read(self.relpath)?);
         let mut shown = Vec::new();
-        let old_label = format!("{}\t- {word}", self.shown(from));
-        write_header(&mut shown, &old_label, &format!("{}\t- MERGED", self.shown(self.relpath)));
+        let old_label = format!("{}\t- {word}", self.display_path(from));
+        write_header(
+            &mut shown,
+            &old_label,
+            &format!("{}\t- MERGED", self.display_path(self.relpath)),
+        );
         if unified(&usual(), &old, &new, &mut shown) {
             self.inv.out.bytes(&shown)?;
             self.inv.out.flush()?;
@@ -399,12 +403,12 @@ impl Questions<'_> {
         let given = self.inv.opt.editor_cmd.as_deref();
         match editor::edit_file(given, self.inv.ctx.config(), &path) {
             Ok(()) => Ok(true),
-            Err(error) => self.tell_failure(error, ErrorCode::CL_NO_EXTERNAL_EDITOR),
+            Err(error) => self.report_failure(error, ErrorCode::CL_NO_EXTERNAL_EDITOR),
         }
     }
 
     /// Says that a program failed, or was not there; other errors go on.
-    fn tell_failure(&self, error: SvnError, missing: ErrorCode) -> SvnResult<bool> {
+    fn report_failure(&self, error: SvnError, missing: ErrorCode) -> SvnResult<bool> {
         if ![missing, ErrorCode::EXTERNAL_PROGRAM].contains(&error.code()) {
             return Err(error);
         }
@@ -439,7 +443,7 @@ impl Questions<'_> {
                     return Ok(false);
                 }
                 Err(error) if how == Meaning::Merge && error.code() == missing => {}
-                Err(error) => return self.tell_failure(error, missing),
+                Err(error) => return self.report_failure(error, missing),
             }
         }
         self.merge_here(text)

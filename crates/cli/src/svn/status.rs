@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use sapwood_client::revision::Revision;
-use sapwood_client::status::{Shown, StatusOptions, join_shown, status};
+use sapwood_client::status::{StatusItem, StatusOptions, join_shown, status};
 use sapwood_client::tree_conflict;
 use sapwood_core::config::Config;
 use sapwood_core::date::Timestamp;
@@ -77,21 +77,21 @@ struct Printer {
     updates: bool,
     colour: bool,
     /// Lines that wait for the end, by changelist.
-    lists: HashMap<String, Vec<Held>>,
+    lists: HashMap<String, Vec<ChangelistItem>>,
     /// Names of changelists in the order in which they came.
     order: Vec<String>,
     conflicts: [u32; 3],
 }
 
 /// A target, as it was given and in absolute form.
-struct Seen {
+struct StatusTarget {
     path: String,
     abspath: PathBuf,
 }
 
 /// What is printed with its changelist.
-struct Held {
-    target: Rc<Seen>,
+struct ChangelistItem {
+    target: Rc<StatusTarget>,
     path: String,
     wc: WorkingCopy,
     status: Status,
@@ -148,8 +148,10 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(target))]);
             out.bytes(text.as_bytes())?;
         }
-        let seen_as =
-            Rc::new(Seen { path: target.to_owned(), abspath: invocation.ctx.absolute(target) });
+        let seen_as = Rc::new(StatusTarget {
+            path: target.to_owned(),
+            abspath: invocation.ctx.absolute(target),
+        });
         let result =
             status(&invocation.ctx, target, &options, &mut |shown| printer.take(&seen_as, shown));
         let not_versioned = [ErrorCode::WC_NOT_WORKING_COPY, ErrorCode::WC_PATH_NOT_FOUND];
@@ -193,7 +195,7 @@ pub(super) fn print_one(
         order: Vec::new(),
         conflicts: [0; 3],
     };
-    let target = Rc::new(Seen { path: String::new(), abspath: wc.root().to_owned() });
+    let target = Rc::new(StatusTarget { path: String::new(), abspath: wc.root().to_owned() });
     printer.line(&target, &status.relpath, wc, status)
 }
 
@@ -214,14 +216,14 @@ fn combined_remote(status: &Status) -> State {
 }
 
 impl Printer {
-    fn take(&mut self, target: &Rc<Seen>, shown: Shown<'_>) -> SvnResult<()> {
-        let Shown { path, wc, mut status } = shown;
+    fn take(&mut self, target: &Rc<StatusTarget>, shown: StatusItem<'_>) -> SvnResult<()> {
+        let StatusItem { path, wc, mut status } = shown;
         before_operation(wc, &mut status)?;
         if let Some(name) = &status.changelist {
             if !self.lists.contains_key(name) {
                 self.order.push(name.clone());
             }
-            let held = Held {
+            let held = ChangelistItem {
                 target: Rc::clone(target),
                 path: path.to_owned(),
                 wc: wc.clone(),
@@ -235,7 +237,7 @@ impl Printer {
 
     fn print(
         &mut self,
-        target: &Rc<Seen>,
+        target: &Rc<StatusTarget>,
         path: &str,
         wc: &WorkingCopy,
         status: &Status,
@@ -289,7 +291,7 @@ impl Printer {
 
     fn line(
         &mut self,
-        target: &Rc<Seen>,
+        target: &Rc<StatusTarget>,
         path: &str,
         wc: &WorkingCopy,
         status: &Status,
@@ -368,7 +370,7 @@ impl Printer {
 
     fn print_xml(
         &self,
-        target: &Seen,
+        target: &StatusTarget,
         path: &str,
         wc: &WorkingCopy,
         status: &Status,
@@ -505,7 +507,7 @@ fn before_operation(wc: &WorkingCopy, status: &mut Status) -> SvnResult<()> {
 }
 
 /// The lines about where a node was moved.
-fn moves(target: &Rc<Seen>, wc: &WorkingCopy, status: &Status) -> String {
+fn moves(target: &Rc<StatusTarget>, wc: &WorkingCopy, status: &Status) -> String {
     let _ = wc;
     match (&status.moved_from, &status.moved_to) {
         (Some(from), Some(to)) if from == to => {
@@ -524,7 +526,7 @@ fn moves(target: &Rc<Seen>, wc: &WorkingCopy, status: &Status) -> String {
 }
 
 /// A path of a working copy as it is shown from the target, with `..` where it is not below.
-fn relative(target: &Seen, path: &Path) -> String {
+fn relative(target: &StatusTarget, path: &Path) -> String {
     if let Ok(below) = path.strip_prefix(&target.abspath) {
         return join_shown(&target.path, &below.to_string_lossy());
     }

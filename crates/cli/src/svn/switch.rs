@@ -86,7 +86,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         ),
         _ => error,
     })?;
-    inv.settle_conflicts()?;
+    inv.resolve_conflicts()?;
     if !inv.has(Opt::Quiet) {
         let summary = inv.notifier.stats().borrow().summary();
         inv.out.text(&summary)?;

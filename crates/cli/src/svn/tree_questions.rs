@@ -8,7 +8,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::Invocation;
-use super::notify::{ConflictKind, shown_below};
+use super::notify::{ConflictKind, display_below};
 use super::questions::{Questions, Verdict, breaks_line, option_list};
 use super::tree_options::{Offer, offers};
 use super::tree_words::describe;
@@ -99,7 +99,7 @@ impl Questions<'_> {
         conflict.find_details()?;
         let mut description = describe(&conflict)?;
         if !*described {
-            let shown = self.shown(self.relpath);
+            let shown = self.display_path(self.relpath);
             self.say(&format!("Tree conflict on '{shown}':\n{description}\n"))?;
         }
         let mut menu = Menu::of(&conflict);
@@ -193,7 +193,7 @@ impl Questions<'_> {
 /// Counts a tree conflict as settled, whether that was told or not.
 pub(super) fn note_settled(inv: &Invocation, conflict: &TreeConflict<'_>) {
     let here = inv.ctx.here.to_string_lossy();
-    let shown = shown_below(&here, &conflict.wc.abspath(&conflict.relpath).to_string_lossy());
+    let shown = display_below(&here, &conflict.wc.abspath(&conflict.relpath).to_string_lossy());
     inv.notifier.stats().borrow_mut().resolve(ConflictKind::Tree, &shown);
 }
 

@@ -38,7 +38,7 @@ fn capital(kind: Option<NodeKind>) -> &'static str {
 }
 
 /// Path and revision of both sides of the incoming change.
-struct Places<'p> {
+struct IncomingSides<'p> {
     old: (&'p RelPath, u64),
     new: (&'p RelPath, u64),
 }
@@ -46,7 +46,7 @@ struct Places<'p> {
 fn incoming(conflict: &TreeConflict<'_>) -> String {
     let (old, new) = (conflict.old_place(), conflict.new_place());
     let old = old.unwrap_or((RelPath::ROOT, 0));
-    let places = Places { old, new: new.unwrap_or(old) };
+    let places = IncomingSides { old, new: new.unwrap_or(old) };
     match (&conflict.incoming, conflict.operation) {
         (Some(Incoming::Deletion(details)), Some(operation)) => {
             deletion(conflict, details, operation, &places)
@@ -85,8 +85,8 @@ fn plain(conflict: &TreeConflict<'_>) -> String {
 }
 
 /// How a change of a node between two places is told: `File switched from ... to ...`.
-fn between(kind: Option<NodeKind>, how: &str, places: &Places<'_>) -> String {
-    let Places { old, new } = places;
+fn between(kind: Option<NodeKind>, how: &str, places: &IncomingSides<'_>) -> String {
+    let IncomingSides { old, new } = places;
     format!("{} {how} from\n'^/{}@{}'\nto\n'^/{}@{}'\n", capital(kind), old.0, old.1, new.0, new.1)
 }
 
@@ -94,11 +94,11 @@ fn deletion(
     conflict: &TreeConflict<'_>,
     details: &Deletion,
     operation: Operation,
-    places: &Places<'_>,
+    places: &IncomingSides<'_>,
 ) -> String {
     let victim = conflict.victim;
     let Some(revision) = details.deleted else {
-        return taken_back(victim, details, operation, places);
+        return reverse_merged(victim, details, operation, places);
     };
     let begin = match operation {
         Operation::Update => {
@@ -154,11 +154,11 @@ fn onward(next: &[Move]) -> String {
 }
 
 /// A deletion that is an addition, taken back.
-fn taken_back(
+fn reverse_merged(
     victim: Option<NodeKind>,
     details: &Deletion,
     operation: Operation,
-    places: &Places<'_>,
+    places: &IncomingSides<'_>,
 ) -> String {
     let by = format!("by {} in r{}", details.author, details.added.unwrap_or(0));
     let replaced = details.replaced_by;
@@ -176,7 +176,7 @@ fn taken_back(
         ),
         Operation::Switch => between(victim, "switched", places),
         Operation::Merge if victim == Some(NodeKind::Dir) => {
-            let Places { old, new } = places;
+            let IncomingSides { old, new } = places;
             format!(
                 "Directory reverse-merged from\n'^/{}@{}'\nto ^/{}@{} ",
                 old.0, old.1, new.0, new.1
@@ -205,9 +205,9 @@ fn addition(
     conflict: &TreeConflict<'_>,
     details: &Addition,
     operation: Operation,
-    places: &Places<'_>,
+    places: &IncomingSides<'_>,
 ) -> String {
-    let Places { old, new } = places;
+    let IncomingSides { old, new } = places;
     let by = |what: &str, (revision, author): &(u64, String)| {
         format!("{what} by {author} in r{revision}")
     };
@@ -251,9 +251,9 @@ fn edited(
     conflict: &TreeConflict<'_>,
     edits: &[Edit],
     operation: Operation,
-    places: &Places<'_>,
+    places: &IncomingSides<'_>,
 ) -> String {
-    let Places { old, new } = places;
+    let IncomingSides { old, new } = places;
     let (kind, forward) = (conflict.new_kind(), old.1 < new.1);
     // What 1.14 says of files that are switched.
     let shown = match operation {
@@ -314,7 +314,7 @@ fn revisions(edits: &[Edit]) -> String {
 
 fn local(conflict: &TreeConflict<'_>) -> SvnResult<String> {
     if let Some(missing) = conflict.missing() {
-        return Ok(gone(missing));
+        return Ok(missing_node(missing));
     }
     let kind = conflict.victim;
     let (a, an, noun) = (if kind.is_some() { "A" } else { "An" }, article(kind), noun(kind));
@@ -402,7 +402,7 @@ fn moved_here(conflict: &TreeConflict<'_>, an: &str) -> SvnResult<String> {
 }
 
 /// What became of a node that is not here.
-fn gone(missing: &Missing) -> String {
+fn missing_node(missing: &Missing) -> String {
     let mut text =
         "No such file or directory was found in the merge target working copy.\n".to_owned();
     let own = missing.moves.as_ref().and_then(|moves| moves.first());

@@ -4,7 +4,7 @@ use sapwood_client::changelist::listed;
 use sapwood_client::update::{Update, update};
 use sapwood_core::{Depth, SvnResult};
 
-use super::notify::shown_below;
+use super::notify::display_below;
 use super::options::Opt;
 use super::targets::{check_local_names, local_style};
 use super::{Command, Invocation};
@@ -75,13 +75,13 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         parents: inv.opt.has(Opt::Parents),
     };
     let reached = update(&inv.ctx, &paths, &how)?;
-    inv.settle_conflicts()?;
+    inv.resolve_conflicts()?;
     if !inv.opt.has(Opt::Quiet) {
         let here = inv.ctx.here.to_string_lossy();
         let mut header = "Summary of updates:\n";
         for (path, revision) in paths.iter().zip(&reached).filter(|_| paths.len() > 1) {
             let Some(revision) = revision else { continue };
-            let path = shown_below(&here, path);
+            let path = display_below(&here, path);
             let path = local_style(&path);
             inv.out.text(&format!("{header}  Updated '{path}' to r{revision}.\n"))?;
             header = "";

@@ -2,7 +2,7 @@
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "build-repcache",
@@ -11,7 +11,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      Enter the texts of a range of revisions into the index of shared texts.\n",
     options: &[name::REVISION, name::QUIET, name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 use crate::repo::local_style;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      Open the repository and abort, as a server does that crashes.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 /// `svnadmin crashtest`. Ends the process with SIGABRT while the repository is open. Like the

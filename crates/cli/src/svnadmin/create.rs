@@ -6,7 +6,9 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_repos::create::{RepositoryOptions, create};
 
-use crate::command::{COMPATIBLE_VERSION, Invocation, Options, Run, Subcommand, name, usage_error};
+use crate::command::{
+    COMPATIBLE_VERSION, Invocation, Options, Runner, Subcommand, name, usage_error,
+};
 use crate::report;
 
 /// The newest version that a repository can be made for: [`COMPATIBLE_VERSION`].
@@ -27,7 +29,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::PRE_1_6_COMPATIBLE,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const UNUSED_COMMAND: Subcommand = Subcommand {
     name: "list-unused-dblogs",
@@ -11,7 +11,7 @@ pub(super) const UNUSED_COMMAND: Subcommand = Subcommand {
      [Berkeley DB] List log files that are not needed any more.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnadmin list-dblogs REPOS_PATH\n\n[Berkeley DB] List all log files.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 /// Both subcommands.

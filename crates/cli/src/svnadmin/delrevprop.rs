@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::revprop;
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "delrevprop",
@@ -14,7 +14,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          kept nowhere) or of a transaction.\n",
     options: super::REVPROP_CHANGE,
     overrides: super::ONE_REVISION,
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

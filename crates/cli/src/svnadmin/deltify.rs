@@ -3,7 +3,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "deltify",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      Does nothing for FSFS repositories, whose revisions are never rewritten.\n",
     options: &[name::REVISION, name::QUIET, name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

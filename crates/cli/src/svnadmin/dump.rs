@@ -8,7 +8,7 @@ use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
 use sapwood_repos::{PathAuthorizer, Repository};
 
-use crate::command::{Invocation, Options, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Options, Runner, Subcommand, name, usage_error};
 use crate::progress::Progress;
 use crate::report;
 
@@ -80,7 +80,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::PATTERN,
     ],
     overrides: super::TO_FILE,
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -96,7 +96,7 @@ pub(super) const REVPROPS_COMMAND: Subcommand = Subcommand {
          unless -r says which.\n",
     options: &[name::REVISION, name::QUIET, name::FILE],
     overrides: super::TO_FILE,
-    run: Run::Repository(run_revprops),
+    run: Runner::Repository(run_revprops),
 };
 
 fn run_revprops(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::repo;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -18,7 +18,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      that FILE lists one a line.\n",
     options: &[name::FILE],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -6,7 +6,7 @@ use sapwood_core::SvnResult;
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
 use sapwood_repos::hotcopy::hotcopy;
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::repo;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      does not have yet.\n",
     options: &[name::CLEAN_LOGS, name::INCREMENTAL, name::QUIET],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 fn yes_no(yes: bool) -> &'static str {
     if yes { "yes" } else { "no" }
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Tell about the repository: its UUID, formats, layout and configuration.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

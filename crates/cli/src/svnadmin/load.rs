@@ -6,7 +6,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
-use crate::command::{Invocation, Options, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Options, Runner, Subcommand, name, usage_error};
 use crate::output::Output;
 use crate::revision::RevisionSpec;
 
@@ -36,7 +36,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::FILE,
     ],
     overrides: super::FROM_FILE,
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -63,7 +63,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let input = input(options)?;
     let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
-    let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
+    let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { print_event(out, event) };
     load(&repository, input, load_options, &mut notify, &crate::signals::cancel_token())
         .map_err(explain)
 }
@@ -92,7 +92,7 @@ pub(super) fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
 }
 
 /// Tells what happens, in the reference's words.
-pub(super) fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
+pub(super) fn print_event(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
     match event {
         LoadEvent::Started(number) => {
             out.text(&format!("<<< Started new transaction, based on original revision {number}\n"))

@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 use sapwood_repos::load::{LoadEvent, RevpropsLoadOptions, load_revprops};
 
 use super::load;
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "load-revprops",
@@ -22,7 +22,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::FILE,
     ],
     overrides: super::FROM_FILE,
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -38,7 +38,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut input = load::input(options)?;
     let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
-    let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { load::tell(out, event) };
+    let mut notify =
+        |event: LoadEvent<'_>| if quiet { Ok(()) } else { load::print_event(out, event) };
     load_revprops(
         &repository,
         &mut input,

@@ -5,7 +5,7 @@ use sapwood_fs::LockTarget;
 use sapwood_repos::{Hooks, LockRequest, lock_paths};
 
 use super::revprop;
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "lock",
@@ -14,7 +14,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Lock a path for a user, with the comment that stands in a file.\n",
     options: &[name::BYPASS_HOOKS, name::QUIET],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

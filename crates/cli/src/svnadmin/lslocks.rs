@@ -4,7 +4,7 @@ use sapwood_core::Lock;
 use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, SvnResult, path};
 
-use crate::command::{Invocation, Run, Subcommand, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, usage_error};
 use crate::user_date;
 
 /// What is told of a lock: everywhere in the same words, but for the lines before.
@@ -37,7 +37,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Describe all locks at and below a path of the repository (its root).\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

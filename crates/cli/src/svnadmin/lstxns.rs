@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::revision::{self, RevisionSpec};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          that are based on that revision or an older one: they may be forgotten.\n",
     options: &[name::REVISION],
     overrides: &[(name::REVISION, "the newest base revision ARG")],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

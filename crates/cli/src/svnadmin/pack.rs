@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::admin::pack::{DEFAULT_MEMORY, PackNotice, PackOptions};
 
-use crate::command::{Invocation, Run, Subcommand, name, parse_number};
+use crate::command::{Invocation, Runner, Subcommand, name, parse_number};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "pack",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Gather the revisions of each complete shard in one file.\n",
     options: &[name::QUIET, name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "recover",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      Mend what a crash may have left behind.\n",
     options: &[name::WAIT],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 /// `svnadmin recover`. `--wait` has no meaning for FSFS: no process holds the whole repository.

@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::revision::{RevisionRange, RevisionSpec};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         (name::REVISION, "the revision ARG"),
         (name::QUIET, "print only the number and a newline"),
     ],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

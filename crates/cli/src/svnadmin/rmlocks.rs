@@ -7,7 +7,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
 
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::report;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnadmin rmlocks REPOS_PATH LOCKED_PATH...\n\nRemove locks, whoever has them.\n",
     options: &[name::QUIET],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 /// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
@@ -34,12 +34,12 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut removed = remove(&repository, &targets);
     for target in &targets {
         // A path that is named again is not locked any more.
-        let told = match removed.each.remove(target).unwrap_or(Removed::NotLocked) {
-            Removed::Yes => format!("Removed lock on '{target}'.\n"),
-            Removed::NotLocked => format!("Path '{target}' isn't locked.\n"),
+        let told = match removed.each.remove(target).unwrap_or(RemoveResult::NotLocked) {
+            RemoveResult::Yes => format!("Removed lock on '{target}'.\n"),
+            RemoveResult::NotLocked => format!("Path '{target}' isn't locked.\n"),
             failed => {
                 let error = match &failed {
-                    Removed::Refused(error) => Some(error),
+                    RemoveResult::Refused(error) => Some(error),
                     _ => removed.failure.as_ref(),
                 };
                 invocation.out.flush()?;
@@ -55,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 }
 
 /// What became of the lock on a path.
-enum Removed {
+enum RemoveResult {
     Yes,
     NotLocked,
     Refused(sapwood_core::SvnError),
@@ -65,7 +65,7 @@ enum Removed {
 
 /// What became of all paths, and why some could not be tried.
 struct Outcome {
-    each: HashMap<FsPathBuf, Removed>,
+    each: HashMap<FsPathBuf, RemoveResult>,
     failure: Option<sapwood_core::SvnError>,
 }
 
@@ -75,11 +75,11 @@ fn remove(repository: &Repository, targets: &[FsPathBuf]) -> Outcome {
     let mut locked = Vec::new();
     for target in targets {
         let found = match repository.fs().lock(target) {
-            Ok(None) => Removed::NotLocked,
-            Ok(Some(_)) => Removed::Failed,
-            Err(error) => Removed::Refused(error.into()),
+            Ok(None) => RemoveResult::NotLocked,
+            Ok(Some(_)) => RemoveResult::Failed,
+            Err(error) => RemoveResult::Refused(error.into()),
         };
-        let tried = matches!(found, Removed::Failed);
+        let tried = matches!(found, RemoveResult::Failed);
         if each.insert(target.clone(), found).is_none() && tried {
             locked.push(UnlockTarget { path: target.clone(), token: String::new() });
         }
@@ -89,7 +89,7 @@ fn remove(repository: &Repository, targets: &[FsPathBuf]) -> Outcome {
     let request = UnlockRequest { repository, hooks: None, user, break_lock: true };
     let done = unlock_paths(&request, locked);
     for (path, result) in done.each {
-        let became = result.map_or_else(Removed::Refused, |()| Removed::Yes);
+        let became = result.map_or_else(RemoveResult::Refused, |()| RemoveResult::Yes);
         each.insert(path, became);
     }
     Outcome { each, failure: done.failure }

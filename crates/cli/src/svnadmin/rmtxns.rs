@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::txn::{WriteOptions, Writer};
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::report;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Delete transactions, and files that lstxns names of some that are not there.\n",
     options: &[name::QUIET],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 /// `svnadmin rmtxns`. What cannot be removed is told, and the rest is removed all the same.

@@ -5,7 +5,7 @@ use sapwood_core::props::names;
 use sapwood_repos::RevpropHooks;
 
 use super::revprop::{self, Target};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "setlog",
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          is kept nowhere.\n",
     options: &[name::REVISION, name::BYPASS_HOOKS],
     overrides: super::ONE_REVISION,
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

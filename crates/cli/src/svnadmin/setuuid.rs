@@ -3,7 +3,7 @@
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
 
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "setuuid",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Give the repository another UUID, or a new one.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

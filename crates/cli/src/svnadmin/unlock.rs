@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Hooks, UnlockRequest, unlock_paths};
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "unlock",
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Remove a user's lock, given its token.\n",
     options: &[name::BYPASS_HOOKS, name::QUIET],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -5,7 +5,7 @@ use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::admin::upgrade::UpgradeNotice;
 use sapwood_repos::upgrade::upgrade;
 
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "upgrade",
@@ -14,7 +14,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
      Bring the repository to the newest format, changing as little as that takes.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::progress::Progress;
 use crate::report;
 use crate::revision::{self, RevisionSpec};
@@ -27,7 +27,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::METADATA_ONLY,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -22,7 +22,7 @@ use crate::command::{
     name, plain_text, usage_error,
 };
 use crate::pegs::{Of, Part};
-use crate::remote::target::{Located, Target, locate, number_of};
+use crate::remote::target::{LocatedSession, Target, locate, number_of};
 use crate::remote::{self, Credentials, Manner, grouped};
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -227,7 +227,11 @@ fn working_copies(settings: &Settings) -> SvnResult<Context> {
 
 /// Opens a session to a target as of `wanted`: a URL, or what a node of a working copy is in the
 /// repository.
-fn located(settings: &Settings, target: &Target, wanted: RevisionSpec) -> SvnResult<Located> {
+fn located(
+    settings: &Settings,
+    target: &Target,
+    wanted: RevisionSpec,
+) -> SvnResult<LocatedSession> {
     if target.is_url() {
         return locate(settings, target, wanted);
     }
@@ -253,7 +257,7 @@ fn timed(
     invocation: &mut Invocation<'_>,
     work: impl FnOnce(&mut Invocation<'_>, &Settings) -> SvnResult<u64>,
 ) -> SvnResult<()> {
-    let credentials = Credentials::given(&invocation.options)?;
+    let credentials = Credentials::from_options(&invocation.options)?;
     let manner = Manner {
         prefix: "svn: ",
         makes_folder: true,

@@ -1,13 +1,14 @@
 //! `svnbench null-blame`.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::len64;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
 
 use super::{located, number, one_range, table, targets, timed};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::remote::target::{Target, move_to};
 use crate::report;
 use crate::revision::{RevisionRange, RevisionSpec};
@@ -25,7 +26,7 @@ impl FileRevReceiver for Counts {
         if let Some(delta) = delta {
             self.deltas.tally(1);
             while let Some(window) = delta.next_window()? {
-                let len = u64::try_from(window.target_len).unwrap_or(u64::MAX);
+                let len = len64(window.target_len);
                 self.bytes.tally(len);
             }
         }
@@ -69,7 +70,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          REV, with -r those from M to N, backwards if M is the younger.\n",
     options: &[name::REVISION, name::USE_MERGE_HISTORY],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -9,7 +9,7 @@ use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
 
 use super::{depth, located, one_revision, table, targets, timed};
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::remote::target::Target;
 use crate::revision::RevisionSpec;
 
@@ -122,7 +122,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Get a tree, as 'svn export' and 'svn checkout' do.\n",
     options: &[name::REVISION, name::QUIET, name::NON_RECURSIVE, name::DEPTH],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -6,7 +6,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{DirentFields, Settings};
 
 use super::{depth, located, one_revision, targets, timed};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::remote::target::Target;
 use crate::report;
 use crate::revision::RevisionSpec;
@@ -67,7 +67,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Ask what each TARGET is, as 'svn info' does; with -R also for all below it.\n",
     options: &[name::REVISION, name::RECURSIVE, name::DEPTH, name::TARGETS],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

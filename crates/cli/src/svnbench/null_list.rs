@@ -10,7 +10,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
 use super::{depth, located, one_revision, table, targets, timed};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::report;
 
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::SEARCH,
     ],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -7,7 +7,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
 
 use super::{arguments, located, number, parse_limit, ranges, table, timed};
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::pegs::{Of, Part, canonical_target};
 use crate::remote::grouped;
 use crate::remote::target::{Target, move_to};
@@ -118,7 +118,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::WITH_REVPROP,
     ],
     overrides: &[(name::CHANGE, "the change made in revision ARG")],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

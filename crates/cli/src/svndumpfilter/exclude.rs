@@ -1,7 +1,7 @@
 //! `svndumpfilter exclude`.
 
 use super::filter;
-use crate::command::{Run, Subcommand};
+use crate::command::{Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "exclude",
@@ -10,5 +10,5 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Drop the nodes whose paths start with one of the prefixes.\n",
     options: filter::OPTIONS,
     overrides: &[],
-    run: Run::Arguments(|invocation| filter::filter(invocation, true)),
+    run: Runner::Arguments(|invocation| filter::filter(invocation, true)),
 };

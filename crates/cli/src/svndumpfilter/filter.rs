@@ -58,7 +58,7 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
         return Err(SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, ""));
     }
     if !quiet {
-        tell_beginning(&options);
+        print_header(&options);
     }
     let mut notify = |number: i64, outcome: Outcome| {
         if !quiet {
@@ -82,7 +82,7 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
     let renumbers = filter.renumbers();
     let summary = filter.finish();
     if !quiet {
-        tell_end(&summary, renumbers);
+        print_summary(&summary, renumbers);
     }
     Ok(())
 }
@@ -98,11 +98,11 @@ fn read_targets(file: &str) -> SvnResult<Vec<Vec<u8>>> {
         .collect())
 }
 
-fn shown(path: &[u8]) -> String {
+fn display_path(path: &[u8]) -> String {
     format!("   '{}'\n", String::from_utf8_lossy(path))
 }
 
-fn tell_beginning(options: &FilterOptions) {
+fn print_header(options: &FilterOptions) {
     let drops = options.drop_empty_revs || options.drop_all_empty_revs;
     let mut text = format!(
         "{}cluding {}prefix{}:\n",
@@ -110,12 +110,12 @@ fn tell_beginning(options: &FilterOptions) {
         if drops { "(and dropping empty revisions for) " } else { "" },
         if options.patterns { " patterns" } else { "es" },
     );
-    text.extend(options.prefixes.iter().map(|prefix| shown(prefix)));
+    text.extend(options.prefixes.iter().map(|prefix| display_path(prefix)));
     text.push('\n');
     report::stderr(&text);
 }
 
-fn tell_end(summary: &FilterSummary, renumbers: bool) {
+fn print_summary(summary: &FilterSummary, renumbers: bool) {
     let mut text = String::from("\n");
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     match summary.dropped_revisions {
@@ -141,7 +141,7 @@ fn tell_end(summary: &FilterSummary, renumbers: bool) {
         nodes.sort_by(|a, b| {
             path::compare(&String::from_utf8_lossy(a), &String::from_utf8_lossy(b))
         });
-        text.extend(nodes.into_iter().map(|node| shown(node)));
+        text.extend(nodes.into_iter().map(|node| display_path(node)));
         text.push('\n');
     }
     report::stderr(&text);

@@ -1,7 +1,7 @@
 //! `svndumpfilter include`.
 
 use super::filter;
-use crate::command::{Run, Subcommand};
+use crate::command::{Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "include",
@@ -10,5 +10,5 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Drop the nodes whose paths do not start with one of the prefixes.\n",
     options: filter::OPTIONS,
     overrides: &[],
-    run: Run::Arguments(|invocation| filter::filter(invocation, false)),
+    run: Runner::Arguments(|invocation| filter::filter(invocation, false)),
 };

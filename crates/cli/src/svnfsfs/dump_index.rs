@@ -2,7 +2,7 @@
 
 use sapwood_core::{Revnum, SvnResult};
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::revision::RevisionSpec;
 
 /// The words for the numbers of item types.
@@ -24,7 +24,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          \x20  * its FNV-1a checksum (hexadecimal)\n",
     options: &[name::REVISION, name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -8,7 +8,7 @@ use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::fsfs::{ItemType, P2lEntry};
 
 use super::dump_index::TYPES;
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 /// The longest line, in bytes. What `dump-index` prints has some 60.
 const LINE: u64 = 4096;
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Read what dump-index prints and make it the index.\n",
     options: &[name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 use sapwood_core::exact::Exact;
 use sapwood_fs::fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, Stats};
 
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 /// How many extensions are listed.
 const LISTED: usize = 16;
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          Print how many items of each kind there are, and how large they are.\n",
     options: &[name::MEMORY_CACHE_SIZE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

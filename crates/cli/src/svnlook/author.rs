@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 
 use super::revprop_text::print_author;
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "author",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnlook author REPOS_PATH\n\nPrint who made the revision.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

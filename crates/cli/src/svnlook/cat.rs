@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::{Context, existing_file, one_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 /// How much of a file is read at once, in bytes.
 const BUFFER: usize = 128 << 10;
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Print what is in a file.  The slash at the start of FILE_PATH may be left out.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -5,7 +5,7 @@ use sapwood_repos::change_tree::{ChangeAction, ChangeNode};
 
 use super::change_tree::{changes, walk};
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "changed",
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnlook changed REPOS_PATH\n\nPrint which paths changed, and how.\n",
     options: &[name::REVISION, name::TRANSACTION, name::COPY_INFO],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn slash(node: &ChangeNode) -> &'static str {

@@ -14,7 +14,7 @@ use sapwood_fs::{Node, Root, Roots};
 use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, Subject, no_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::locale;
 use crate::output::{Output, write_error};
 use crate::signals;
@@ -56,7 +56,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::PROPERTIES_ONLY,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -145,9 +145,9 @@ impl LargeText for NodeText<'_> {
 }
 
 /// An error in a large diff.
-struct Failed(SvnError);
+struct DiffFailure(SvnError);
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for DiffFailure {
     fn from(error: io::Error) -> Self {
         Self(write_error(&error))
     }
@@ -262,7 +262,7 @@ impl Differ<'_> {
         let differs = if old_text.len.saturating_add(new_text.len) > LARGE {
             let head = head()?;
             unified_large(&options, old_text, new_text, &mut || Ok(head.clone()), self.out)
-                .map_err(|Failed(error)| error)?
+                .map_err(|DiffFailure(error)| error)?
         } else {
             let mut hunks = Vec::new();
             let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);

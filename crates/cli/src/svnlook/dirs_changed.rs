@@ -5,7 +5,7 @@ use sapwood_repos::change_tree::{ChangeAction, ChangeNode};
 
 use super::change_tree::{changes, walk};
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "dirs-changed",
@@ -14,7 +14,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Print the directories whose properties or whose own entries changed.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

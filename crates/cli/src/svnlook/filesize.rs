@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::{Context, existing_file, one_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "filesize",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Print how many bytes are in a file, as the repository has it.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -7,7 +7,7 @@ use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::Error;
 
 use super::{Context, Subject, maybe_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "history",
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Print the revisions in which a path (the root) changed, and where it was then.\n",
     options: &[name::REVISION, name::SHOW_IDS, name::LIMIT],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 
 use super::revprop_text::{print_author, print_date, print_log};
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "info",
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Print author, date, the length of the log message, and the message.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 use sapwood_core::paths::FsPathBuf;
 
 use super::{Context, one_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "lock",
@@ -13,7 +13,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         Describe the lock on a path, if there is one.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 
 use super::revprop_text::print_log;
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "log",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnlook log REPOS_PATH\n\nPrint the log message.\n",
     options: super::SUBJECT,
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

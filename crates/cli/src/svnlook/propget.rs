@@ -6,7 +6,7 @@ use sapwood_repos::{Everything, inherited_props};
 
 use super::revprop_text::{print_one, print_sorted};
 use super::{Context, Subject, arguments, existing};
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::signals::cancel_token;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -24,7 +24,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::SHOW_INHERITED_PROPS,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

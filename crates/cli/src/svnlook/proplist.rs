@@ -4,9 +4,9 @@ use sapwood_core::SvnResult;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_repos::{Everything, inherited_props};
 
-use super::revprop_text::{print_sorted, shown};
+use super::revprop_text::{display_value, print_sorted};
 use super::{Context, Subject, existing, no_argument, one_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::signals::cancel_token;
 use crate::xml;
 
@@ -26,7 +26,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::SHOW_INHERITED_PROPS,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -90,6 +90,6 @@ fn xml_property(out: &mut String, element: &str, name: &str, value: &[u8], names
     if names_only {
         xml::open(out, element, xml::Tag::Empty, &[("name", name)]);
     } else {
-        xml::property(out, element, name, &shown(name, value));
+        xml::property(out, element, name, &display_value(name, value));
     }
 }

@@ -96,7 +96,7 @@ fn line_len(text: &[u8]) -> usize {
 }
 
 /// A value as it is shown among others: Subversion's own are text, in the terminal's encoding.
-pub(super) fn shown(name: &str, value: &[u8]) -> Vec<u8> {
+pub(super) fn display_value(name: &str, value: &[u8]) -> Vec<u8> {
     if name.starts_with("svn:") && std::str::from_utf8(value).is_ok() {
         return locale::encode_bytes(value).into_owned();
     }
@@ -123,7 +123,7 @@ pub(super) fn print_one(
     names_only: bool,
 ) -> SvnResult<()> {
     invocation.out.text(&format!("  {name}\n"))?;
-    if names_only { Ok(()) } else { invocation.out.bytes(&indented(&shown(name, value))) }
+    if names_only { Ok(()) } else { invocation.out.bytes(&indented(&display_value(name, value))) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Directory, Node};
 
 use super::{Context, maybe_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::output::Output;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -25,7 +25,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::MEMORY_CACHE_SIZE,
     ],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

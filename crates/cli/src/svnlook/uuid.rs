@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand};
+use crate::command::{Invocation, Runner, Subcommand};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "uuid",
@@ -11,7 +11,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnlook uuid REPOS_PATH\n\nPrint the repository's UUID.\n",
     options: &[],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

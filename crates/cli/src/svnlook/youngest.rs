@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::{Context, no_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "youngest",
@@ -11,7 +11,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnlook youngest REPOS_PATH\n\nPrint the number of the youngest revision.\n",
     options: &[name::NO_NEWLINE],
     overrides: &[],
-    run: Run::Repository(run),
+    run: Runner::Repository(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

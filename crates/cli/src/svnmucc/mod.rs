@@ -94,7 +94,7 @@ pub(crate) fn manual() -> crate::manual::Manual {
         text: "Commits one or more changes of URLs as one revision, without a working copy."
             .to_owned(),
         laid_out: lines.split_once("\n\n").map_or("", |(_, rest)| rest).to_owned(),
-        options: specs.map(crate::manual::Described::of).collect(),
+        options: specs.map(crate::manual::OptionText::of).collect(),
         ..crate::manual::Manual::default()
     }
 }
@@ -108,7 +108,7 @@ fn help() -> String {
 }
 
 /// What is given on the command line.
-struct Given {
+struct Arguments {
     options: Options,
     root_url: Option<UrlBuf>,
     base: Option<Revnum>,
@@ -118,8 +118,8 @@ struct Given {
 }
 
 /// Takes the command line apart; `None` when it was wrong, which is told already.
-fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
-    let mut given = Given {
+fn take(args: Vec<OsString>) -> SvnResult<Option<Arguments>> {
+    let mut given = Arguments {
         options: Options::default(),
         root_url: None,
         base: None,
@@ -152,7 +152,7 @@ fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
     }
 }
 
-fn take_value(given: &mut Given, option: Name, value: &str) -> SvnResult<()> {
+fn take_value(given: &mut Arguments, option: Name, value: &str) -> SvnResult<()> {
     match option {
         name::FILE => {
             // The reference takes a message for a C string.
@@ -206,7 +206,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
         given.arguments.extend(lines.map(str::to_owned));
     }
-    let credentials = Credentials::given(&given.options)?;
+    let credentials = Credentials::from_options(&given.options)?;
     let settings = remote::settings(&given.options, credentials, manner)?;
     let message = log_message(&mut given)?;
     if given.arguments.iter().any(|a| matches!(a.as_str(), "?" | "h" | "help"))
@@ -263,7 +263,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
 }
 
 /// The log message, if one of the ways to give one was used. At most one may be.
-fn log_message(given: &mut Given) -> SvnResult<Option<Vec<u8>>> {
+fn log_message(given: &mut Arguments) -> SvnResult<Option<Vec<u8>>> {
     let message = given.options.value(name::MESSAGE)?;
     let from_prop = given.revprops.remove(names::LOG);
     let ways = [message.is_some(), given.filedata.is_some(), from_prop.is_some()];

@@ -30,7 +30,7 @@ impl Source for Contents {
         Ok(())
     }
 
-    fn shown(&self) -> String {
+    fn display_path(&self) -> String {
         match self {
             Self::Stdin => "stdin".to_owned(),
             Self::File(name) | Self::Opened(name, _) => format!("file '{name}'"),

@@ -7,7 +7,7 @@ use sapwood_client::rdump::{DumpSink, dump};
 use sapwood_core::{Revnum, SvnError, SvnResult};
 
 use super::{open, range};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::output::stream_error;
 use crate::report;
 
@@ -51,7 +51,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          below the repository's root only what is there is written.\n",
     options: &[name::REVISION, name::QUIET, name::INCREMENTAL, name::FILE],
     overrides: &[(name::FILE, "write to file ARG instead of stdout")],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

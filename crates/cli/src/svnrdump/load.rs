@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
 
-use sapwood_client::oplock::Told;
+use sapwood_client::oplock::LockNotice;
 use sapwood_client::rdump::{Load, LoadEvent};
 use sapwood_core::SvnResult;
 
 use super::open;
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::remote;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
          must allow changes of revision properties.\n",
     options: &[name::QUIET, name::SKIP_REVPROP, name::FILE],
     overrides: &[(name::FILE, "read from file ARG instead of stdin")],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -48,7 +48,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         locking: remote::locking::locking(false),
         cancel: &crate::signals::cancel_token(),
         tell: &mut |event| match event {
-            LoadEvent::Lock(Told::HeldBy(holder) | Told::StolenFrom(holder)) => {
+            LoadEvent::Lock(LockNotice::HeldBy(holder) | LockNotice::StolenFrom(holder)) => {
                 out.text(&format!(
                     "Failed to get lock on destination repos, currently held by '{holder}'\n"
                 ))?;

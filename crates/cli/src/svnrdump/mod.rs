@@ -104,7 +104,7 @@ fn open(
         return Err(usage_error(format!("Target '{text}' is not a URL")));
     }
     let url = canonical_url(&Of::all("svnrdump", Part::Target).whole(text)?)?;
-    let credentials = Credentials::given(&invocation.options)?;
+    let credentials = Credentials::from_options(&invocation.options)?;
     let manner = Manner {
         prefix: "svnrdump: ",
         makes_folder: true,

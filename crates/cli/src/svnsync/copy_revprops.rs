@@ -4,7 +4,7 @@ use sapwood_client::Range;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::{on_mirror, url_argument};
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 use crate::repo;
 use crate::revision::RevisionSpec;
 
@@ -26,7 +26,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::MEMORY_CACHE_SIZE,
     ],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use sapwood_client::mirror::{self, FROM_URL, FROM_UUID, LAST_MERGED};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::{open_mirror, url_argument};
-use crate::command::{Invocation, Run, Subcommand, name};
+use crate::command::{Invocation, Runner, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "info",
@@ -12,7 +12,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     help: "usage: svnsync info DEST_URL\n\nSay what DEST_URL is a mirror of.\n",
     options: &[name::CONFIG_OPTION],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

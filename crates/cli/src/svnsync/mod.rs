@@ -9,7 +9,7 @@ mod synchronize;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use sapwood_client::mirror::{self, Encoding, Event, Mirror, PREFIX, Told};
+use sapwood_client::mirror::{self, Encoding, Event, LockNotice, Mirror, PREFIX};
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
@@ -250,12 +250,12 @@ fn on_mirror(
         skip_unchanged: options.has(name::SKIP_UNCHANGED),
         locking: locks.then(|| remote::locking::locking(options.has(name::STEAL_LOCK))),
         cancel: crate::signals::cancel_token(),
-        tell: &mut |event| tell(out, quiet, event),
+        tell: &mut |event| print_event(out, quiet, event),
     })
 }
 
 /// Prints what happens, in the reference's words.
-fn tell(out: &mut Output, quiet: bool, event: Event<'_>) -> SvnResult<()> {
+fn print_event(out: &mut Output, quiet: bool, event: Event<'_>) -> SvnResult<()> {
     match event {
         Event::LocksAreWeak(warning) => {
             report::warning(warning, "svnsync: ");
@@ -263,10 +263,12 @@ fn tell(out: &mut Output, quiet: bool, event: Event<'_>) -> SvnResult<()> {
         }
         Event::Lock(told) => {
             out.text(&match told {
-                Told::HeldBy(holder) => format!(
+                LockNotice::HeldBy(holder) => format!(
                     "Failed to get lock on destination repos, currently held by '{holder}'\n"
                 ),
-                Told::StolenFrom(holder) => format!("Stole lock previously held by '{holder}'\n"),
+                LockNotice::StolenFrom(holder) => {
+                    format!("Stole lock previously held by '{holder}'\n")
+                }
             })?;
             out.flush()
         }

@@ -3,7 +3,7 @@
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::{on_mirror, url_argument};
-use crate::command::{Invocation, Run, Subcommand, name, usage_error};
+use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "synchronize",
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
         name::MEMORY_CACHE_SIZE,
     ],
     overrides: &[],
-    run: Run::Arguments(run),
+    run: Runner::Arguments(run),
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

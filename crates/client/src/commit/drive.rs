@@ -19,7 +19,7 @@ use super::errors::explain;
 use crate::context::Context;
 
 /// The texts that were sent, by the path of the working file.
-pub(crate) type Sent = HashMap<PathBuf, SentText>;
+pub(crate) type SentTexts = HashMap<PathBuf, SentText>;
 
 /// What an edit is driven with.
 pub(crate) struct Drive<'a> {
@@ -52,7 +52,7 @@ struct Waiting<'i> {
     file: Handle,
 }
 
-struct Run<'a, 'i> {
+struct EditRun<'a, 'i> {
     drive: &'a Drive<'a>,
     editor: &'a mut dyn CommitEditor,
     /// Open directories: path below the base and handle.
@@ -67,8 +67,8 @@ impl Drive<'_> {
         base: &Url,
         editor: &mut dyn CommitEditor,
         items: &[Item],
-    ) -> SvnResult<Sent> {
-        let mut run = Run { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
+    ) -> SvnResult<SentTexts> {
+        let mut run = EditRun { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
         let mut steps: Vec<(RelPathBuf, Option<&Item>)> = Vec::new();
         for url in &self.extra.dirs {
             steps.push((url.relpath(base)?, None));
@@ -95,13 +95,13 @@ impl Drive<'_> {
             run.editor.close_directory(dir)?;
         }
         let sent = run.texts()?;
-        self.tell(&Notify::of_url(Action::CommitFinalizing, base));
+        self.notify(&Notify::of_url(Action::CommitFinalizing, base));
         run.editor.close_edit()?;
         Ok(sent)
     }
 
-    fn tell(&self, value: &Notify<'_>) {
-        self.ctx.tell(value);
+    fn notify(&self, value: &Notify<'_>) {
+        self.ctx.notify(value);
     }
 
     /// Tells what is about to happen to an item.
@@ -134,7 +134,7 @@ impl Drive<'_> {
         };
         value.kind = item.kind;
         value.path_prefix = self.prefix;
-        self.tell(&value);
+        self.notify(&value);
         Ok(())
     }
 }
@@ -144,7 +144,7 @@ fn local_props(item: &Item) -> SvnResult<PropList> {
     Ok(item.wc.view(&item.relpath)?.map(|view| view.props()).transpose()?.unwrap_or_default())
 }
 
-impl<'i> Run<'_, 'i> {
+impl<'i> EditRun<'_, 'i> {
     /// Closes and opens directories until the parent of `at` is the innermost open one; for the
     /// start of the edit itself nothing is opened.
     fn reach(&mut self, at: &str, explained: &dyn Fn(SvnError) -> SvnError) -> SvnResult<()> {
@@ -249,15 +249,15 @@ impl<'i> Run<'_, 'i> {
     }
 
     /// Sends the texts.
-    fn texts(&mut self) -> SvnResult<Sent> {
-        let mut sent = Sent::new();
+    fn texts(&mut self) -> SvnResult<SentTexts> {
+        let mut sent = SentTexts::new();
         for Waiting { item, file } in std::mem::take(&mut self.waiting) {
             self.drive.ctx.check_cancel()?;
             let shown = item.abspath().display().to_string();
             let mut value = Notify::new(Action::CommitPostfixTxdelta, &shown);
             value.kind = Some(NodeKind::File);
             value.path_prefix = self.drive.prefix;
-            self.drive.tell(&value);
+            self.drive.notify(&value);
             let text = self.text(item, file).map_err(|e| explain(e, item))?;
             sent.insert(item.abspath(), text);
         }

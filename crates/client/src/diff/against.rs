@@ -19,8 +19,8 @@ use sapwood_wc::view::{self, Status};
 
 use super::local::{pristine_text, working_text};
 use super::remote::{apply, is_regular, patched, wrong_handle};
-use super::sides::{Below, CopySource, DirSide, FileSide, Processor, Reversed, Text};
-use super::writer::Places;
+use super::sides::{Below, CopySource, DirSide, FileSide, Processor, ReverseProcessor, Text};
+use super::writer::LabelParts;
 use super::{Request, Sink, changelists};
 use crate::context::Context;
 use crate::open::session_at;
@@ -113,7 +113,7 @@ pub(super) fn run(
         originals.reverse();
     }
     let anchor = if start_here { local.to_owned() } else { path::dirname(local).to_owned() };
-    let places = Places {
+    let places = LabelParts {
         anchor: Some(anchor),
         originals: originals.map(UrlBuf::into_string),
         session_relpath: start_url.below(&root),
@@ -133,7 +133,7 @@ pub(super) fn run(
         let mut reversed;
         let mut processor: &mut dyn Processor = processor;
         if reverse {
-            reversed = Reversed(processor);
+            reversed = ReverseProcessor(processor);
             processor = &mut reversed;
         }
         let mut only_target;

@@ -25,7 +25,7 @@ use super::sides::{Keeper, Text};
 const BYTES: u64 = 32 << 20;
 
 /// A file of the left side.
-pub(crate) struct Left {
+pub(crate) struct LeftFile {
     pub(crate) text: Text,
     pub(crate) props: PropList,
 }
@@ -36,12 +36,12 @@ pub(super) fn fetch(
     revision: Revnum,
     at: &RelPath,
     text: bool,
-) -> SvnResult<Left> {
+) -> SvnResult<LeftFile> {
     let mut kept = Keeper::default();
     let to: Option<&mut dyn io::Write> = if text { Some(&mut kept) } else { None };
     let found = session.get_file(at, Some(revision), to, true)?;
     let text = if text { kept.finish()? } else { Text::Empty };
-    Ok(Left { text, props: regular(&found.props) })
+    Ok(LeftFile { text, props: regular(&found.props) })
 }
 
 /// Asks for many, with their texts or for the properties only. Some may be missing in what comes.
@@ -50,7 +50,7 @@ pub(crate) fn fetch_all(
     revision: Revnum,
     paths: &[&RelPath],
     texts: bool,
-) -> SvnResult<HashMap<RelPathBuf, Left>> {
+) -> SvnResult<HashMap<RelPathBuf, LeftFile>> {
     let mut gather = Gather { texts, ..Gather::default() };
     let kind = match texts {
         true => ReportKind::Update { send_copyfrom: false, ignore_ancestry: true },
@@ -70,7 +70,7 @@ pub(crate) fn fetch_all(
 /// A file on its way.
 struct Coming {
     path: RelPathBuf,
-    left: Left,
+    left: LeftFile,
     /// The checksum of what came.
     sum: Option<Md5>,
 }
@@ -79,7 +79,7 @@ struct Coming {
 #[derive(Default)]
 struct Gather {
     texts: bool,
-    found: HashMap<RelPathBuf, Left>,
+    found: HashMap<RelPathBuf, LeftFile>,
     bytes: u64,
     coming: HashMap<u64, Coming>,
     next: u64,
@@ -98,7 +98,7 @@ impl Editor for Gather {
 
     fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         self.next = self.next.wrapping_add(1);
-        let left = Left { text: Text::Empty, props: PropList::new() };
+        let left = LeftFile { text: Text::Empty, props: PropList::new() };
         let coming = Coming { path: RelPath::new(at)?.to_owned(), left, sum: None };
         self.coming.insert(self.next, coming);
         Ok(Handle(self.next))

@@ -10,7 +10,7 @@ use sapwood_wc::view::{Status, View};
 
 use super::local::working_text;
 use super::sides::{DirSide, FileSide, Processor};
-use super::writer::Places;
+use super::writer::LabelParts;
 use super::{Request, Sink};
 use crate::context::Context;
 use crate::working::Node;
@@ -49,7 +49,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
     let (old, new) = (Node::find(ctx, request.old)?, Node::find(ctx, request.new)?);
     let dirs = old.abspath().is_dir() && new.abspath().is_dir();
     let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned());
-    let places = Places {
+    let places = LabelParts {
         anchor: Some(if dirs { String::new() } else { name(&old.abspath()).unwrap_or_default() }),
         originals: [request.old.to_owned(), request.new.to_owned()],
         session_relpath: None,

@@ -5,8 +5,8 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::remote::DiffEditor;
-use super::sides::{Below, Processor, Reversed};
-use super::writer::Places;
+use super::sides::{Below, Processor, ReverseProcessor};
+use super::writer::LabelParts;
 use super::{Request, Sink};
 use crate::context::Context;
 use crate::open::{number_at, session_at, url_of};
@@ -15,7 +15,7 @@ use crate::target::is_url;
 
 /// One side: a URL in a revision.
 #[derive(Clone, Debug)]
-struct Place {
+struct DiffSide {
     url: UrlBuf,
     revision: Revnum,
     kind: Option<NodeKind>,
@@ -40,7 +40,7 @@ fn resolve(
 }
 
 /// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
-fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[Place; 2]> {
+fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[DiffSide; 2]> {
     let same = request.peg.is_given();
     let find = |path: &str, revision| -> SvnResult<Option<(UrlBuf, Revnum)>> {
         if same || !is_url(path) {
@@ -61,14 +61,14 @@ fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnRes
             };
             session.reparent(&url)?;
             let kind = session.check_path(RelPath::ROOT, Some(revision))?;
-            Ok::<_, SvnError>(Place { url, revision, kind })
+            Ok::<_, SvnError>(DiffSide { url, revision, kind })
         };
     let new = place(second.clone(), &first, request.new, request.new_revision)?;
     let old = place(first, &second, request.old, request.old_revision)?;
     Ok([old, new])
 }
 
-fn check(session: &dyn Session, [old, new]: &[Place; 2]) -> SvnResult<()> {
+fn check(session: &dyn Session, [old, new]: &[DiffSide; 2]) -> SvnResult<()> {
     let not_found = |words: String| Err(SvnError::new(ErrorCode::FS_NOT_FOUND, words));
     match (old.kind, new.kind) {
         (None, None) if old.url == new.url => not_found(format!(
@@ -122,7 +122,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
     session.reparent(&anchor)?;
     let both_dirs = old.kind == Some(NodeKind::Dir) && new.kind == Some(NodeKind::Dir);
     let local = [request.new, request.old].into_iter().find(|path| !is_url(path));
-    let places = Places {
+    let places = LabelParts {
         anchor: local.map(|path| {
             if target.is_empty() || both_dirs {
                 path.to_owned()
@@ -154,7 +154,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             edit.to = (&old.url, old.revision);
             edit.target = &other_target;
             edit.session.reparent(&other_anchor)?;
-            reversed = Reversed(processor);
+            reversed = ReverseProcessor(processor);
             processor = &mut reversed;
         }
         if below {

@@ -1,5 +1,6 @@
 //! What is compared: nodes on the left and on the right, and what takes the comparisons.
 
+use sapwood_core::len64;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -125,7 +126,7 @@ impl Text {
 impl LargeText for Text {
     fn len(&self) -> u64 {
         if let Self::Memory(text) = self {
-            return u64::try_from(text.len()).unwrap_or(u64::MAX);
+            return len64(text.len());
         }
         let found = self.path().and_then(|path| std::fs::metadata(path).ok());
         found.map_or(0, |found| found.len())
@@ -263,9 +264,9 @@ pub trait Processor {
 }
 
 /// Tells another processor everything the other way round.
-pub struct Reversed<'a>(pub &'a mut dyn Processor);
+pub struct ReverseProcessor<'a>(pub &'a mut dyn Processor);
 
-impl Processor for Reversed<'_> {
+impl Processor for ReverseProcessor<'_> {
     fn file_added(
         &mut self,
         path: &RelPath,

@@ -3,6 +3,7 @@
 //! Invariant: what waits is bounded, in number and by what is known of its size; so a comparison of any size shows
 //! its beginning early and needs little room.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
@@ -14,7 +15,7 @@ use sapwood_diff::LargeText as _;
 use sapwood_ra::Session;
 use sapwood_wc::conflict::PropChange;
 
-use super::left::{Left, fetch, fetch_all};
+use super::left::{LeftFile, fetch, fetch_all};
 use super::remote::{is_regular, patched, regular};
 use super::sides::{DirSide, FileSide, Keeper, Processor, Text};
 
@@ -41,7 +42,7 @@ impl Delta {
             written.map_err(sapwood_core::SvnError::from_stream)
         };
         while let Some(window) = from.next_window()? {
-            len.tally(u64::try_from(window.target_len).unwrap_or(u64::MAX));
+            len.tally(len64(window.target_len));
             source = window.source_offset;
             encoder.encode(&window, &mut out);
             put(&mut out)?;
@@ -147,12 +148,12 @@ impl<'a> Steps<'a> {
                     None => fetch(self.session, self.revision, path, text)?,
                 });
             }
-            self.tell(step, left, target)
+            self.send(step, left, target)
         })
     }
 
     /// The left sides of files, those with texts or those without.
-    fn lefts(&self, steps: &[Step], texts: bool) -> SvnResult<HashMap<RelPathBuf, Left>> {
+    fn lefts(&self, steps: &[Step], texts: bool) -> SvnResult<HashMap<RelPathBuf, LeftFile>> {
         let wanted = steps.iter().filter_map(|step| step.wants(self.texts));
         let mut paths: Vec<&RelPath> =
             wanted.filter(|(path, text)| *text == texts && !path.is_empty()).map(|w| w.0).collect();
@@ -163,10 +164,15 @@ impl<'a> Steps<'a> {
         fetch_all(self.session, self.revision, &paths, texts)
     }
 
-    fn tell(&mut self, step: Step, left: Option<Left>, target: Option<Revnum>) -> SvnResult<()> {
+    fn send(
+        &mut self,
+        step: Step,
+        left: Option<LeftFile>,
+        target: Option<Revnum>,
+    ) -> SvnResult<()> {
         match step {
             Step::File { path, step, changes } => {
-                self.tell_file((&path, step, &changes), left, target)
+                self.send_file((&path, step, &changes), left, target)
             }
             Step::DirDeleted { path, props } => {
                 self.processor.dir_deleted(&path, &DirSide { revision: Some(self.revision), props })
@@ -188,16 +194,16 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn tell_file(
+    fn send_file(
         &mut self,
         (path, step, changes): (&RelPath, FileStep, &[PropChange]),
-        left: Option<Left>,
+        left: Option<LeftFile>,
         target: Option<Revnum>,
     ) -> SvnResult<()> {
-        let left = left.unwrap_or_else(|| Left { text: Text::Empty, props: PropList::new() });
+        let left = left.unwrap_or_else(|| LeftFile { text: Text::Empty, props: PropList::new() });
         let right_props = patched(&left.props, changes);
         let right = |text| FileSide { revision: target, text, props: right_props };
-        let Left { text, props } = left;
+        let LeftFile { text, props } = left;
         match step {
             FileStep::Added(text) => self.processor.file_added(path, None, &right(text)),
             FileStep::Deleted => {

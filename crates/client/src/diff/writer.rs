@@ -49,7 +49,7 @@ pub struct Style<'a> {
 
 /// What the labels of a diff are made of.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct LabelParts {
     /// What is put before paths: a local path as it was typed.
     pub anchor: Option<String>,
     /// The targets: URLs or local paths.
@@ -66,7 +66,7 @@ pub struct Writer<'a> {
     /// What it shows.
     pub style: Style<'a>,
     /// What its labels are made of.
-    pub places: Places,
+    pub places: LabelParts,
     /// For git's headers.
     pub find: FindRepos<'a>,
     /// Where it goes.
@@ -96,7 +96,7 @@ pub(super) fn label(path: &str, of: Of) -> String {
 }
 
 /// Index path, and the paths for both labels.
-struct Shown {
+struct DisplayPaths {
     index: String,
     labels: [String; 2],
 }
@@ -134,7 +134,7 @@ impl Writer<'_> {
     }
 
     /// The paths of a comparison; where the targets differ, labels say in what.
-    fn shown(&self, relpath: &RelPath) -> Shown {
+    fn display_paths(&self, relpath: &RelPath) -> DisplayPaths {
         let mut index = self.index_path(relpath);
         let [first, second] = &self.places.originals;
         let common = common_length(first, second);
@@ -154,7 +154,7 @@ impl Writer<'_> {
             }
         };
         let labels = [own(first), own(second)];
-        Shown { index, labels }
+        DisplayPaths { index, labels }
     }
 
     fn index(&mut self, index: &str, suffix: &str) -> SvnResult<()> {
@@ -196,7 +196,7 @@ impl Writer<'_> {
         if self.style.props_only {
             return Ok(false);
         }
-        let shown = self.shown(comparison.path);
+        let shown = self.display_paths(comparison.path);
         let [left, right] = comparison.of;
         let [first, second] = &shown.labels;
         let mut labels = [label(first, left), label(second, right)];
@@ -288,7 +288,7 @@ impl Writer<'_> {
         if self.style.ignore_props || left == right {
             return Ok(());
         }
-        let shown = self.shown(relpath);
+        let shown = self.display_paths(relpath);
         if header {
             let [first, second] = &shown.labels;
             let [from, to] = of;

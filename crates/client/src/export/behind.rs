@@ -37,32 +37,32 @@ pub(super) enum Step {
 }
 
 /// What there is to tell, up to the first failure.
-type Done = (Vec<Told>, SvnResult<()>);
+type WriteResult = (Vec<WrittenPath>, SvnResult<()>);
 
 /// A path as it is shown, and whether it is a file.
-pub(super) struct Told {
+pub(super) struct WrittenPath {
     pub(super) shown: String,
     pub(super) is_file: bool,
 }
 
 /// Steps that wait, and those that are being taken.
 #[derive(Default)]
-pub(super) struct Behind {
+pub(super) struct BackgroundWriter {
     waiting: Vec<Step>,
     files: usize,
     bytes: usize,
     /// In the order of the edit.
-    taken: VecDeque<JoinHandle<Done>>,
+    taken: VecDeque<JoinHandle<WriteResult>>,
 }
 
-impl Behind {
+impl BackgroundWriter {
     /// Whether a step must wait for others.
     pub(super) fn is_busy(&self) -> bool {
         !self.waiting.is_empty() || !self.taken.is_empty()
     }
 
     /// Adds a step.
-    pub(super) fn add(&mut self, step: Step, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+    pub(super) fn add(&mut self, step: Step, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         if let Step::File(_, file) = &step {
             self.files = self.files.plus(1);
             self.bytes = self.bytes.plus(file.text.len());
@@ -80,11 +80,11 @@ impl Behind {
     }
 
     /// Takes all steps that there are.
-    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         while !self.taken.is_empty() {
             self.wait(tell)?;
         }
-        tell_all(take(self.gathered()), tell)
+        notify_all(take(self.gathered()), tell)
     }
 
     fn gathered(&mut self) -> Vec<Step> {
@@ -93,12 +93,12 @@ impl Behind {
     }
 
     /// Waits for the first of those that are being taken; after a failure there are no others.
-    fn wait(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+    fn wait(&mut self, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         let Some(taken) = self.taken.pop_front() else { return Ok(()) };
         let done = taken.join().unwrap_or_else(|_| {
             (Vec::new(), Err(SvnError::internal("a thread that writes files")))
         });
-        tell_all(done, tell).inspect_err(|_| {
+        notify_all(done, tell).inspect_err(|_| {
             // What they wrote stays; nothing is told of it.
             self.taken.drain(..).for_each(|other| drop(other.join()));
             drop(self.gathered());
@@ -106,12 +106,12 @@ impl Behind {
     }
 }
 
-fn tell_all((told, result): Done, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+fn notify_all((told, result): WriteResult, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
     told.into_iter().for_each(tell);
     result
 }
 
-fn take(steps: Vec<Step>) -> Done {
+fn take(steps: Vec<Step>) -> WriteResult {
     let mut told = Vec::with_capacity(steps.len());
     for step in steps {
         let (shown, is_file) = match step {
@@ -121,7 +121,7 @@ fn take(steps: Vec<Step>) -> Done {
                 Err(error) => return (told, Err(error)),
             },
         };
-        told.push(Told { shown, is_file });
+        told.push(WrittenPath { shown, is_file });
     }
     (told, Ok(()))
 }

@@ -15,12 +15,12 @@ use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
 use sapwood_wc::status::{Options, State, Status};
 use sapwood_wc::translate::{Translation, special};
 
-use super::{Export, FileForm, cannot_create_dir, refuse_existing, tell_kind};
+use super::{Export, FileForm, cannot_create_dir, notify_kind, refuse_existing};
 use crate::cat::file_time;
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::text_base::{Tell, with_text_bases};
-use crate::update::tell_path;
+use crate::update::notify_path;
 
 /// Exports a path of a working copy: with revision `WORKING` what is on disk, else the pristine texts.
 pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> SvnResult<()> {
@@ -43,7 +43,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
             export(ctx, &wc.abspath(&row.relpath), &goal, &inner)?;
         }
     }
-    tell_path(ctx, &to, Action::UpdateCompleted, None);
+    notify_path(ctx, &to, Action::UpdateCompleted, None);
     Ok(())
 }
 
@@ -136,7 +136,7 @@ fn export_dir(
         _ => {}
     }
     if !is_root {
-        tell_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
+        notify_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn export_file(
     let is_special = Translation::of(&form.props, None).special;
     form.write_from(to, &mut text, &form.translation(ctx, how), how)?;
     if !is_special {
-        tell_kind(ctx, to, Action::UpdateAdd, NodeKind::File);
+        notify_kind(ctx, to, Action::UpdateAdd, NodeKind::File);
     }
     Ok(())
 }

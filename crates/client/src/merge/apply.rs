@@ -11,7 +11,7 @@ use sapwood_core::notify::State;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Location, Reason};
-use sapwood_wc::merge::{Obstruction, Seen};
+use sapwood_wc::merge::{NodeOnDisk, Obstruction};
 
 use super::Merge;
 
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 
 /// A tree conflict that was recorded in this edit: the other half of a replacement may follow.
 #[derive(Clone, Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedConflict {
     pub(super) reason: Reason,
     pub(super) local: Option<NodeKind>,
     pub(super) left: Option<Location>,
@@ -72,7 +72,7 @@ pub(super) struct Node {
     pub(super) replaces: bool,
     /// Deletions below it that are not told yet: they may be replacements.
     pub(super) pending: BTreeMap<RelPathBuf, NodeKind>,
-    pub(super) recorded: HashMap<RelPathBuf, Recorded>,
+    pub(super) recorded: HashMap<RelPathBuf, RecordedConflict>,
     /// The check of a tree that is to be deleted, if it is in one.
     pub(super) deletion: Option<usize>,
 }
@@ -88,7 +88,7 @@ pub(super) struct DeletionCheck {
 
 /// What was decided about a node that was opened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenDecision {
     pub(super) id: u64,
     /// Its own change is not wanted.
     pub(super) skip: bool,
@@ -106,7 +106,7 @@ pub(super) struct Apply<'m, 'a> {
     nodes: HashMap<u64, Node>,
     next: u64,
     /// The file that was opened last, as it was found, until something is done to it.
-    seen: Option<Seen>,
+    seen: Option<NodeOnDisk>,
 }
 
 fn not_open() -> SvnError {
@@ -210,7 +210,7 @@ impl<'m, 'a> Apply<'m, 'a> {
     }
 
     /// What was seen of a file when it was opened, unless another node was opened since.
-    pub(super) fn seen(&self, relpath: &RelPath) -> Option<&Seen> {
+    pub(super) fn node_on_disk(&self, relpath: &RelPath) -> Option<&NodeOnDisk> {
         self.seen.as_ref().filter(|seen| seen.view.relpath() == relpath)
     }
 

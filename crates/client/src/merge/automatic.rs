@@ -5,7 +5,7 @@ use sapwood_ra::Session;
 
 use super::target::MergeTarget;
 use crate::context::Context;
-use crate::mergeinfo::place::Place;
+use crate::mergeinfo::place::RepoLocation;
 pub(super) use crate::mergeinfo::summary::Automatic as AutomaticMerge;
 use crate::mergeinfo::summary::Pair;
 use crate::working::Node;
@@ -16,13 +16,13 @@ pub(super) use super::reintegrate::find_reintegrate;
 pub(super) fn find(
     ctx: &Context,
     session: &dyn Session,
-    source: &Place,
+    source: &RepoLocation,
     target: &MergeTarget,
 ) -> SvnResult<AutomaticMerge> {
     let place = match &target.place {
         Some(place) => place.clone(),
         None => {
-            let shown = target.shown();
+            let shown = target.display_path();
             crate::mergeinfo::summary::target_place(&Node::find(ctx, &shown)?, &shown)?
         }
     };

@@ -12,7 +12,7 @@ use sapwood_ra::{DirentFields, Session};
 use super::Merge;
 use super::source::MergeSource;
 use super::trim::plain_log;
-use crate::mergeinfo::place::{Place, visit};
+use crate::mergeinfo::place::{RepoLocation, visit};
 
 /// From how many nodes with other ranges than the target's on the log is asked for: of many revisions, and of one.
 pub(super) const WORTH: [usize; 2] = [3, 2];
@@ -38,7 +38,7 @@ impl Changes {
     /// Asks for those of a source after one revision, up to and with another; `None` when they are too many.
     pub(super) fn ask(
         session: &dyn Session,
-        source: &Place,
+        source: &RepoLocation,
         (oldest, youngest): (u64, u64),
     ) -> SvnResult<Option<Self>> {
         let mut changes = Self { fspath: source.fspath(), oldest, youngest, ..Self::default() };
@@ -108,7 +108,7 @@ impl Changes {
     }
 
     /// Whether a path is there in the youngest revision: its directory is listed once for all.
-    fn is_listed(&self, session: &dyn Session, place: &Place) -> SvnResult<bool> {
+    fn is_listed(&self, session: &dyn Session, place: &RepoLocation) -> SvnResult<bool> {
         let (dir, name) = place.relpath.parent_and_name();
         if let Some(names) = self.listed.borrow().get(dir) {
             return Ok(names.contains(name));
@@ -135,7 +135,11 @@ impl Changes {
 
     /// Whether the source of a node is there in all of the revisions (its line is learned then) or in
     /// none of them; `None` when the server has to be asked.
-    pub(super) fn presence(&self, session: &dyn Session, place: &Place) -> SvnResult<Option<bool>> {
+    pub(super) fn presence(
+        &self,
+        session: &dyn Session,
+        place: &RepoLocation,
+    ) -> SvnResult<Option<bool>> {
         let fspath = place.fspath();
         if place.revision != self.youngest || !self.is_steady(&fspath) {
             return Ok(None);

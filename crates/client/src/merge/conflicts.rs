@@ -7,9 +7,9 @@ use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeCo
 use sapwood_wc::view::Status;
 
 use super::Merge;
-use super::apply::{Apply, Node, Recorded, Verdict};
+use super::apply::{Apply, Node, RecordedConflict, Verdict};
 use super::paths::farthest;
-use crate::mergeinfo::place::Place;
+use crate::mergeinfo::place::RepoLocation;
 
 /// A tree conflict that is to be recorded.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Merge<'_> {
         right: Option<NodeKind>,
     ) -> [Location; 2] {
         let below = relpath.below(&self.target.relpath).unwrap_or_default();
-        let location = |place: &Place, revision: Option<Revnum>, kind| Location {
+        let location = |place: &RepoLocation, revision: Option<Revnum>, kind| Location {
             root: place.root.to_string(),
             uuid: Some(place.uuid.clone()),
             relpath: place.relpath.join(below),
@@ -63,8 +63,8 @@ impl Merge<'_> {
     fn record_conflict(
         &mut self,
         victim: &Victim<'_>,
-        existing: Option<&Recorded>,
-    ) -> SvnResult<Option<Recorded>> {
+        existing: Option<&RecordedConflict>,
+    ) -> SvnResult<Option<RecordedConflict>> {
         self.changed.insert(victim.relpath.to_owned());
         if self.notes_paths() {
             self.touched.tree_conflicts.insert(victim.relpath.to_owned());
@@ -96,7 +96,7 @@ impl Merge<'_> {
             self.wc().remove_tree_conflict(victim.relpath)?;
         }
         self.wc().add_tree_conflict(victim.relpath, &conflict)?;
-        Ok(Some(Recorded { reason, local: victim.local, left: Some(left) }))
+        Ok(Some(RecordedConflict { reason, local: victim.local, left: Some(left) }))
     }
 
     /// Notes and tells that a path is left out.
@@ -114,7 +114,7 @@ impl Merge<'_> {
         if self.notes_paths() && !below_shadow {
             self.touched.skipped.insert(relpath.to_owned());
         }
-        self.tell(action, relpath, kind, |value| {
+        self.notify_begin(action, relpath, kind, |value| {
             value.content = state;
             value.props = state;
         });
@@ -124,7 +124,7 @@ impl Merge<'_> {
     pub(super) fn record_add(&mut self, relpath: &RelPath, kind: NodeKind, replaces: bool) {
         self.note_merged(relpath);
         let action = if replaces { Told::UpdateReplace } else { Told::UpdateAdd };
-        self.tell(action, relpath, Some(kind), |_| {});
+        self.notify_begin(action, relpath, Some(kind), |_| {});
     }
 
     /// Notes and tells that a path was changed.
@@ -136,7 +136,7 @@ impl Merge<'_> {
         props: State,
     ) {
         self.note_merged(relpath);
-        self.tell(Told::UpdateUpdate, relpath, Some(kind), |value| {
+        self.notify_begin(Told::UpdateUpdate, relpath, Some(kind), |value| {
             value.content = content;
             value.props = props;
         });
@@ -157,7 +157,7 @@ impl Apply<'_, '_> {
         &mut self,
         victim: &Victim<'_>,
         parent: Option<u64>,
-        existing: Option<&Recorded>,
+        existing: Option<&RecordedConflict>,
         told: bool,
     ) -> SvnResult<()> {
         if self.merge.options.record_only {
@@ -168,7 +168,7 @@ impl Apply<'_, '_> {
             self.node_mut(parent)?.recorded.insert(victim.relpath.to_owned(), recorded);
         }
         if told {
-            self.merge.tell(Told::TreeConflict, victim.relpath, victim.local, |_| {});
+            self.merge.notify_begin(Told::TreeConflict, victim.relpath, victim.local, |_| {});
         }
         Ok(())
     }
@@ -196,10 +196,10 @@ impl Apply<'_, '_> {
     }
 
     /// Tells the deletions in a directory that wait.
-    pub(super) fn tell_pending(&mut self, id: u64) -> SvnResult<()> {
+    pub(super) fn notify_pending(&mut self, id: u64) -> SvnResult<()> {
         let pending = std::mem::take(&mut self.node_mut(id)?.pending);
         for (relpath, kind) in pending {
-            self.merge.tell(Told::UpdateDelete, &relpath, Some(kind), |_| {});
+            self.merge.notify_begin(Told::UpdateDelete, &relpath, Some(kind), |_| {});
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl Apply<'_, '_> {
                     _ => Told::Skip,
                 };
                 let merge = &mut *self.merge;
-                merge.tell(action, &relpath, Some(kind), |value| {
+                merge.notify_begin(action, &relpath, Some(kind), |value| {
                     value.content = state;
                     value.props = state;
                 });

@@ -10,7 +10,7 @@ use sapwood_wc::merge::PropsMerge;
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::status::{Options as StatusOptions, State as Letter};
 
-use super::apply::{Apply, Opened, Recorded, Sides, Verdict};
+use super::apply::{Apply, OpenDecision, RecordedConflict, Sides, Verdict};
 use super::conflicts::Victim;
 use super::props::{is_regular, props_state, same_props};
 
@@ -21,9 +21,9 @@ impl Apply<'_, '_> {
         below: &RelPath,
         parent: Option<u64>,
         sides: Sides,
-    ) -> SvnResult<Opened> {
+    ) -> SvnResult<OpenDecision> {
         let id = self.begin(below, parent, NodeKind::Dir, sides)?;
-        let opened = Opened { id, skip: false, skip_children: false };
+        let opened = OpenDecision { id, skip: false, skip_children: false };
         if self.node(id)?.shadowed {
             return Ok(opened);
         }
@@ -31,7 +31,11 @@ impl Apply<'_, '_> {
     }
 
     /// One that should be there.
-    fn open_known_dir(&mut self, mut opened: Opened, sides: Sides) -> SvnResult<Opened> {
+    fn open_known_dir(
+        &mut self,
+        mut opened: OpenDecision,
+        sides: Sides,
+    ) -> SvnResult<OpenDecision> {
         let id = opened.id;
         let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
         let found = self.obstruction(&relpath)?;
@@ -87,7 +91,7 @@ impl Apply<'_, '_> {
     }
 
     /// One that is to be deleted: unless it goes anyhow, what is below it is compared first.
-    fn open_deletion(&mut self, opened: &mut Opened) -> SvnResult<()> {
+    fn open_deletion(&mut self, opened: &mut OpenDecision) -> SvnResult<()> {
         let id = opened.id;
         self.mark_edited(id)?;
         if self.node(id)?.shadowed {
@@ -111,7 +115,7 @@ impl Apply<'_, '_> {
     }
 
     /// Whether a node that comes replaces one that the merge deleted; a conflict about that one.
-    pub(super) fn replaced(&mut self, id: u64) -> SvnResult<Option<Recorded>> {
+    pub(super) fn replaced(&mut self, id: u64) -> SvnResult<Option<RecordedConflict>> {
         let node = self.node_mut(id)?;
         node.added = true;
         node.action = Action::Add;
@@ -135,7 +139,7 @@ impl Apply<'_, '_> {
     pub(super) fn conflict_again(
         &mut self,
         id: u64,
-        old: &Recorded,
+        old: &RecordedConflict,
         left: Option<NodeKind>,
     ) -> SvnResult<()> {
         let node = self.node(id)?;
@@ -152,7 +156,7 @@ impl Apply<'_, '_> {
     }
 
     /// One that comes.
-    fn open_new_dir(&mut self, mut opened: Opened) -> SvnResult<Opened> {
+    fn open_new_dir(&mut self, mut opened: OpenDecision) -> SvnResult<OpenDecision> {
         let id = opened.id;
         let old = self.replaced(id)?;
         if let Some(old) = &old
@@ -202,7 +206,7 @@ impl Apply<'_, '_> {
     }
 
     /// Makes the directory, for what comes into it. Its properties come at its end.
-    fn make_dir(&mut self, id: u64, there: bool, old: Option<&Recorded>) -> SvnResult<()> {
+    fn make_dir(&mut self, id: u64, there: bool, old: Option<&RecordedConflict>) -> SvnResult<()> {
         let relpath = self.node(id)?.relpath.clone();
         let merge = &*self.merge;
         let wc = merge.wc().clone();
@@ -231,7 +235,7 @@ impl Apply<'_, '_> {
         left: &PropList,
         changes: &[PropChange],
     ) -> SvnResult<()> {
-        self.tell_pending(id)?;
+        self.notify_pending(id)?;
         self.mark_edited(id)?;
         if self.shadowed(id, Told::UpdateShadowedUpdate)? {
             return Ok(());
@@ -265,7 +269,7 @@ impl Apply<'_, '_> {
 
     /// All of a new directory has come.
     pub(super) fn dir_added(&mut self, id: u64, props: &PropList) -> SvnResult<()> {
-        self.tell_pending(id)?;
+        self.notify_pending(id)?;
         self.mark_edited(id)?;
         if self.shadowed(id, Told::UpdateShadowedAdd)? {
             return Ok(());
@@ -309,7 +313,7 @@ impl Apply<'_, '_> {
 
     /// All below a directory that is to be deleted was compared, or nothing had to be.
     pub(super) fn dir_deleted(&mut self, id: u64, left: &PropList) -> SvnResult<()> {
-        self.tell_pending(id)?;
+        self.notify_pending(id)?;
         self.mark_edited(id)?;
         if self.shadowed(id, Told::UpdateShadowedDelete)? || self.merge.options.record_only {
             return Ok(());
@@ -385,7 +389,7 @@ impl Apply<'_, '_> {
 
     /// A directory had no change of its own.
     pub(super) fn dir_closed(&mut self, id: u64) -> SvnResult<()> {
-        self.tell_pending(id)
+        self.notify_pending(id)
     }
 
     /// Something that may not be seen.

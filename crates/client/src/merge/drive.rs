@@ -8,19 +8,19 @@ use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, pat
 use sapwood_delta::Editor;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
-use super::ahead::Ahead;
-use super::anchored::Anchored;
 use super::apply::{Apply, Sides};
+use super::buffered_edit::BufferedEdit;
+use super::checkpoint::Checkpoint;
 use super::editor::RangeEditor;
-use super::files::Changed;
+use super::files::FileChange;
 use super::left_props::LeftProps;
 use super::paths::{MergePath, parents};
 use super::props::changes_between;
+use super::rebased_edit::RebasedEdit;
 use super::source::MergeSource;
-use super::stage::Reached;
 use super::{Merge, SourceKind};
 use crate::diff::sides::{Keeper, Text, TextFile};
-use crate::mergeinfo::place::{Place, visit};
+use crate::mergeinfo::place::{RepoLocation, visit};
 
 /// Errors of files that a merge needs for a while.
 pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
@@ -32,7 +32,11 @@ pub(super) type ToTell = Vec<(RelPathBuf, Option<u64>)>;
 
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the
 /// last revision.
-fn told(start: u64, below: Vec<(RelPathBuf, u64)>, done: Option<(&Reached, u64)>) -> ToTell {
+fn notify_plan(
+    start: u64,
+    below: Vec<(RelPathBuf, u64)>,
+    done: Option<(&Checkpoint, u64)>,
+) -> ToTell {
     let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
@@ -48,7 +52,7 @@ fn told(start: u64, below: Vec<(RelPathBuf, u64)>, done: Option<(&Reached, u64)>
 }
 
 /// Reports, and drives the editor.
-pub(super) fn tell(
+pub(super) fn notify(
     session: &dyn Session,
     request: &ReportRequest<'_>,
     all: &ToTell,
@@ -136,7 +140,7 @@ impl Merge<'_> {
         let ignore_ancestry = self.options.ignore_ancestry;
         // What is done need not come again. The other side knows it by its path in the last revision.
         let known = source.left.relpath == source.right.relpath;
-        let report = told(start, below, known.then_some((&reached, source.right.revision)));
+        let report = notify_plan(start, below, known.then_some((&reached, source.right.revision)));
         // From above the edit says what the source is, and the session need not be moved.
         let is_told = matches!(self.kind, SourceKind::Assumed | SourceKind::Told);
         let from_above = is_told && self.may_ask_from_above(source);
@@ -158,10 +162,10 @@ impl Merge<'_> {
                 let left_props = LeftProps::new(other, left, (request(false, ""), &report, depth));
                 let request = request(true, name.as_str());
                 let mut editor = RangeEditor::new(self, (other, left_props), source, reached);
-                let mut ahead = Ahead::new(&mut editor);
+                let mut ahead = BufferedEdit::new(&mut editor);
                 let result = if from_above {
-                    let mut edit = Anchored::new(&mut ahead, name);
-                    let result = tell(primary.as_ref(), &request, &report, depth, &mut edit);
+                    let mut edit = RebasedEdit::new(&mut ahead, name);
+                    let result = notify(primary.as_ref(), &request, &report, depth, &mut edit);
                     if edit.opened {
                         kind = SourceKind::Told;
                     } else if kind == SourceKind::Assumed && (edit.refused || result.is_err()) {
@@ -170,7 +174,7 @@ impl Merge<'_> {
                     }
                     result
                 } else {
-                    tell(primary.as_ref(), &request, &report, depth, &mut ahead)
+                    notify(primary.as_ref(), &request, &report, depth, &mut ahead)
                 };
                 let result = ahead.end(result);
                 if result.is_err() {
@@ -228,7 +232,7 @@ impl Merge<'_> {
     pub fn drive_file(&mut self, source: &MergeSource, related: bool) -> SvnResult<()> {
         self.begun = None;
         self.show_progress(source);
-        let side = |session: &Rc<dyn Session>, place: &Place| {
+        let side = |session: &Rc<dyn Session>, place: &RepoLocation| {
             let revision = Revnum(place.revision);
             visit(session.as_ref(), &place.url(), || {
                 self.fetch(session.as_ref(), RelPath::ROOT, revision)
@@ -247,7 +251,7 @@ impl Merge<'_> {
             let texts = Some((&left_text, &right_text));
             return apply.file_changed(
                 opened.id,
-                &Changed { texts, pristine: None, left: &left, changes: &changes },
+                &FileChange { texts, pristine: None, left: &left, changes: &changes },
             );
         }
         let above = apply.begin_above_file()?;

@@ -1,6 +1,6 @@
 //! Takes the edit that leads from the left side to the right one, fetches what it does not bring,
 //! and gives each node to [`Apply`]. While it waits for the server it gives back the lock of questions to wc.db
-//! that [`super::ahead`] takes.
+//! that [`super::buffered_edit`] takes.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,13 +16,12 @@ use sapwood_wc::conflict::PropChange;
 use sapwood_wc::merge::Pristine;
 
 use super::Merge;
-use super::apply::{Apply, Opened, Sides};
-use super::drive::temporary_failed;
-use super::files::Changed;
+use super::apply::{Apply, OpenDecision, Sides};
+use super::checkpoint::{Checkpoint, OpenNode};
+use super::files::FileChange;
 use super::left_props::LeftProps;
 use super::props::is_regular;
 use super::source::MergeSource;
-use super::stage::{OpenNode, Reached};
 use crate::diff::sides::{KEPT_IN_MEMORY, Text};
 
 /// An open directory or file of the edit.
@@ -43,10 +42,19 @@ struct Open {
 struct Texts {
     left: Text,
     right: Text,
+    /// The MD5 of the right text, which is computed while it is received.
+    right_md5: Md5,
     /// The left properties, if they came along.
     props: Option<PropList>,
     /// The left text, if it is the text base of the file, and short.
     pristine: Option<Vec<u8>>,
+}
+
+impl Texts {
+    fn empty() -> Self {
+        let right_md5 = Md5::of(b"");
+        Self { left: Text::Empty, right: Text::Empty, right_md5, props: None, pristine: None }
+    }
 }
 
 /// Applies an edit.
@@ -60,7 +68,7 @@ pub(super) struct RangeEditor<'m, 'a> {
     next: u64,
     /// How far it came, now or before it was stopped. What was open then is taken when it is opened
     /// again.
-    reached: Reached,
+    reached: Checkpoint,
 }
 
 fn wrong_handle() -> SvnError {
@@ -81,7 +89,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         merge: &'m mut Merge<'a>,
         (session, left_props): (&'m dyn Session, LeftProps<'m>),
         source: &MergeSource,
-        reached: Reached,
+        reached: Checkpoint,
     ) -> Self {
         let (left, right) = (source.left_revision(), source.right_revision());
         Self {
@@ -107,7 +115,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     /// How far it came.
-    pub(super) fn into_reached(self) -> Reached {
+    pub(super) fn into_reached(self) -> Checkpoint {
         let Self { apply, open, mut reached, .. } = self;
         for open in open.into_values() {
             let Some(node) = open.node.and_then(|id| apply.node(id).ok()) else { continue };
@@ -160,7 +168,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             Some(match self.reached.open.remove(below) {
                 Some(again) if again.added == base.is_none() => {
                     let OpenNode { skip, skip_children, node, .. } = again;
-                    Opened { id: self.apply.open_again(parent, node), skip, skip_children }
+                    OpenDecision { id: self.apply.open_again(parent, node), skip, skip_children }
                 }
                 _ => self.apply_open(below, parent, kind, sides)?,
             })
@@ -183,7 +191,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         parent: Option<u64>,
         kind: NodeKind,
         sides: Sides,
-    ) -> SvnResult<Opened> {
+    ) -> SvnResult<OpenDecision> {
         match kind {
             NodeKind::Dir => self.apply.open_dir(below, parent, sides),
             NodeKind::File => self.apply.open_file(below, parent, sides),
@@ -194,12 +202,11 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     /// a file whose properties do not change needs no request.
     fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<Texts> {
         let merge = &*self.apply.merge;
-        let right = Text::Empty;
         if let Some(sum) = sum {
             let relpath = merge.target.relpath.join(&open.below);
             let limit = u64::try_from(KEPT_IN_MEMORY).unwrap_or(0);
             let wc = merge.wc();
-            let found = match self.apply.seen(&relpath) {
+            let found = match self.apply.node_on_disk(&relpath) {
                 Some(seen) => wc.pristine_like(&seen.view, &sum, limit)?,
                 None => match wc.view(&relpath)? {
                     Some(view) => wc.pristine_like(&view, &sum, limit)?,
@@ -207,23 +214,24 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
                 },
             };
             if let Some(Pristine { path, text: pristine }) = found {
-                return Ok(Texts { left: Text::File(path), right, props: None, pristine });
+                return Ok(Texts { left: Text::File(path), pristine, ..Texts::empty() });
             }
         }
         let (left, props) = merge.fetch(self.session, &open.below, open.base)?;
-        Ok(Texts { left, right, props: Some(props), pristine: None })
+        Ok(Texts { left, props: Some(props), ..Texts::empty() })
     }
 
-    fn receive(&self, texts: &Texts, delta: &mut dyn TextDelta) -> SvnResult<Text> {
+    fn receive(&self, texts: &Texts, delta: &mut dyn TextDelta) -> SvnResult<(Text, Md5)> {
         let source = match &texts.pristine {
             Some(text) => Box::new(text.as_slice()),
             None => texts.left.reader()?,
         };
         let mut kept = self.apply.merge.keeper();
-        let copied = io::copy(&mut ApplyReader::new(delta, source), &mut kept);
+        let mut text = Md5Reader::new(ApplyReader::new(delta, source));
+        let copied = io::copy(&mut text, &mut kept);
         let bytes = usize::try_from(copied.map_err(SvnError::from_stream)?).unwrap_or(usize::MAX);
         self.apply.merge.ctx.wc.meter.add_bytes(bytes);
-        kept.finish()
+        Ok((kept.finish()?, text.finish()))
     }
 
     /// Asks the server.
@@ -322,7 +330,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         let changes = real_changes(&left, std::mem::take(&mut open.changes));
         let pristine = texts.as_ref().and_then(|texts| texts.pristine.as_deref());
         let texts = texts.as_ref().map(|texts| (&texts.left, &texts.right));
-        self.apply.file_changed(id, &Changed { texts, pristine, left: &left, changes: &changes })
+        self.apply.file_changed(id, &FileChange { texts, pristine, left: &left, changes: &changes })
     }
 }
 
@@ -448,10 +456,10 @@ impl Editor for RangeEditor<'_, '_> {
             return Ok(());
         }
         let mut texts = match open.added {
-            true => Texts { left: Text::Empty, right: Text::Empty, props: None, pristine: None },
+            true => Texts::empty(),
             false => self.left_text(open, sum)?,
         };
-        texts.right = self.receive(&texts, delta)?;
+        (texts.right, texts.right_md5) = self.receive(&texts, delta)?;
         self.get(file)?.texts = Some(texts);
         Ok(())
     }
@@ -470,7 +478,7 @@ impl Editor for RangeEditor<'_, '_> {
         let Some(id) = open.node else { return Ok(()) };
         if !open.skip {
             if let (Some(sum), Some(texts)) = (sum, &open.texts) {
-                check_sum(&open.below, &texts.right, &sum)?;
+                check_sum(&open.below, texts.right_md5, sum)?;
             }
             if let Err(error) = self.end_file(&mut open, id) {
                 self.open.insert(file.0, open);
@@ -488,12 +496,9 @@ impl Editor for RangeEditor<'_, '_> {
 }
 
 /// Refuses a text that is not the one that was meant.
-fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
-    let mut text = Md5Reader::new(text.reader()?);
-    io::copy(&mut text, &mut io::sink()).map_err(|e| temporary_failed(&e))?;
-    let actual = text.finish();
-    if actual == *expected {
+fn check_sum(below: &str, actual: Md5, expected: Md5) -> SvnResult<()> {
+    if actual == expected {
         return Ok(());
     }
-    Err(SvnError::checksum_mismatch(below, *expected, actual))
+    Err(SvnError::checksum_mismatch(below, expected, actual))
 }

@@ -8,8 +8,8 @@ use sapwood_ra::Session;
 use super::Merge;
 use super::record::write_one;
 use crate::context::Context;
-use crate::mergeinfo::local::{Seen, find_anywhere};
-use crate::mergeinfo::place::Place;
+use crate::mergeinfo::local::{MergeinfoCache, find_anywhere};
+use crate::mergeinfo::place::RepoLocation;
 use crate::mergeinfo::{Catalog, Mergeinfo};
 use crate::working::Node;
 
@@ -64,7 +64,7 @@ fn from_repository(
     session: Option<&dyn Session>,
 ) -> SvnResult<Option<Mergeinfo>> {
     let opened;
-    let session = match (session, Place::origin(node)?) {
+    let session = match (session, RepoLocation::origin(node)?) {
         (Some(session), _) => session,
         (None, None) => return Ok(None),
         (None, Some(place)) => {
@@ -83,7 +83,7 @@ impl Merge<'_> {
         relpath: &RelPath,
         limit: Option<&RelPath>,
         session: Option<&dyn Session>,
-        seen: &Seen,
+        seen: &MergeinfoCache,
     ) -> SvnResult<()> {
         let (ctx, wc) = (self.ctx, self.wc());
         if limit == Some(relpath) {
@@ -109,15 +109,15 @@ impl Merge<'_> {
         seen.forget();
         let path = wc.abspath(relpath);
         let shown = path.to_string_lossy();
-        ctx.tell(&Notify::new(Action::MergeElideInfo, &shown));
-        ctx.tell(&Notify { props: State::Changed, ..Notify::new(Action::UpdateUpdate, &shown) });
+        ctx.notify(&Notify::new(Action::MergeElideInfo, &shown));
+        ctx.notify(&Notify { props: State::Changed, ..Notify::new(Action::UpdateUpdate, &shown) });
         Ok(())
     }
 
     /// Takes the target's mergeinfo away when what is above says the same.
     pub(super) fn elide_target(&self) -> SvnResult<()> {
         let session = self.same_repos.then_some(self.left.as_ref());
-        self.elide(&self.target.relpath, None, session, &Seen::default())
+        self.elide(&self.target.relpath, None, session, &MergeinfoCache::default())
     }
 }
 

@@ -10,17 +10,17 @@ use sapwood_ra::Session;
 
 use super::automatic::{self, AutomaticMerge};
 use super::normalize::{sources_at_head, sources_of};
-use super::run::{Done, PathMergeinfo, Run, Sessions, run};
+use super::resume::{InterruptedMerge, is_stop};
+use super::run::{MergeOutcome, MergeRun, PathMergeinfo, Sessions, run};
 use super::source::MergeSource;
-use super::stopped::{Stopped, is_stop};
-use super::target::{Allowed, MergeTarget, lock_place};
+use super::target::{AllowedTargets, MergeTarget, lock_place};
 use super::{MergeOptions, record};
 use crate::context::Context;
-use crate::mergeinfo::place::{Place, common_ancestor};
+use crate::mergeinfo::place::{RepoLocation, common_ancestor};
 use crate::open::number_at;
 use crate::revision::{Range, Revision};
 use crate::target::is_url;
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// Two sources whose difference is merged.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
 
 /// Two places that must be in one repository, whatever its URL.
 fn check_same_repository(
-    one: &Place,
+    one: &RepoLocation,
     one_shown: &str,
     uuid: &str,
     root: Option<&str>,
@@ -89,16 +89,16 @@ fn locked(
     let result = work();
     ctx.keep_histories();
     let released = lock.release();
-    settle(ctx);
+    wait_for_clock(ctx);
     result?;
     Ok(released?)
 }
 
-const fn any(mixed: bool) -> Allowed {
-    Allowed { mixed, modified: true, switched: true }
+const fn any(mixed: bool) -> AllowedTargets {
+    AllowedTargets { mixed, modified: true, switched: true }
 }
 
-const CLEAN: Allowed = Allowed { mixed: false, modified: false, switched: false };
+const CLEAN: AllowedTargets = AllowedTargets { mixed: false, modified: false, switched: false };
 
 /// Merges the difference of two sources.
 ///
@@ -142,7 +142,7 @@ fn two(
     sources: TwoSources<'_>,
     target: &MergeTarget,
     options: &MergeOptions,
-) -> SvnResult<Done> {
+) -> SvnResult<MergeOutcome> {
     let TwoSources { left, left_revision, right, right_revision } = sources;
     if !left_revision.is_given() || !right_revision.is_given() {
         return Err(SvnError::new(
@@ -158,8 +158,8 @@ fn two(
     }
     check_revision(left, left_revision)?;
     check_revision(right, right_revision)?;
-    let (first, one) = shared(Place::open(ctx, left, left_revision)?, target);
-    let (second, two) = shared(Place::open(ctx, right, right_revision)?, target);
+    let (first, one) = shared(RepoLocation::open(ctx, left, left_revision)?, target);
+    let (second, two) = shared(RepoLocation::open(ctx, right, right_revision)?, target);
     check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
     let same_repos = target.is_in_repository_of(&one);
     let ancestor = match options.ignore_mergeinfo {
@@ -196,8 +196,8 @@ fn run_plain(
     same_repos: bool,
     options: &MergeOptions,
     sessions: Sessions,
-) -> SvnResult<Done> {
-    let run_of_all = Run {
+) -> SvnResult<MergeOutcome> {
+    let run_of_all = MergeRun {
         sources,
         target,
         options: options.clone(),
@@ -213,10 +213,10 @@ fn run_plain(
 
 /// A session that a run can have.
 fn shared(
-    (session, place): (Box<dyn Session>, Place),
+    (session, place): (Box<dyn Session>, RepoLocation),
     target: &MergeTarget,
-) -> (Rc<dyn Session>, Place) {
-    (target.remembering(Rc::from(session)), place)
+) -> (Rc<dyn Session>, RepoLocation) {
+    (target.caching(Rc::from(session)), place)
 }
 
 /// Merges the difference of two places that have a common ancestor, neither being it, and records
@@ -226,11 +226,11 @@ fn cousins(
     target: &MergeTarget,
     [left, right]: [Rc<dyn Session>; 2],
     source: &MergeSource,
-    common: &Place,
+    common: &RepoLocation,
     same_repos: bool,
     options: &MergeOptions,
-) -> SvnResult<Done> {
-    let older = Stopped::older(&whole_of(source, target, options, same_repos))?;
+) -> SvnResult<MergeOutcome> {
+    let older = InterruptedMerge::older(&whole_of(source, target, options, same_repos))?;
     if let Some(older) = older.filter(|_| !options.record_only && !options.dry_run) {
         let done = cousins(ctx, target, [left, right], &older, common, same_repos, options)?;
         let error = SvnError::new(
@@ -241,8 +241,8 @@ fn cousins(
                 older.right.revision
             ),
         );
-        let shown = target.shown();
-        ctx.tell(&Notify { error: Some(&error), ..Notify::new(Action::MergeWarning, &shown) });
+        let shown = target.display_path();
+        ctx.notify(&Notify { error: Some(&error), ..Notify::new(Action::MergeWarning, &shown) });
         return Ok(done);
     }
     let way = |from: u64, to: u64| {
@@ -255,7 +255,7 @@ fn cousins(
         sources_of(left.as_ref(), &source.left, &way(source.left.revision, common.revision))?;
     let on =
         sources_of(right.as_ref(), &source.right, &way(common.revision, source.right.revision))?;
-    let mut done = Done::default();
+    let mut done = MergeOutcome::default();
     let options = MergeOptions { ignore_mergeinfo: false, ..options.clone() };
     if !options.record_only {
         let whole = whole_of(source, target, &options, same_repos);
@@ -271,15 +271,15 @@ fn cousins(
     if !same_repos || options.dry_run {
         return Ok(done);
     }
-    let shown = target.shown();
-    ctx.tell(&Notify::new(Action::MergeRecordInfoBegin, &shown));
+    let shown = target.display_path();
+    ctx.notify(&Notify::new(Action::MergeRecordInfoBegin, &shown));
     let recorded = record_cousins(ctx, target, &[on, back], [left, right], &options, &done);
     if let Err(error) = recorded {
         if options.record_only || !is_stop(&error) {
             return Err(error);
         }
         let whole = whole_of(source, target, &options, same_repos);
-        return Err(match Stopped::keep_whole(&whole, &done) {
+        return Err(match InterruptedMerge::keep_whole(&whole, &done) {
             Ok(()) => error,
             Err(other) => error.with_cause(other),
         });
@@ -293,8 +293,8 @@ fn whole_of<'r>(
     target: &'r MergeTarget,
     options: &MergeOptions,
     same_repos: bool,
-) -> Run<'r> {
-    Run {
+) -> MergeRun<'r> {
+    MergeRun {
         sources: std::slice::from_ref(source),
         target,
         options: MergeOptions { record_only: false, ..options.clone() },
@@ -314,8 +314,8 @@ fn record_cousins(
     ways: &[Vec<MergeSource>; 2],
     [left, right]: [Rc<dyn Session>; 2],
     options: &MergeOptions,
-    done: &Done,
-) -> SvnResult<Done> {
+    done: &MergeOutcome,
+) -> SvnResult<MergeOutcome> {
     let mut done = done.clone();
     let touched = done.touched.clone();
     let touched = (!options.record_only).then_some(&touched);
@@ -324,7 +324,7 @@ fn record_cousins(
     for (sources, catalog) in ways.iter().zip(&mut catalogs) {
         let part = run(
             ctx,
-            Run {
+            MergeRun {
                 sources,
                 target,
                 options: MergeOptions { record_only: true, ..options.clone() },
@@ -385,12 +385,12 @@ fn picked(
     peg: Revision,
     ranges: &[Range],
     target: &MergeTarget,
-) -> SvnResult<(Rc<dyn Session>, Place, Vec<MergeSource>)> {
+) -> SvnResult<(Rc<dyn Session>, RepoLocation, Vec<MergeSource>)> {
     let is_number = |revision: Revision| matches!(revision, Revision::Number(_));
     let all_numbers = ranges.iter().all(|range| is_number(range.start) && is_number(range.end));
     let head = matches!(peg, Revision::Head | Revision::Unspecified);
     if !(is_url(source) && (head || is_number(peg)) && all_numbers) {
-        let (session, place) = shared(Place::open(ctx, source, peg)?, target);
+        let (session, place) = shared(RepoLocation::open(ctx, source, peg)?, target);
         let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
         let sources = sources_of(session.as_ref(), &place, &ranges)?;
         return Ok((session, place, sources));
@@ -399,11 +399,11 @@ fn picked(
     let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
     // The number of the youngest revision need not be known.
     if head && let Some(sources) = sources_at_head(session.as_ref(), &ranges)? {
-        let place = Place::of(session.as_ref(), Revnum::ZERO)?;
+        let place = RepoLocation::of(session.as_ref(), Revnum::ZERO)?;
         return Ok((session, place, sources));
     }
     let peg = number_at(ctx, session.as_ref(), source, peg)?;
-    let place = Place::of(session.as_ref(), peg)?;
+    let place = RepoLocation::of(session.as_ref(), peg)?;
     let sources = sources_of(session.as_ref(), &place, &ranges)?;
     Ok((session, place, sources))
 }
@@ -450,12 +450,12 @@ fn merge_automatic(
                 format!(
                     "Can't perform automatic merge into '{}' because it is locally added and \
                      therefore not related to the merge source",
-                    target.shown()
+                    target.display_path()
                 ),
             ));
         };
-        let (session, place) = shared(Place::open(ctx, source, peg)?, &target);
-        let (shown, root) = (target.shown(), target.root.as_str());
+        let (session, place) = shared(RepoLocation::open(ctx, source, peg)?, &target);
+        let (shown, root) = (target.display_path(), target.root.as_str());
         check_same_repository(&place, source, &target.uuid, Some(root), &shown)?;
         (automatic::find(ctx, session.as_ref(), &place, &target)?, session)
     };
@@ -469,8 +469,8 @@ fn clean_or_stopped(
     path: &str,
     source: Option<&MergeSource>,
     dry_run: bool,
-) -> SvnResult<Allowed> {
-    Ok(if !dry_run && Stopped::waits(ctx, path, source)? { any(false) } else { CLEAN })
+) -> SvnResult<AllowedTargets> {
+    Ok(if !dry_run && InterruptedMerge::waits(ctx, path, source)? { any(false) } else { CLEAN })
 }
 
 fn do_automatic(
@@ -511,7 +511,7 @@ fn do_automatic(
             )));
         }
     }
-    let base = target.remembering(Rc::from(sapwood_ra::open(&merge.base.url(), &ctx.ra)?));
+    let base = target.caching(Rc::from(sapwood_ra::open(&merge.base.url(), &ctx.ra)?));
     // Refuses what a reintegrate merge refuses, as revisions that the source lacks.
     automatic::find_reintegrate(ctx, right.as_ref(), &merge.right, &target)?;
     let options = MergeOptions { ignore_ancestry: false, ..options.clone() };
@@ -540,13 +540,13 @@ pub fn merge_reintegrate(
                 format!(
                     "Can't reintegrate into '{}' because it is locally added and therefore not \
                      related to the merge source",
-                    target.shown()
+                    target.display_path()
                 ),
             ));
         };
-        let other = target.remembering(Rc::from(sapwood_ra::open(&place.url(), &ctx.ra)?));
-        let (session, from) = shared(Place::open(ctx, source, peg)?, &target);
-        let (shown, root) = (target.shown(), target.root.as_str());
+        let other = target.caching(Rc::from(sapwood_ra::open(&place.url(), &ctx.ra)?));
+        let (session, from) = shared(RepoLocation::open(ctx, source, peg)?, &target);
+        let (shown, root) = (target.display_path(), target.root.as_str());
         check_same_repository(&from, source, &target.uuid, Some(root), &shown)?;
         let found = automatic::find_reintegrate(ctx, session.as_ref(), &from, &target)?;
         let Some((source, common)) = found else { return Ok(()) };

@@ -6,17 +6,19 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_diff::LargeText as _;
-use sapwood_wc::conflict::{Action, PropChange, PropState, Reason, TextOutcome, kept_extension};
+use sapwood_wc::conflict::{
+    Action, PropChange, PropState, Reason, TextOutcome, preserved_extension,
+};
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::translate::{Translation, same_as_pristine};
 
-use super::apply::{Apply, Opened, Sides, Verdict};
+use super::apply::{Apply, OpenDecision, Sides, Verdict};
 use super::conflicts::Victim;
 use super::props::{is_regular, props_state, same_props};
 use crate::diff::sides::{Text, TextFile};
 
 /// A file that both sides have.
-pub(super) struct Changed<'c> {
+pub(super) struct FileChange<'c> {
     /// The texts, if they differ.
     pub(super) texts: Option<(&'c Text, &'c Text)>,
     /// The left text, if it is the text base of the file, and short.
@@ -34,16 +36,20 @@ impl Apply<'_, '_> {
         below: &RelPath,
         parent: Option<u64>,
         sides: Sides,
-    ) -> SvnResult<Opened> {
+    ) -> SvnResult<OpenDecision> {
         let id = self.begin(below, parent, NodeKind::File, sides)?;
-        let opened = Opened { id, skip: false, skip_children: false };
+        let opened = OpenDecision { id, skip: false, skip_children: false };
         if self.node(id)?.shadowed {
             return Ok(opened);
         }
         if sides.left { self.open_known_file(opened, sides) } else { self.open_new_file(opened) }
     }
 
-    fn open_known_file(&mut self, mut opened: Opened, sides: Sides) -> SvnResult<Opened> {
+    fn open_known_file(
+        &mut self,
+        mut opened: OpenDecision,
+        sides: Sides,
+    ) -> SvnResult<OpenDecision> {
         let id = opened.id;
         let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
         let found = self.obstruction(&relpath)?;
@@ -93,7 +99,7 @@ impl Apply<'_, '_> {
         Ok(opened)
     }
 
-    fn open_new_file(&mut self, mut opened: Opened) -> SvnResult<Opened> {
+    fn open_new_file(&mut self, mut opened: OpenDecision) -> SvnResult<OpenDecision> {
         let id = opened.id;
         let old = self.replaced(id)?;
         let dry_run = self.merge.options.dry_run;
@@ -124,7 +130,7 @@ impl Apply<'_, '_> {
     }
 
     /// A file that both sides have.
-    pub(super) fn file_changed(&mut self, id: u64, changed: &Changed<'_>) -> SvnResult<()> {
+    pub(super) fn file_changed(&mut self, id: u64, changed: &FileChange<'_>) -> SvnResult<()> {
         self.mark_edited(id)?;
         if self.shadowed(id, Told::UpdateShadowedUpdate)? {
             return Ok(());
@@ -171,14 +177,14 @@ impl Apply<'_, '_> {
         &mut self,
         relpath: &RelPath,
         right: &Text,
-        changed: &Changed<'_>,
+        changed: &FileChange<'_>,
         changes: &[PropChange],
     ) -> SvnResult<Option<State>> {
         let (Some(old), Text::Memory(new), []) = (changed.pristine, right, changes) else {
             return Ok(None);
         };
         let merge = &*self.merge;
-        let Some(seen) = self.seen(relpath) else { return Ok(None) };
+        let Some(seen) = self.node_on_disk(relpath) else { return Ok(None) };
         let dry_run = merge.options.dry_run;
         let merged = merge.wc().merge_plain(seen, old, new, dry_run)?;
         self.forget_seen();
@@ -198,7 +204,7 @@ impl Apply<'_, '_> {
     ) -> SvnResult<(State, PropState)> {
         let merge = &*self.merge;
         let wc = merge.wc();
-        let kept = kept_extension(path::basename(relpath), &wc.options().preserved_extensions);
+        let kept = preserved_extension(path::basename(relpath), &wc.options().preserved_extensions);
         let labels = [
             format!(".merge-left.r{}{kept}", self.left_revision),
             format!(".merge-right.r{}{kept}", self.right_revision),

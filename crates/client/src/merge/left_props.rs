@@ -11,7 +11,7 @@ use sapwood_delta::{
 };
 use sapwood_ra::{ReportRequest, Session};
 
-use super::drive::{ToTell, tell};
+use super::drive::{ToTell, notify};
 use super::props::is_regular;
 use crate::diff::fetch_all;
 
@@ -59,9 +59,9 @@ impl<'m> LeftProps<'m> {
     }
 
     fn all(&self) -> SvnResult<HashMap<RelPathBuf, PropList>> {
-        let mut changed = Changed::default();
+        let mut changed = PropChangeRecorder::default();
         let (request, report, depth) = &self.asked_for;
-        tell(self.session, request, report, *depth, &mut changed)?;
+        notify(self.session, request, report, *depth, &mut changed)?;
         let mut paths: Vec<&RelPath> = Vec::new();
         for (path, base) in &changed.found {
             if base.is_none_or(|base| base == self.revision) && !path.is_empty() {
@@ -75,13 +75,13 @@ impl<'m> LeftProps<'m> {
 
 /// The files that an edit opens and gives other properties, and their revisions.
 #[derive(Default)]
-struct Changed {
+struct PropChangeRecorder {
     open: HashMap<u64, (RelPathBuf, Option<Revnum>)>,
     next: u64,
     found: Vec<(RelPathBuf, Option<Revnum>)>,
 }
 
-impl Editor for Changed {
+impl Editor for PropChangeRecorder {
     ignore_absent!();
     ignore_directories!();
     nothing_to_abort!();

@@ -27,13 +27,12 @@
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
 //! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
 
-mod ahead;
-mod anchored;
 mod apply;
 mod automatic;
-mod aware;
-mod begin;
+mod begin_notice;
+mod buffered_edit;
 pub mod changes;
+pub mod checkpoint;
 mod conflicts;
 mod dirs;
 pub mod drive;
@@ -45,15 +44,16 @@ mod left_props;
 mod normalize;
 pub mod paths;
 mod props;
+mod rebased_edit;
 mod record;
 mod reintegrate;
 mod remaining;
+mod resume;
 pub mod run;
 pub mod source;
-pub mod stage;
-mod stopped;
 mod subtrees;
 pub mod target;
+mod tracked;
 mod trim;
 
 use std::collections::BTreeSet;
@@ -67,11 +67,11 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
 
+use self::checkpoint::{Checkpoint, Stage, Undo};
 pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two, merge_two_reporting};
 pub use self::paths::MergePath;
 pub(crate) use self::props::props_state;
 pub use self::source::MergeSource;
-use self::stage::{Reached, Stage, Undo};
 pub use self::target::MergeTarget;
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
@@ -110,7 +110,7 @@ impl std::fmt::Debug for MergeOptions {
 
 /// Paths that a merge touched.
 #[derive(Clone, Debug, Default)]
-pub struct Touched {
+pub struct TouchedPaths {
     /// Changed, added or deleted.
     pub merged: BTreeSet<RelPathBuf>,
     /// Left out.
@@ -121,7 +121,7 @@ pub struct Touched {
     pub tree_conflicts: BTreeSet<RelPathBuf>,
 }
 
-impl Touched {
+impl TouchedPaths {
     /// All of them.
     #[must_use]
     pub fn all(&self) -> BTreeSet<RelPathBuf> {
@@ -152,7 +152,7 @@ pub struct Merge<'a> {
     /// target alone where nothing is looked up of what was merged before.
     pub paths: Vec<MergePath>,
     /// What happened to which path, over all sources.
-    pub touched: Touched,
+    pub touched: TouchedPaths,
     /// Paths that the present source brought into conflict.
     pub conflicted: BTreeSet<RelPathBuf>,
     /// Paths that had no mergeinfo, and got some from the present source.
@@ -172,7 +172,7 @@ pub struct Merge<'a> {
     /// How far the present source came when it was stopped.
     pub stage: Option<Stage>,
     /// How far its edit came.
-    pub reached: Reached,
+    pub reached: Checkpoint,
     /// What the missing revisions of the source change, if that was asked.
     pub changes: Option<changes::Changes>,
     /// Mergeinfo that a step wrote over which is not done yet.

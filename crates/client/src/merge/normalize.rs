@@ -7,7 +7,7 @@ use sapwood_core::{Revnum, Segment, SvnResult};
 use sapwood_ra::Session;
 
 use super::source::MergeSource;
-use crate::mergeinfo::place::{Place, location, segments};
+use crate::mergeinfo::place::{RepoLocation, location, segments};
 
 /// The sources of ranges of the history of a place, in the order of the ranges; within one the way
 /// it goes.
@@ -16,7 +16,7 @@ use crate::mergeinfo::place::{Place, location, segments};
 /// E195012 when the place is not there in the youngest of the revisions; those of the session.
 pub(super) fn sources_of(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     ranges: &RangeList,
 ) -> SvnResult<Vec<MergeSource>> {
     let Some((oldest, youngest)) = bounds_of(ranges) else { return Ok(Vec::new()) };
@@ -56,13 +56,13 @@ pub(super) fn sources_at_head(
         return Ok(None);
     }
     history.sort_by_key(|segment| segment.start);
-    let place = Place::of(session, Revnum(youngest))?;
+    let place = RepoLocation::of(session, Revnum(youngest))?;
     sources_in(session, &place, ranges, history, oldest).map(Some)
 }
 
 fn sources_in(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     ranges: &RangeList,
     mut history: Vec<Segment>,
     oldest: u64,
@@ -91,7 +91,7 @@ fn sources_in(
 /// The last revision of what a segment begins as a copy of.
 fn copied_from(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     segment: Option<&Segment>,
 ) -> SvnResult<Option<Segment>> {
     let Some((path, start)) = segment.and_then(|s| Some((s.path.as_ref()?, s.start))) else {
@@ -103,7 +103,7 @@ fn copied_from(
 }
 
 /// The sources of one range.
-fn cut(history: &[Segment], place: &Place, range: &MergeRange) -> Vec<MergeSource> {
+fn cut(history: &[Segment], place: &RepoLocation, range: &MergeRange) -> Vec<MergeSource> {
     let min = range.start.min(range.end).saturating_add(1);
     let max = range.start.max(range.end);
     let mut sources = Vec::new();
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn ranges_over_copies() {
-        let place = Place {
+        let place = RepoLocation {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: RelPathBuf::trusted("b".to_owned()),
@@ -161,7 +161,7 @@ mod tests {
         let history = [segment(Some("t"), 1, 5), segment(None, 6, 9), segment(Some("b"), 10, 20)];
         let found = |start, end| {
             let range = MergeRange { start, end, inheritable: true };
-            let shown = |p: &Place| format!("{}@{}", p.relpath, p.revision);
+            let shown = |p: &RepoLocation| format!("{}@{}", p.relpath, p.revision);
             cut(&history, &place, &range)
                 .iter()
                 .map(|s| format!("{} {}", shown(&s.left), shown(&s.right)))

@@ -10,7 +10,7 @@ use sapwood_wc::conflict::{PropChange, PropState};
 use sapwood_wc::node::Origin;
 
 use super::Merge;
-use crate::mergeinfo::place::{History, Place, location};
+use crate::mergeinfo::place::{History, RepoLocation, location};
 
 /// Properties that people set.
 pub(super) fn is_regular(name: &str) -> bool {
@@ -125,7 +125,7 @@ impl Merge<'_> {
     /// Incoming mergeinfo without what is the node's own history; `None` when it is left as it is.
     fn without_own_history(&self, relpath: &RelPath, value: &[u8]) -> SvnResult<Option<Mergeinfo>> {
         let node = self.node(relpath)?;
-        let Some(base) = Place::origin(&node)?.filter(|_| node.top.op_depth == 0) else {
+        let Some(base) = RepoLocation::origin(&node)?.filter(|_| node.top.op_depth == 0) else {
             return Ok(None);
         };
         let Ok(incoming) = Mergeinfo::parse(value) else { return Ok(None) };
@@ -157,7 +157,7 @@ impl Merge<'_> {
     }
 
     /// Whether a node was at a path in a revision after the one that it has here.
-    fn is_own(&self, base: &Place, source: &str, revision: u64) -> SvnResult<bool> {
+    fn is_own(&self, base: &RepoLocation, source: &str, revision: u64) -> SvnResult<bool> {
         match location(self.right.as_ref(), base, revision) {
             Ok(place) => Ok(place.fspath() == source),
             Err(error)

@@ -14,16 +14,16 @@ use sapwood_wc::props::Change;
 
 use super::Merge;
 use super::changes::{Changes, WORTH};
+use super::checkpoint::Undo;
 use super::paths::parents;
 use super::remaining::forward;
 use super::run::PathMergeinfo;
 use super::source::MergeSource;
-use super::stage::Undo;
 use super::target::MergeTarget;
 use super::trim::plain_log;
 use crate::context::Context;
-use crate::mergeinfo::local::{Invalid, Seen, explicit, find};
-use crate::mergeinfo::place::{Place, visit};
+use crate::mergeinfo::local::{Invalid, MergeinfoCache, explicit, find};
+use crate::mergeinfo::place::{RepoLocation, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
 /// Sets the mergeinfo of a node or takes it away, not to be stopped halfway; tells so if `told` is a
@@ -47,7 +47,7 @@ pub(super) fn write_one(
         let path = wc.abspath(relpath);
         let shown = path.to_string_lossy();
         let props = if changed { State::Merged } else { State::Changed };
-        ctx.tell(&Notify { props, ..Notify::new(Action::MergeRecordInfo, &shown) });
+        ctx.notify(&Notify { props, ..Notify::new(Action::MergeRecordInfo, &shown) });
     }
     Ok(())
 }
@@ -60,13 +60,13 @@ pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> 
     target.wc.db().write(|_| {
         Ok(all.into_iter().try_for_each(|(relpath, mergeinfo)| {
             let undo = Undo::default();
-            known(write_one(&target.wc, &undo, &relpath, Some(&mergeinfo), Some(ctx)))
+            ignore_missing(write_one(&target.wc, &undo, &relpath, Some(&mergeinfo), Some(ctx)))
         }))
     })?
 }
 
 /// Passes over what the server knows and the working copy does not.
-fn known(result: SvnResult<()>) -> SvnResult<()> {
+fn ignore_missing(result: SvnResult<()>) -> SvnResult<()> {
     match result {
         Err(error) if error.code() == ErrorCode::ENTRY_NOT_FOUND => Ok(()),
         other => other,
@@ -101,11 +101,11 @@ fn source_below(fspath: &str, below: &RelPath) -> String {
 }
 
 impl Merge<'_> {
-    fn tell_recording(&self, relpath: &RelPath, (start, end): (u64, u64)) {
+    fn notify_recording(&self, relpath: &RelPath, (start, end): (u64, u64)) {
         let path = self.wc().abspath(relpath);
         let shown = path.to_string_lossy();
         let range = Some((Revnum(start), Revnum(end)));
-        self.ctx.tell(&Notify { range, ..Notify::new(Action::MergeRecordInfoBegin, &shown) });
+        self.ctx.notify(&Notify { range, ..Notify::new(Action::MergeRecordInfoBegin, &shown) });
     }
 
     /// Adds a range to the mergeinfo of a node (or takes it away), or to the catalog.
@@ -147,7 +147,9 @@ impl Merge<'_> {
                 catalog.entry(relpath.to_owned()).or_default().merge(&mergeinfo);
                 Ok(())
             }
-            None => known(write_one(wc, &self.undo, relpath, Some(&mergeinfo), Some(self.ctx))),
+            None => {
+                ignore_missing(write_one(wc, &self.undo, relpath, Some(&mergeinfo), Some(self.ctx)))
+            }
         }
     }
 
@@ -270,8 +272,8 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn source_at(&self, fspath: &str, revision: u64) -> Place {
-        Place {
+    fn source_at(&self, fspath: &str, revision: u64) -> RepoLocation {
+        RepoLocation {
             root: self.target.root.clone(),
             uuid: self.target.uuid.clone(),
             relpath: RelPathBuf::canonicalize(fspath),
@@ -369,7 +371,7 @@ fn flagged(
     let above = parents(&merge.paths);
     let mut elsewhere: Vec<bool> = Vec::with_capacity(above.len());
     let gap = merge.gap.map(|gap| RangeList(vec![gap]));
-    let seen = Seen::default();
+    let seen = MergeinfoCache::default();
     for (at, above) in above.into_iter().enumerate() {
         let Some(entry) = merge.paths.get(at).cloned() else { break };
         let inherits = above.and_then(|above| elsewhere.get(above)).copied().unwrap_or(false);
@@ -381,8 +383,10 @@ fn flagged(
                 continue;
             }
             if !quiet {
+                // As in the reference, which shortens the range for the message: what is recorded here was computed
+                // before, and the nodes that follow are recorded by the shortened range.
                 skip_gap(&mut range, merge.gap);
-                merge.tell_recording(&entry.relpath, (range.start, range.end));
+                merge.notify_recording(&entry.relpath, (range.start, range.end));
             }
             if at == 0 {
                 merge.override_skipped(fspath, reverse)?;
@@ -448,7 +452,7 @@ pub(super) fn additions(
             }
         }
         let source = source_below(fspath, merge.below_target(relpath));
-        let place = Place {
+        let place = RepoLocation {
             root: merge.target.root.clone(),
             uuid: merge.target.uuid.clone(),
             relpath: RelPathBuf::canonicalize(&source),
@@ -494,7 +498,7 @@ pub(super) fn file(
         write_one(merge.wc(), &merge.undo, target, before, None)?;
     }
     if !quiet {
-        merge.tell_recording(target, (first.start, last.end));
+        merge.notify_recording(target, (first.start, last.end));
     }
     merge.add_range(target, fspath, &ranges, source.is_reverse(), catalog)
 }

@@ -14,7 +14,7 @@ use super::trim::plain_log;
 use crate::context::Context;
 use crate::mergeinfo::lines::learn;
 use crate::mergeinfo::local::values_below;
-use crate::mergeinfo::place::{History, Place, common_ancestor, location, visit};
+use crate::mergeinfo::place::{History, RepoLocation, common_ancestor, location, visit};
 use crate::mergeinfo::summary::unrelated;
 use crate::mergeinfo::{Catalog, MergeRange, Mergeinfo, RangeList, remote};
 
@@ -31,9 +31,9 @@ fn not_ready(words: impl Into<String>) -> SvnError {
 pub(super) fn find_reintegrate(
     _: &Context,
     session: &dyn Session,
-    source: &Place,
+    source: &RepoLocation,
     target: &MergeTarget,
-) -> SvnResult<Option<(MergeSource, Place)>> {
+) -> SvnResult<Option<(MergeSource, RepoLocation)>> {
     let place = target.place.clone().ok_or_else(|| not_ready("The target has no history"))?;
     if source.relpath.is_empty() || place.relpath.is_empty() {
         return Err(not_ready(
@@ -92,8 +92,8 @@ fn listed(catalog: &Catalog) -> String {
 /// A branch and where it came from.
 struct Both<'b> {
     session: &'b dyn Session,
-    source: &'b Place,
-    target: &'b Place,
+    source: &'b RepoLocation,
+    target: &'b RepoLocation,
 }
 
 impl Both<'_> {
@@ -130,13 +130,13 @@ impl Both<'_> {
     }
 
     /// The place of the source for one of the target.
-    fn in_source(&self, target_path: &str) -> SvnResult<Place> {
+    fn in_source(&self, target_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.target.relpath, target_path)?;
         Ok(self.source.below(RelPath::new(below)?))
     }
 
     /// The place of the target for one of the source.
-    fn in_target(&self, source_path: &str) -> SvnResult<Place> {
+    fn in_target(&self, source_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.source.relpath, source_path)?;
         Ok(self.target.below(RelPath::new(below)?))
     }
@@ -182,7 +182,7 @@ impl Both<'_> {
     fn unmerged(
         &self,
         target: &MergeTarget,
-        ancestor: &Place,
+        ancestor: &RepoLocation,
         mut merged: Catalog,
         histories: Catalog,
     ) -> SvnResult<(Catalog, Option<u64>)> {
@@ -250,14 +250,19 @@ impl Both<'_> {
         &self,
         history: &Mergeinfo,
         mut mergeinfo: Mergeinfo,
-        place: &Place,
+        place: &RepoLocation,
     ) -> SvnResult<Mergeinfo> {
         mergeinfo.merge(&History::of(self.session, place)?.mergeinfo);
         Ok(history.without(&mergeinfo, true))
     }
 
     /// What was not merged to the source and changes something there, by path of the source.
-    fn missing(&self, left: &Place, unmerged: &Catalog, merged: &Catalog) -> SvnResult<Catalog> {
+    fn missing(
+        &self,
+        left: &RepoLocation,
+        unmerged: &Catalog,
+        merged: &Catalog,
+    ) -> SvnResult<Catalog> {
         let mut ranges = RangeList::default();
         unmerged.values().for_each(|mergeinfo| ranges.merge(&mergeinfo.all_ranges()));
         let Some((oldest, youngest)) = ranges.bounds() else { return Ok(Catalog::new()) };

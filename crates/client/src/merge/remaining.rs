@@ -13,7 +13,7 @@ use super::Merge;
 use super::paths::{MergePath, parents};
 use super::source::MergeSource;
 use crate::mergeinfo::local::{base_revision, find_anywhere};
-use crate::mergeinfo::place::{History, Lines, Place, location};
+use crate::mergeinfo::place::{History, Lines, RepoLocation, location};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use crate::working::Node;
 
@@ -33,7 +33,7 @@ pub(super) fn own_history(
     youngest: u64,
     oldest: u64,
 ) -> SvnResult<Mergeinfo> {
-    let Some(place) = Place::origin(node)?.filter(|place| place.revision > oldest) else {
+    let Some(place) = RepoLocation::origin(node)?.filter(|place| place.revision > oldest) else {
         return Ok(Mergeinfo::new());
     };
     let youngest = youngest.min(place.revision);

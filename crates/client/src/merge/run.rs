@@ -11,12 +11,12 @@ use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Capability, Session};
 use sapwood_wc::conflict::Conflict;
 
+use super::checkpoint::{Checkpoint, Stage, Undo, write_back};
 use super::paths::MergePath;
+use super::resume::{InterruptedMerge, ResumeMatch, is_stop};
 use super::source::MergeSource;
-use super::stage::{Reached, Stage, Undo, write_back};
-use super::stopped::{Found, Stopped, is_stop};
 use super::target::MergeTarget;
-use super::{Merge, MergeOptions, SourceKind, Touched, aware};
+use super::{Merge, MergeOptions, SourceKind, TouchedPaths, tracked};
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
@@ -34,7 +34,7 @@ pub struct RangeConflict {
 
 /// What a run is to do.
 #[derive(Debug)]
-pub struct Run<'r> {
+pub struct MergeRun<'r> {
     /// What is merged.
     pub sources: &'r [MergeSource],
     /// What into.
@@ -57,7 +57,7 @@ pub struct Run<'r> {
 
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct MergeOutcome {
     /// The paths that were touched.
     pub touched: BTreeSet<RelPathBuf>,
     /// The paths that are changed or in conflict now.
@@ -66,7 +66,7 @@ pub struct Done {
     pub conflict: Option<(MergeSource, bool)>,
 }
 
-impl Done {
+impl MergeOutcome {
     /// E155015 when conflicts keep revisions from being merged.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Done {
                  conflicts and rerun the merge to apply the remaining\nunmerged revisions",
                 range.left.revision,
                 range.right.revision,
-                target.shown()
+                target.display_path()
             ),
         ))
     }
@@ -109,10 +109,10 @@ fn session_to(
     if let Some(second) = target.second(ctx, url) {
         return Ok(second);
     }
-    Ok(target.remembering(Rc::from(sapwood_ra::open(url, &ctx.ra)?)))
+    Ok(target.caching(Rc::from(sapwood_ra::open(url, &ctx.ra)?)))
 }
 
-fn check_record_only(run: &Run<'_>) -> SvnResult<()> {
+fn check_record_only(run: &MergeRun<'_>) -> SvnResult<()> {
     let wrong = |words: &str| Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, words));
     if !run.sources.iter().all(|source| source.ancestral) {
         return wrong("Use of two URLs is not compatible with mergeinfo modification");
@@ -132,25 +132,25 @@ pub type Sessions = [Option<Rc<dyn Session>>; 2];
 ///
 /// # Errors
 /// Those of sessions and of the working copy.
-pub fn run(ctx: &Context, mut run: Run<'_>, sessions: Sessions) -> SvnResult<Done> {
+pub fn run(ctx: &Context, mut run: MergeRun<'_>, sessions: Sessions) -> SvnResult<MergeOutcome> {
     if run.options.record_only {
         check_record_only(&run)?;
         if run.options.dry_run {
-            return Ok(Done::default());
+            return Ok(MergeOutcome::default());
         }
     }
-    match Stopped::find(ctx, &run)? {
+    match InterruptedMerge::find(ctx, &run)? {
         None => through(ctx, &mut run, sessions, None),
-        Some(Found::Same(stopped)) => through(ctx, &mut run, sessions, Some(*stopped)),
-        Some(Found::Older(stopped)) => {
+        Some(ResumeMatch::Same(stopped)) => through(ctx, &mut run, sessions, Some(*stopped)),
+        Some(ResumeMatch::Older(stopped)) => {
             let asked = run.sources;
             let older = stopped.sources.clone();
-            let mut first = Run { sources: &older, ..run };
+            let mut first = MergeRun { sources: &older, ..run };
             let done = through(ctx, &mut first, sessions, Some(*stopped))?;
             if done.conflict.is_some() {
                 return Ok(done);
             }
-            let mut rest = Run { sources: asked, ..first };
+            let mut rest = MergeRun { sources: asked, ..first };
             let mut all = through(ctx, &mut rest, [None, None], None)?;
             all.touched.extend(done.touched);
             all.changed.extend(done.changed);
@@ -163,10 +163,10 @@ pub fn run(ctx: &Context, mut run: Run<'_>, sessions: Sessions) -> SvnResult<Don
 /// when nothing comes of it.
 fn through(
     ctx: &Context,
-    run: &mut Run<'_>,
+    run: &mut MergeRun<'_>,
     sessions: Sessions,
-    mut stopped: Option<Stopped>,
-) -> SvnResult<Done> {
+    mut stopped: Option<InterruptedMerge>,
+) -> SvnResult<MergeOutcome> {
     let result = sources(ctx, run, sessions, &mut stopped);
     match (result, stopped) {
         (Err(error), Some(stopped)) => Err(match stopped.keep_again(&run.target.wc) {
@@ -179,13 +179,13 @@ fn through(
 
 fn sources(
     ctx: &Context,
-    run: &mut Run<'_>,
+    run: &mut MergeRun<'_>,
     mut sessions: Sessions,
-    stopped: &mut Option<Stopped>,
-) -> SvnResult<Done> {
-    let (mut touched, mut changed) = (Touched::default(), BTreeSet::new());
+    stopped: &mut Option<InterruptedMerge>,
+) -> SvnResult<MergeOutcome> {
+    let (mut touched, mut changed) = (TouchedPaths::default(), BTreeSet::new());
     let mut first = 0;
-    let mut done = Done::default();
+    let mut done = MergeOutcome::default();
     if let Some(stopped) = &*stopped {
         (touched, changed, first) = (stopped.touched.clone(), stopped.changed(), stopped.at);
         done.conflict.clone_from(&stopped.conflict);
@@ -226,7 +226,7 @@ fn sources(
             begun: None,
             changed: std::mem::take(&mut changed),
             stage: None,
-            reached: Reached::default(),
+            reached: Checkpoint::default(),
             undo: Undo::default(),
             changes: None,
             kind: SourceKind::Known,
@@ -248,7 +248,7 @@ fn sources(
     }
     *stopped = None;
     if !done.is_stopped() {
-        ctx.tell(&Notify::new(Action::MergeCompleted, &run.target.shown()));
+        ctx.notify(&Notify::new(Action::MergeCompleted, &run.target.display_path()));
     }
     (done.touched, done.changed) = (touched.all(), changed);
     Ok(done)
@@ -256,7 +256,7 @@ fn sources(
 
 impl Merge<'_> {
     /// Merges the present source, and takes away what the target need not say.
-    fn one_source(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
+    fn one_source(&mut self, run: &mut MergeRun<'_>) -> SvnResult<Option<RangeConflict>> {
         let conflict = match self.stage.take_if(|stage| stage.recorded) {
             Some(stage) => stage.conflict,
             None => self.whole(run)?,
@@ -275,7 +275,7 @@ impl Merge<'_> {
 
     /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
     /// and it goes on.
-    fn whole(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
+    fn whole(&mut self, run: &mut MergeRun<'_>) -> SvnResult<Option<RangeConflict>> {
         let mut kind = if self.may_assume(run)? {
             self.kind = SourceKind::Assumed;
             Some(NodeKind::Dir)
@@ -301,7 +301,7 @@ impl Merge<'_> {
             let Some(settle) = settle.filter(|_| !self.options.dry_run) else {
                 return Ok(Some(found));
             };
-            if !self.settle(&*settle)? {
+            if !self.resolve_conflicts(&*settle)? {
                 return Ok(Some(found));
             }
             self.conflicted.clear();
@@ -322,7 +322,7 @@ impl Merge<'_> {
     }
 
     /// Whether the edit will say that the source is a directory, so that the server need not be asked.
-    fn may_assume(&self, run: &Run<'_>) -> SvnResult<bool> {
+    fn may_assume(&self, run: &MergeRun<'_>) -> SvnResult<bool> {
         Ok(self.stage.is_none()
             && self.honors_mergeinfo()
             && !self.options.record_only
@@ -339,14 +339,14 @@ impl Merge<'_> {
             // Of an edit that breaks off the session may have something left.
             let url = self.source.left.url();
             let session = Rc::from(sapwood_ra::open(&url, &self.ctx.ra)?);
-            self.left = self.target.remembering(session);
+            self.left = self.target.caching(session);
         }
         let kind = self.left_kind()?;
         if kind == Some(NodeKind::Dir) && !refused {
             return Err(error);
         }
         write_back(self.wc(), &self.undo.take())?;
-        (self.stage, self.reached) = (None, Reached::default());
+        (self.stage, self.reached) = (None, Checkpoint::default());
         self.paths.clear();
         self.kind = SourceKind::Known;
         Ok(kind)
@@ -376,7 +376,7 @@ impl Merge<'_> {
             self.paths.clear();
         }
         let result = if self.honors_mergeinfo() {
-            aware::directory(self, source, catalog, quiet)?
+            tracked::directory(self, source, catalog, quiet)?
         } else {
             if self.stage.take().is_none() {
                 self.paths.push(MergePath {
@@ -403,7 +403,7 @@ impl Merge<'_> {
     ) -> SvnResult<Option<RangeConflict>> {
         self.paths.clear();
         let result = if self.honors_mergeinfo() {
-            aware::file(self, source, related, catalog, quiet)?
+            tracked::file(self, source, related, catalog, quiet)?
         } else if self.options.record_only {
             None
         } else {
@@ -432,7 +432,7 @@ impl Merge<'_> {
     }
 
     /// Settles what came into conflict. Whether nothing is left open.
-    fn settle(&self, settle: &super::Settle) -> SvnResult<bool> {
+    fn resolve_conflicts(&self, settle: &super::Settle) -> SvnResult<bool> {
         let mut all = true;
         for relpath in &self.conflicted {
             let record = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
@@ -441,7 +441,7 @@ impl Merge<'_> {
                 && self.wc().resolve(relpath, choice, self.ctx.cancel(), &|_| {})?
             {
                 let path = self.wc().abspath(relpath);
-                self.ctx.tell(&Notify::new(Action::Resolved, &path.to_string_lossy()));
+                self.ctx.notify(&Notify::new(Action::Resolved, &path.to_string_lossy()));
             }
             let left = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
             all &= left.is_none();

@@ -3,7 +3,7 @@
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 
-use crate::mergeinfo::place::Place;
+use crate::mergeinfo::place::RepoLocation;
 
 /// The two sides of a difference that is merged.
 ///
@@ -13,9 +13,9 @@ use crate::mergeinfo::place::Place;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeSource {
     /// Where the difference begins.
-    pub left: Place,
+    pub left: RepoLocation,
     /// Where it leads.
-    pub right: Place,
+    pub right: RepoLocation,
     /// Whether one side is an ancestor of the other.
     pub ancestral: bool,
 }
@@ -41,7 +41,7 @@ impl MergeSource {
 
     /// The younger side, whose path mergeinfo names.
     #[must_use]
-    pub const fn primary(&self) -> &Place {
+    pub const fn primary(&self) -> &RepoLocation {
         if self.is_reverse() { &self.left } else { &self.right }
     }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn parts_belong_to_the_younger_url() {
-        let place = |relpath: &RelPath, revision| Place {
+        let place = |relpath: &RelPath, revision| RepoLocation {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),

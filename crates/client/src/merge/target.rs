@@ -9,9 +9,9 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::view::Status;
 
+use crate::caching_session::{History, Remembering, is_svn};
 use crate::context::Context;
-use crate::mergeinfo::place::Place;
-use crate::remembering::{History, Remembering, is_svn};
+use crate::mergeinfo::place::RepoLocation;
 use crate::working::Node;
 
 /// A node of a working copy that is merged into.
@@ -22,7 +22,7 @@ pub struct MergeTarget {
     /// The path below its root.
     pub relpath: RelPathBuf,
     /// Where it is from in the repository; `None` of what was added.
-    pub place: Option<Place>,
+    pub place: Option<RepoLocation>,
     /// The repository's URL.
     pub root: UrlBuf,
     /// The repository's UUID.
@@ -33,7 +33,7 @@ pub struct MergeTarget {
 
 /// What a target may be.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
+pub struct AllowedTargets {
     /// Of several revisions.
     pub mixed: bool,
     /// Changed locally.
@@ -51,9 +51,9 @@ impl MergeTarget {
     ///
     /// # Errors
     /// E200009 for what is not under version control, E195020 for what is not as it must be.
-    pub fn open(ctx: &Context, target: &str, allowed: Allowed) -> SvnResult<Self> {
+    pub fn open(ctx: &Context, target: &str, allowed: AllowedTargets) -> SvnResult<Self> {
         let node = Node::find(ctx, target)?;
-        let place = Place::origin(&node)?;
+        let place = RepoLocation::origin(&node)?;
         let (root, uuid) = match &place {
             Some(place) => (place.root.clone(), place.uuid.clone()),
             None => {
@@ -70,18 +70,18 @@ impl MergeTarget {
 
     /// The path as it is shown.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn display_path(&self) -> String {
         self.wc.abspath(&self.relpath).display().to_string()
     }
 
     /// Whether the target is in the repository of a place.
     #[must_use]
-    pub fn is_in_repository_of(&self, place: &Place) -> bool {
+    pub fn is_in_repository_of(&self, place: &RepoLocation) -> bool {
         self.root == place.root && self.uuid == place.uuid
     }
 
     /// A session that knows what was asked about the target's repository before.
-    pub(super) fn remembering(&self, session: Rc<dyn Session>) -> Rc<dyn Session> {
+    pub(super) fn caching(&self, session: Rc<dyn Session>) -> Rc<dyn Session> {
         Remembering::wrap(session, &self.history, Some(&self.wc))
     }
 
@@ -98,7 +98,7 @@ impl MergeTarget {
     /// Opens a session at a URL, which is asked for the target, too. Where each move of a session is a request, it is
     /// opened above both.
     pub(super) fn open_session(&self, ctx: &Context, url: &Url) -> SvnResult<Rc<dyn Session>> {
-        if let Some(own) = self.place.as_ref().map(Place::url)
+        if let Some(own) = self.place.as_ref().map(RepoLocation::url)
             && is_svn(url)
             && url.below(&self.root).is_some()
             && let Some(above) = url.common_ancestor(&own)
@@ -111,7 +111,7 @@ impl MergeTarget {
             let (session, wc) = (Rc::from(session), Some(&self.wc));
             return Ok(Remembering::at(session, url.to_owned(), &self.history, wc));
         }
-        Ok(self.remembering(Rc::from(ctx.open_following(url)?)))
+        Ok(self.caching(Rc::from(ctx.open_following(url)?)))
     }
 
     /// Whether the target is a directory.
@@ -122,18 +122,21 @@ impl MergeTarget {
         Ok(self.wc.view(&self.relpath)?.is_some_and(|view| view.is_dir()))
     }
 
-    fn check(&self, node: &Node, allowed: Allowed) -> SvnResult<()> {
+    fn check(&self, node: &Node, allowed: AllowedTargets) -> SvnResult<()> {
         let wc = &self.wc;
         if disk_kind(&wc.abspath(&self.relpath))?.is_none() {
             return not_ready(
                 ErrorCode::WC_PATH_NOT_FOUND,
-                format!("Path '{}' does not exist", self.shown()),
+                format!("Path '{}' does not exist", self.display_path()),
             );
         }
         if node.is_deleted() {
             return not_ready(
                 ErrorCode::ILLEGAL_TARGET,
-                format!("Merge target '{}' does not exist in the working copy", self.shown()),
+                format!(
+                    "Merge target '{}' does not exist in the working copy",
+                    self.display_path()
+                ),
             );
         }
         if !allowed.mixed {

@@ -11,7 +11,7 @@ use super::Merge;
 use super::paths::{MergePath, parents};
 use super::remaining::forward;
 use super::source::MergeSource;
-use crate::mergeinfo::place::{Lines, Place, visit};
+use crate::mergeinfo::place::{Lines, RepoLocation, visit};
 use crate::mergeinfo::{MergeRange, RangeList};
 
 /// The log of one path, without properties of revisions.
@@ -30,7 +30,7 @@ pub(super) fn plain_log(
 /// The ranges in which something was changed.
 pub(super) fn operative(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     ranges: &RangeList,
 ) -> SvnResult<RangeList> {
     let bounds = |range: &MergeRange| (range.start.min(range.end), range.start.max(range.end));
@@ -213,7 +213,7 @@ impl Merge<'_> {
 fn fitted(
     lines: &Lines,
     session: &Rc<dyn Session>,
-    place: &Place,
+    place: &RepoLocation,
     (oldest, youngest): (u64, u64),
     own: &RangeList,
     others: &RangeList,

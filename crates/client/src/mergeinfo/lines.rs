@@ -13,8 +13,8 @@ use sapwood_core::{Revnum, RevpropSelection, Segment, SvnResult};
 use sapwood_ra::Session;
 use sapwood_ra::session::{LogChange, LogRequest};
 
-use super::place::{Place, visit};
-use crate::remembering::History;
+use super::place::{RepoLocation, visit};
+use crate::caching_session::History;
 
 /// Fewer nodes than these are asked for one by one.
 const FEW: usize = 8;
@@ -27,9 +27,9 @@ const fn makes(change: &LogChange<'_>) -> bool {
 }
 
 /// The changes of a revision that make something: by path, and where it was copied from.
-type Made<'c> = HashMap<&'c RelPath, Option<(&'c FsPath, Revnum)>>;
+type AddedPaths<'c> = HashMap<&'c RelPath, Option<(&'c FsPath, Revnum)>>;
 
-fn made<'c>(changes: &[LogChange<'c>]) -> Made<'c> {
+fn added_paths<'c>(changes: &[LogChange<'c>]) -> AddedPaths<'c> {
     let made = changes.iter().filter(|change| makes(change));
     made.map(|change| (change.path.to_relpath(), change.copy_from)).collect()
 }
@@ -37,7 +37,7 @@ fn made<'c>(changes: &[LogChange<'c>]) -> Made<'c> {
 /// A node on the way back through its past.
 #[derive(Debug)]
 struct Walk {
-    place: Place,
+    place: RepoLocation,
     /// Where it was, and until which revision.
     at: RelPathBuf,
     until: Revnum,
@@ -46,13 +46,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(place: Place) -> Self {
+    fn new(place: RepoLocation) -> Self {
         let (at, until) = (place.relpath.clone(), Revnum(place.revision));
         Self { place, at, until, segments: Vec::new(), begun: false }
     }
 
     /// What of a revision's changes is the last word on the node: that of the nearest path.
-    fn see(&mut self, revision: Revnum, made: &Made<'_>) {
+    fn see(&mut self, revision: Revnum, made: &AddedPaths<'_>) {
         if self.begun || revision > self.until {
             return;
         }
@@ -88,7 +88,11 @@ impl Walk {
 ///
 /// # Errors
 /// That the session cannot be moved.
-pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) -> SvnResult<()> {
+pub(crate) fn learn(
+    session: &dyn Session,
+    history: &History,
+    places: &[RepoLocation],
+) -> SvnResult<()> {
     let Some(first) = places.first().filter(|_| places.len() >= FEW) else { return Ok(()) };
     let mut walks: Vec<Walk> = places.iter().cloned().map(Walk::new).collect();
     let paths: Vec<&RelPath> = places.iter().map(|place| place.relpath.as_path()).collect();
@@ -98,7 +102,7 @@ pub(crate) fn learn(session: &dyn Session, history: &History, places: &[Place]) 
     visit(session, &first.root, || {
         let told = session.log(&request, &mut |entry| {
             // Where nothing was made nothing is looked at, however many nodes there are.
-            let made = made(&entry.changes);
+            let made = added_paths(&entry.changes);
             if let Some(revision) = entry.revision.filter(|_| !made.is_empty()) {
                 walks.iter_mut().for_each(|walk| walk.see(revision, &made));
             }
@@ -133,7 +137,7 @@ mod tests {
     }
 
     fn walk(at: &RelPath) -> Walk {
-        Walk::new(Place {
+        Walk::new(RepoLocation {
             root: Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: at.to_owned(),
@@ -152,7 +156,7 @@ mod tests {
     fn the_nearest_copy_counts() {
         let mut node = walk(RelPath::trusted("b/d/f"));
         let see = |node: &mut Walk, revision, changes: &[LogChange<'_>]| {
-            node.see(Revnum(revision), &made(changes));
+            node.see(Revnum(revision), &added_paths(changes));
         };
         see(&mut node, 9, &[change("/b/d/f", b'M', None), change("/b/d2", b'A', None)]);
         let both = [change("/b", b'A', Some(("/t", 3))), change("/b/d", b'R', Some(("/u/e", 5)))];

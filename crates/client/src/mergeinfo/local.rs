@@ -13,13 +13,13 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{NodeRow, Presence, parent_of};
 use sapwood_wc::view::View;
 
-use super::place::Place;
+use super::place::RepoLocation;
 use super::{Catalog, Mergeinfo, merge_catalogs, remote};
 use crate::working::Node;
 
 /// What was found for a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LocalMergeinfo {
     /// The mergeinfo; `None` when there is none.
     pub mergeinfo: Option<Mergeinfo>,
     /// Whether it is from above the node.
@@ -63,7 +63,7 @@ fn revision_of_base(row: Option<&NodeRow>) -> Option<Revnum> {
 
 /// What counts of a node for the mergeinfo of those below it.
 #[derive(Debug)]
-struct Looked {
+struct NodeMergeinfo {
     /// Its own mergeinfo; `Err` when its value is none.
     own: Option<Result<Mergeinfo, Vec<u8>>>,
     /// The repository and the path of its BASE.
@@ -74,7 +74,7 @@ struct Looked {
     changed: Option<Revnum>,
 }
 
-impl Looked {
+impl NodeMergeinfo {
     fn at(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Self> {
         let view = wc.require_view(relpath)?;
         let row = view.base();
@@ -98,14 +98,14 @@ impl Looked {
 
 /// What was seen of directories while nothing is changed there, for those who look at many nodes below them.
 #[derive(Debug, Default)]
-pub struct Seen(RefCell<HashMap<RelPathBuf, Rc<Looked>>>);
+pub struct MergeinfoCache(RefCell<HashMap<RelPathBuf, Rc<NodeMergeinfo>>>);
 
-impl Seen {
-    fn look(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Rc<Looked>> {
+impl MergeinfoCache {
+    fn look(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Rc<NodeMergeinfo>> {
         if let Some(known) = self.0.borrow().get(relpath) {
             return Ok(Rc::clone(known));
         }
-        let found = Rc::new(Looked::at(wc, relpath)?);
+        let found = Rc::new(NodeMergeinfo::at(wc, relpath)?);
         self.0.borrow_mut().insert(relpath.to_owned(), Rc::clone(&found));
         Ok(found)
     }
@@ -125,10 +125,10 @@ impl Seen {
         wc: &WorkingCopy,
         relpath: &RelPath,
         limit: Option<&RelPath>,
-    ) -> SvnResult<(Option<Mergeinfo>, Found)> {
-        let node = Looked::at(wc, relpath)?;
+    ) -> SvnResult<(Option<Mergeinfo>, LocalMergeinfo)> {
+        let node = NodeMergeinfo::at(wc, relpath)?;
         let own = match &node.own {
-            None => return Ok((None, Found::default())),
+            None => return Ok((None, LocalMergeinfo::default())),
             Some(Err(value)) => Mergeinfo::parse(value)?,
             Some(Ok(own)) => own.clone(),
         };
@@ -148,8 +148,8 @@ pub fn find(
     inherit: Inherit,
     limit: Option<&RelPath>,
     invalid: Invalid,
-) -> SvnResult<Found> {
-    let look = |at: &RelPath| Ok(Rc::new(Looked::at(wc, at)?));
+) -> SvnResult<LocalMergeinfo> {
+    let look = |at: &RelPath| Ok(Rc::new(NodeMergeinfo::at(wc, at)?));
     Search { relpath, inherit, limit }.find(look(relpath)?, invalid, &look)
 }
 
@@ -163,10 +163,10 @@ struct Search<'s> {
 impl Search<'_> {
     fn find(
         &self,
-        node: Rc<Looked>,
+        node: Rc<NodeMergeinfo>,
         invalid: Invalid,
-        look: &dyn Fn(&RelPath) -> SvnResult<Rc<Looked>>,
-    ) -> SvnResult<Found> {
+        look: &dyn Fn(&RelPath) -> SvnResult<Rc<NodeMergeinfo>>,
+    ) -> SvnResult<LocalMergeinfo> {
         let relpath = self.relpath;
         let mut at = relpath;
         let mut skip = self.inherit == Inherit::NearestAncestor;
@@ -203,10 +203,13 @@ impl Search<'_> {
         };
         let below = relpath.rest_below(at)?;
         Ok(match found {
-            Some(found) if !below.is_empty() => {
-                Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
+            Some(found) if !below.is_empty() => LocalMergeinfo {
+                mergeinfo: Some(found.with_suffix(below).only(true)),
+                inherited: true,
+            },
+            found => {
+                LocalMergeinfo { mergeinfo: found.filter(|_| below.is_empty()), inherited: false }
             }
-            found => Found { mergeinfo: found.filter(|_| below.is_empty()), inherited: false },
         })
     }
 }
@@ -231,7 +234,7 @@ fn catalog(
 ) -> SvnResult<(Catalog, bool)> {
     let (wc, relpath) = (&node.wc, node.relpath.as_path());
     let mut catalog = Catalog::new();
-    let Found { mergeinfo, inherited } = find(wc, relpath, inherit, None, invalid)?;
+    let LocalMergeinfo { mergeinfo, inherited } = find(wc, relpath, inherit, None, invalid)?;
     if let Some(mergeinfo) = mergeinfo {
         catalog.insert(wc.repos_location(relpath)?.1.into_string(), mergeinfo);
     }
@@ -269,7 +272,7 @@ pub fn catalog_anywhere(
     session: &dyn Session,
     lookup: &Lookup,
 ) -> SvnResult<(Catalog, bool)> {
-    let origin = Place::origin(node)?;
+    let origin = RepoLocation::origin(node)?;
     let mut descendants = lookup.descendants;
     let (mut found, mut inherited) = (Catalog::new(), false);
     if !lookup.repository_only {
@@ -306,8 +309,8 @@ pub fn find_anywhere(
     session: &dyn Session,
     inherit: Inherit,
     repository_only: bool,
-) -> SvnResult<Found> {
+) -> SvnResult<LocalMergeinfo> {
     let lookup = Lookup { repository_only, inherit, descendants: false, invalid: Invalid::Refuse };
     let (catalog, inherited) = catalog_anywhere(node, session, &lookup)?;
-    Ok(Found { mergeinfo: catalog.into_values().next(), inherited })
+    Ok(LocalMergeinfo { mergeinfo: catalog.into_values().next(), inherited })
 }

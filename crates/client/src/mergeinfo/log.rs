@@ -6,7 +6,7 @@ use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::filter::Filter;
 use super::local::{Invalid, Lookup, catalog_anywhere};
-use super::place::{History, Place};
+use super::place::{History, RepoLocation};
 use super::{Catalog, Mergeinfo, RangeList, remote};
 use crate::context::Context;
 use crate::open::number_of;
@@ -42,7 +42,7 @@ pub type Receiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>, bool) -> SvnResult<()>;
 pub fn log(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnResult<()> {
     check(request)?;
     let Target { text, peg } = request.target;
-    let (session, target) = Place::open(ctx, text, *peg)?;
+    let (session, target) = RepoLocation::open(ctx, text, *peg)?;
     let session = session.as_ref();
     let descendants = request.depth == Depth::Infinity;
     let (catalog, target_relpath) = target_catalog(ctx, session, text, &target, descendants)?;
@@ -55,9 +55,9 @@ pub fn log(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnR
     let source = if let Some(near) = near {
         session.reparent(near)?;
         let peg = number_of(session, request.source.peg)?;
-        Place::of(session, peg)?
+        RepoLocation::of(session, peg)?
     } else {
-        let (opened, source) = Place::open(ctx, &request.source.text, request.source.peg)?;
+        let (opened, source) = RepoLocation::open(ctx, &request.source.text, request.source.peg)?;
         other = Some(opened);
         source
     };
@@ -101,7 +101,7 @@ fn target_catalog(
     ctx: &Context,
     session: &dyn Session,
     text: &str,
-    target: &Place,
+    target: &RepoLocation,
     descendants: bool,
 ) -> SvnResult<(Catalog, RelPathBuf)> {
     if is_url(text) {
@@ -110,7 +110,7 @@ fn target_catalog(
     }
     let node = Node::find(ctx, text)?;
     let (_, relpath) = node.wc.repos_location(&node.relpath)?;
-    let origin = Place::origin(&node)?;
+    let origin = RepoLocation::origin(&node)?;
     if origin.as_ref().is_none_or(|origin| origin != target) {
         return Ok((remote::catalog(session, target, Inherit::Inherited, descendants)?, relpath));
     }
@@ -128,14 +128,14 @@ fn target_catalog(
 pub(super) struct Branches<'a> {
     pub(super) session: &'a dyn Session,
     pub(super) source_session: &'a dyn Session,
-    pub(super) target: &'a Place,
+    pub(super) target: &'a RepoLocation,
     pub(super) target_relpath: &'a RelPath,
-    pub(super) source: &'a Place,
+    pub(super) source: &'a RepoLocation,
 }
 
 /// What the mergeinfo of a tree says of a source.
 #[derive(Default)]
-struct Known {
+struct RecordedMergeinfo {
     /// Merged into parts of nodes.
     partly: RangeList,
     /// Merged into some node as a whole.
@@ -165,7 +165,7 @@ impl Branches<'_> {
         };
         let source =
             History::between(self.source_session, self.source, youngest, oldest)?.mergeinfo;
-        let known = self.known(&mut catalog, own.as_ref(), &source);
+        let known = self.recorded(&mut catalog, own.as_ref(), &source);
         let ranges = known.wanted(merged, &source);
         let Some((from, to)) = ranges.bounds() else { return Ok(()) };
         let Some(place) = source.0.iter().find(|(_, ranges)| ranges.contains_revision(to)) else {
@@ -191,8 +191,13 @@ impl Branches<'_> {
 
     /// Takes the mergeinfo of the target's tree apart. With `own`, the target's history, what both
     /// branches have in common counts as merged, and is added to the catalog.
-    fn known(&self, catalog: &mut Catalog, own: Option<&Mergeinfo>, source: &Mergeinfo) -> Known {
-        let mut known = Known::default();
+    fn recorded(
+        &self,
+        catalog: &mut Catalog,
+        own: Option<&Mergeinfo>,
+        source: &Mergeinfo,
+    ) -> RecordedMergeinfo {
+        let mut known = RecordedMergeinfo::default();
         for (relpath, mergeinfo) in catalog {
             let below = path::skip_ancestor(self.target_relpath, relpath).unwrap_or_default();
             let source = source.with_suffix(below);
@@ -209,7 +214,7 @@ impl Branches<'_> {
     }
 }
 
-impl Known {
+impl RecordedMergeinfo {
     /// The revisions that may be wanted; what was not merged everywhere is not inheritable.
     fn wanted(self, merged: bool, source: &Mergeinfo) -> RangeList {
         let Self { mut partly, mut fully, by_node } = self;

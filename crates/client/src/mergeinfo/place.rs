@@ -8,15 +8,15 @@ use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
 use super::{MergeRange, Mergeinfo, RangeList};
+use crate::caching_session::clipped;
 use crate::context::Context;
-use crate::open::{Located, session_at};
-use crate::remembering::clipped;
+use crate::open::{LocatedSession, session_at};
 use crate::revision::Revision;
 use crate::working::Node;
 
 /// A path of a repository in a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct RepoLocation {
     /// The repository's URL.
     pub root: UrlBuf,
     /// The repository's UUID.
@@ -27,7 +27,7 @@ pub struct Place {
     pub revision: u64,
 }
 
-impl Place {
+impl RepoLocation {
     /// The URL.
     #[must_use]
     pub fn url(&self) -> UrlBuf {
@@ -79,7 +79,7 @@ impl Place {
         target: &str,
         revision: Revision,
     ) -> SvnResult<(Box<dyn Session>, Self)> {
-        let Located { session, revision, .. } =
+        let LocatedSession { session, revision, .. } =
             session_at(ctx, target, revision, Revision::Unspecified)?;
         let place = Self::of(session.as_ref(), revision)?;
         Ok((session, place))
@@ -136,7 +136,7 @@ pub fn visit<T>(
 /// E160013 when there is no such place; those of the session.
 pub fn segments(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     youngest: u64,
     oldest: u64,
 ) -> SvnResult<Vec<Segment>> {
@@ -163,7 +163,7 @@ type Part = (u64, u64, Vec<Segment>);
 /// What [`segments`] found, so that each question is asked once: the past does not change. As large as
 /// the number of places that are asked about.
 #[derive(Debug, Default)]
-pub struct Lines(RefCell<HashMap<Place, Vec<Part>>>);
+pub struct Lines(RefCell<HashMap<RepoLocation, Vec<Part>>>);
 
 impl Lines {
     /// What [`segments`] finds. An error is not kept.
@@ -173,7 +173,7 @@ impl Lines {
     pub fn segments(
         &self,
         session: &dyn Session,
-        place: &Place,
+        place: &RepoLocation,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Vec<Segment>> {
@@ -190,14 +190,14 @@ impl Lines {
     }
 
     /// Whether [`Lines::segments`] has the answer.
-    pub(crate) fn has(&self, place: &Place, (oldest, youngest): (u64, u64)) -> bool {
+    pub(crate) fn has(&self, place: &RepoLocation, (oldest, youngest): (u64, u64)) -> bool {
         let known = self.0.borrow();
         let mut parts = known.get(place).into_iter().flatten();
         parts.any(|(last, first, _)| youngest <= *last && *first <= oldest)
     }
 
     /// A log said that a place was the same between two revisions.
-    pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
+    pub(crate) fn learn(&self, place: &RepoLocation, (oldest, youngest): (u64, u64)) {
         let path = Some(place.relpath.clone());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
         let part = (youngest, oldest, vec![segment]);
@@ -211,7 +211,7 @@ impl Lines {
     pub fn history(
         &self,
         session: &dyn Session,
-        tip: &Place,
+        tip: &RepoLocation,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<History> {
@@ -223,7 +223,11 @@ impl Lines {
 ///
 /// # Errors
 /// E195012 when it is not there.
-pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResult<Place> {
+pub fn location(
+    session: &dyn Session,
+    place: &RepoLocation,
+    revision: u64,
+) -> SvnResult<RepoLocation> {
     if place.revision == revision {
         return Ok(place.clone());
     }
@@ -246,7 +250,7 @@ pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResul
 #[derive(Clone, Debug)]
 pub struct History {
     /// Where it ends.
-    pub tip: Place,
+    pub tip: RepoLocation,
     /// The places as mergeinfo, which cannot name revision 0.
     pub mergeinfo: Mergeinfo,
     /// Whether it begins in revision 0.
@@ -258,7 +262,7 @@ impl History {
     ///
     /// # Errors
     /// As [`segments`].
-    pub fn of(session: &dyn Session, tip: &Place) -> SvnResult<Self> {
+    pub fn of(session: &dyn Session, tip: &RepoLocation) -> SvnResult<Self> {
         Self::between(session, tip, tip.revision, 0)
     }
 
@@ -268,7 +272,7 @@ impl History {
     /// As [`segments`].
     pub fn between(
         session: &dyn Session,
-        tip: &Place,
+        tip: &RepoLocation,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Self> {
@@ -277,7 +281,7 @@ impl History {
 
     /// The history that segments tell, in whatever order.
     #[must_use]
-    pub fn of_segments(tip: &Place, mut segments: Vec<Segment>) -> Self {
+    pub fn of_segments(tip: &RepoLocation, mut segments: Vec<Segment>) -> Self {
         segments.sort_by_key(|segment| segment.start);
         let from_zero = segments.first().is_some_and(|segment| segment.start == Revnum::ZERO);
         Self { tip: tip.clone(), mergeinfo: as_mergeinfo(&segments), from_zero }
@@ -285,7 +289,7 @@ impl History {
 
     /// Where the node was in a revision.
     #[must_use]
-    pub fn at(&self, revision: u64) -> Option<Place> {
+    pub fn at(&self, revision: u64) -> Option<RepoLocation> {
         let (fspath, _) =
             self.mergeinfo.0.iter().find(|(_, ranges)| ranges.contains_revision(revision))?;
         Some(self.tip.at(&RelPathBuf::canonicalize(fspath), revision))
@@ -293,7 +297,7 @@ impl History {
 
     /// The youngest place that two histories have in common.
     #[must_use]
-    pub fn meet(&self, other: &Self) -> Option<Place> {
+    pub fn meet(&self, other: &Self) -> Option<RepoLocation> {
         if self.tip.root != other.tip.root {
             return None;
         }
@@ -314,7 +318,11 @@ impl History {
 ///
 /// # Errors
 /// As [`segments`].
-pub fn common_ancestor(session: &dyn Session, a: &Place, b: &Place) -> SvnResult<Option<Place>> {
+pub fn common_ancestor(
+    session: &dyn Session,
+    a: &RepoLocation,
+    b: &RepoLocation,
+) -> SvnResult<Option<RepoLocation>> {
     if a.root != b.root {
         return Ok(None);
     }
@@ -342,7 +350,7 @@ mod tests {
     use super::*;
 
     fn history(relpath: &RelPath, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
-        let tip = Place {
+        let tip = RepoLocation {
             root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),

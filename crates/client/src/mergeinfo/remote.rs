@@ -4,7 +4,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::{MergeinfoRequest, Session};
 
-use super::place::{Place, visit};
+use super::place::{RepoLocation, visit};
 use super::{Catalog, Mergeinfo};
 
 /// The mergeinfo of a place (and of what is below it, with `descendants`).
@@ -13,7 +13,7 @@ use super::{Catalog, Mergeinfo};
 /// E200007 from servers that know nothing of mergeinfo; those of the session.
 pub fn catalog(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     inherit: Inherit,
     descendants: bool,
 ) -> SvnResult<Catalog> {
@@ -34,7 +34,11 @@ pub fn catalog(
 ///
 /// # Errors
 /// As [`catalog`].
-pub fn of(session: &dyn Session, place: &Place, inherit: Inherit) -> SvnResult<Option<Mergeinfo>> {
+pub fn of(
+    session: &dyn Session,
+    place: &RepoLocation,
+    inherit: Inherit,
+) -> SvnResult<Option<Mergeinfo>> {
     Ok(catalog(session, place, inherit, false)?.into_values().next())
 }
 
@@ -44,7 +48,7 @@ pub fn of(session: &dyn Session, place: &Place, inherit: Inherit) -> SvnResult<O
 /// Those of the session.
 pub(super) fn catalog_if_known(
     session: &dyn Session,
-    place: &Place,
+    place: &RepoLocation,
     inherit: Inherit,
     descendants: bool,
 ) -> SvnResult<Catalog> {

@@ -5,7 +5,7 @@ use sapwood_core::{ErrorCode, Inherit, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, RevpropSelection, Session};
 
 use super::log::Branches;
-use super::place::{History, Place};
+use super::place::{History, RepoLocation};
 use super::{Catalog, remote};
 use crate::context::Context;
 use crate::revision::Revision;
@@ -16,14 +16,14 @@ use crate::working::Node;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Automatic {
     /// Where the branches parted.
-    pub ancestor: Place,
+    pub ancestor: RepoLocation,
     /// Up to where one was merged into the other: on the source, or if the last merge went the other
     /// way, on the target.
-    pub base: Place,
+    pub base: RepoLocation,
     /// The source.
-    pub right: Place,
+    pub right: RepoLocation,
     /// The target.
-    pub target: Place,
+    pub target: RepoLocation,
     /// Whether the last merge went the other way.
     pub reintegrate_like: bool,
 }
@@ -33,9 +33,9 @@ pub struct Pair<'a> {
     /// A session in the repository.
     pub session: &'a dyn Session,
     /// What is merged.
-    pub source: Place,
+    pub source: RepoLocation,
     /// Into what.
-    pub target: Place,
+    pub target: RepoLocation,
 }
 
 impl Pair<'_> {
@@ -61,7 +61,12 @@ impl Pair<'_> {
 
     /// The last place of a branch up to which all was merged into `target`; the common ancestor when
     /// nothing was.
-    fn last_merged(&self, ancestor: &Place, branch: &History, target: &Place) -> SvnResult<Place> {
+    fn last_merged(
+        &self,
+        ancestor: &RepoLocation,
+        branch: &History,
+        target: &RepoLocation,
+    ) -> SvnResult<RepoLocation> {
         let catalog = remote::catalog(self.session, target, Inherit::Inherited, true)?;
         if catalog.is_empty() {
             return Ok(ancestor.clone());
@@ -86,7 +91,7 @@ impl Pair<'_> {
     fn first(
         &self,
         branch: &History,
-        target: &Place,
+        target: &RepoLocation,
         merged: bool,
         catalog: Catalog,
         range: (u64, u64),
@@ -117,7 +122,7 @@ impl Pair<'_> {
 }
 
 /// The error for branches without a common ancestor.
-pub(crate) fn unrelated(source: &Place, target: &Place) -> SvnError {
+pub(crate) fn unrelated(source: &RepoLocation, target: &RepoLocation) -> SvnError {
     SvnError::new(
         ErrorCode::CLIENT_NOT_READY_TO_MERGE,
         format!(
@@ -132,8 +137,8 @@ pub(crate) fn unrelated(source: &Place, target: &Place) -> SvnError {
 
 /// E195012 for places of different repositories.
 pub(crate) fn check_same_repository(
-    source: (&Place, &str),
-    target: (&Place, &str),
+    source: (&RepoLocation, &str),
+    target: (&RepoLocation, &str),
 ) -> SvnResult<()> {
     if source.0.is_same_repository(target.0) {
         return Ok(());
@@ -158,8 +163,8 @@ pub fn is_working(target: &Target) -> bool {
 /// that are not related; those of sessions and the working copy.
 pub fn summary(ctx: &Context, source: &Target, target: &Target) -> SvnResult<Automatic> {
     if !is_working(target) {
-        let (session, source) = Place::open(ctx, &source.text, source.peg)?;
-        let (_, target) = Place::open(ctx, &target.text, target.peg)?;
+        let (session, source) = RepoLocation::open(ctx, &source.text, source.peg)?;
+        let (_, target) = RepoLocation::open(ctx, &target.text, target.peg)?;
         if !source.is_same_repository(&target) {
             return Err(unrelated(&source, &target));
         }
@@ -167,20 +172,20 @@ pub fn summary(ctx: &Context, source: &Target, target: &Target) -> SvnResult<Aut
     }
     let shown = ctx.absolute(&target.text).display().to_string();
     let place = target_place(&Node::find(ctx, &target.text)?, &shown)?;
-    let (session, found) = Place::open(ctx, &source.text, source.peg)?;
+    let (session, found) = RepoLocation::open(ctx, &source.text, source.peg)?;
     check_same_repository((&found, &source.text), (&place, &shown))?;
     Pair { session: session.as_ref(), source: found, target: place }.automatic()
 }
 
 /// The place of the target of an automatic merge.
-pub(crate) fn target_place(node: &Node, shown: &str) -> SvnResult<Place> {
+pub(crate) fn target_place(node: &Node, shown: &str) -> SvnResult<RepoLocation> {
     if sapwood_wc::view::stat_file(&node.abspath())?.is_none() {
         return Err(SvnError::new(
             ErrorCode::WC_PATH_NOT_FOUND,
             format!("Path '{shown}' does not exist"),
         ));
     }
-    Place::origin(node)?.ok_or_else(|| {
+    RepoLocation::origin(node)?.ok_or_else(|| {
         SvnError::new(
             ErrorCode::CLIENT_UNRELATED_RESOURCES,
             format!(

@@ -149,7 +149,7 @@ impl Work<'_> {
 
     /// What a node would inherit; `None` when that cannot be told.
     fn inherited(&mut self, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
-        let readable = |result: SvnResult<super::local::Found>| match result {
+        let readable = |result: SvnResult<super::local::LocalMergeinfo>| match result {
             Err(error) if error.is_bad_mergeinfo() => Ok(None),
             other => other.map(Some),
         };

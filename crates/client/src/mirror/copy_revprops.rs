@@ -49,5 +49,5 @@ fn copy(run: &mut Mirror<'_>, from: Option<&Url>, range: Range) -> SvnResult<()>
         }
         revision = if start > end { revision.prev().unwrap_or(end) } else { revision.next() };
     }
-    run.tell_normalized(normalized, 0)
+    run.notify_normalized(normalized, 0)
 }

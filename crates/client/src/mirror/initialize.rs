@@ -46,5 +46,5 @@ fn initialize(run: &mut Mirror<'_>, from: &Url, allowed: bool) -> SvnResult<()> 
     set(mirror, FROM_UUID, Some(source.uuid().as_bytes()))?;
     set(mirror, LAST_MERGED, Some(latest.to_string().as_bytes()))?;
     let normalized = run.copy_props(source, latest, false)?;
-    run.tell_normalized(normalized, 0)
+    run.notify_normalized(normalized, 0)
 }

@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult
 use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
 pub use self::properties::{Encoding, ascii};
-pub use crate::oplock::{Locking, Told};
+pub use crate::oplock::{LockNotice, Locking};
 
 use crate::oplock::OperationalLock;
 use crate::target::canonical_url;
@@ -38,7 +38,7 @@ pub enum Event<'a> {
     /// The mirror's server cannot change properties in one step: a lock may fail to keep others out.
     LocksAreWeak(&'a SvnError),
     /// Another process has the lock, or had it.
-    Lock(Told<'a>),
+    Lock(LockNotice<'a>),
     /// The text of a file is being sent; whether it is the first of its revision.
     Text(bool),
     /// All texts of the revision are sent.
@@ -216,7 +216,7 @@ impl Mirror<'_> {
         lock.hold(|| work(self))
     }
 
-    fn tell_normalized(&mut self, revprops: u64, node_props: u64) -> SvnResult<()> {
+    fn notify_normalized(&mut self, revprops: u64, node_props: u64) -> SvnResult<()> {
         if revprops == 0 && node_props == 0 {
             return Ok(());
         }

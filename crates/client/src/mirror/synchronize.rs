@@ -88,7 +88,7 @@ fn synchronize(run: &mut Mirror<'_>, from: Option<&Url>) -> SvnResult<()> {
     let request = ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
     source.replay_range(last.next(), latest, &request, &mut copier)?;
     let Copier { revprops, node_props, .. } = copier;
-    run.tell_normalized(revprops, node_props)
+    run.notify_normalized(revprops, node_props)
 }
 
 /// Commits one revision after the other.

@@ -10,13 +10,13 @@ use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_diff::patch::{BinaryPatch, Hunk, Literal, Operation, Patch, PatchFile, Which};
 use sapwood_wc::translate::same_bytes;
 
-use super::Run;
+use super::PatchRun;
 use super::content::{Content, unwritten};
 use super::output::Output;
-use super::place::{Around, Obstacle, Placed, Search, Taken};
+use super::place::{Around, HunkPosition, Obstacle, Search, TakenLines};
 use super::target::Target;
 
-impl Run<'_> {
+impl PatchRun<'_> {
     /// Applies a patch to its target, as far as it fits.
     pub(super) fn apply(&mut self, patch: &Patch) -> SvnResult<Target> {
         let mut target = self.target(patch)?;
@@ -77,7 +77,7 @@ impl Run<'_> {
             obstacle: obstacle(target)?,
         };
         let mut content = target.content.take().unwrap_or_else(Content::none);
-        let mut taken = Taken::default();
+        let mut taken = TakenLines::default();
         let mut offset = 0_u64;
         for hunk in &patch.hunks {
             self.ctx.check_cancel()?;
@@ -180,7 +180,7 @@ impl Run<'_> {
             if said.is_none() && name == names::SPECIAL {
                 target.is_special = prop.operation == Operation::Added;
             }
-            let mut taken = Taken::default();
+            let mut taken = TakenLines::default();
             for hunk in hunks {
                 let (file, content) = (&mut self.file, &mut prop.content);
                 let search = &mut Search { file, content, taken: &taken, around, hunk: *hunk };
@@ -305,7 +305,7 @@ fn copy_rest(target: &mut Target) -> SvnResult<()> {
 fn apply_hunk(
     file: &mut PatchFile<File>,
     content: &mut Content,
-    placed: &Placed,
+    placed: &HunkPosition,
     copies: bool,
     out: &mut dyn Write,
 ) -> SvnResult<bool> {

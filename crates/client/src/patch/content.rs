@@ -4,6 +4,7 @@
 //! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is said only
 //! once a line beyond the last one was asked for.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -54,7 +55,7 @@ pub(super) fn hash(line: &[u8]) -> u64 {
     hasher.finish()
 }
 
-struct Line {
+struct LineStart {
     at: u64,
     /// Of what is compared of it.
     hash: u64,
@@ -63,7 +64,7 @@ struct Line {
 /// Contents before a patch.
 pub(super) struct Content {
     source: Option<Source<Box<dyn Readable>>>,
-    lines: Vec<Line>,
+    lines: Vec<LineStart>,
     /// The lines with a hash, in order; made when it is first asked for.
     by_hash: HashMap<u64, Vec<u64>>,
     pub(super) comparison: Comparison,
@@ -130,7 +131,7 @@ impl Content {
                 break;
             }
             comparison.reduce(&mut line)?;
-            lines.push(Line { at, hash: hash(&line) });
+            lines.push(LineStart { at, hash: hash(&line) });
             at = read.next;
         }
         Ok(Self { source: Some(source), lines, comparison, line_end, ..Self::none() })
@@ -143,7 +144,7 @@ impl Content {
 
     /// How many lines there are.
     pub(super) fn count(&self) -> u64 {
-        u64::try_from(self.lines.len()).unwrap_or(u64::MAX)
+        len64(self.lines.len())
     }
 
     pub(super) const fn current(&self) -> u64 {
@@ -163,7 +164,7 @@ impl Content {
         self.line_end.unwrap_or(own)
     }
 
-    fn line_at(&self, number: u64) -> Option<&Line> {
+    fn line_at(&self, number: u64) -> Option<&LineStart> {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         self.lines.get(at)
     }

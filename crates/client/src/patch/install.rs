@@ -14,9 +14,9 @@ use sapwood_wc::props::rules::{self, FileForCheck, Newlines};
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::status;
 
-use super::Run;
+use super::PatchRun;
 use super::content::unwritten;
-use super::place::Placed;
+use super::place::HunkPosition;
 use super::target::{PropTarget, Target};
 
 /// What a value of a property can be refused for without an end to everything.
@@ -28,7 +28,7 @@ const REFUSED: [ErrorCode; 5] = [
     ErrorCode::CLIENT_INVALID_EXTERNALS_DESCRIPTION,
 ];
 
-impl Run<'_> {
+impl PatchRun<'_> {
     /// Puts a patched target in its place.
     pub(super) fn install(&mut self, target: &mut Target) -> SvnResult<()> {
         let abspath = target.abspath()?.to_owned();
@@ -151,14 +151,14 @@ impl Run<'_> {
         self.known.add(dir, true, false);
         if self.request.dry_run {
             let kind = Some(NodeKind::Dir);
-            self.ctx.tell(&Notify { kind, ..Notify::new(Action::Add, dir) });
+            self.ctx.notify(&Notify { kind, ..Notify::new(Action::Add, dir) });
             return Ok(());
         }
         let failed = |e| SvnError::io(&e, format!("Can't create directory '{dir}'"));
         fs::create_dir(dir).map_err(failed)?;
         let (wc, relpath) = self.place_of(dir)?;
         let _lock = self.lock_above(dir)?;
-        Ok(wc.add_one(&relpath, &PropList::new(), &|told| self.ctx.tell(told))?)
+        Ok(wc.add_one(&relpath, &PropList::new(), &|told| self.ctx.notify(told))?)
     }
 
     /// Sets the properties that were patched. A value that is refused rejects its hunks.
@@ -246,7 +246,7 @@ impl Run<'_> {
             }
             self.known.add(&dir, false, true);
             let kind = Some(NodeKind::Dir);
-            self.ctx.tell(&Notify { kind, ..Notify::new(Action::Delete, &dir) });
+            self.ctx.notify(&Notify { kind, ..Notify::new(Action::Delete, &dir) });
             dir = path::dirname(&dir).to_owned();
         }
         Ok(())
@@ -294,7 +294,7 @@ impl Run<'_> {
     }
 
     /// Says what became of a target.
-    pub(super) fn tell(&self, target: &Target) {
+    pub(super) fn notify(&self, target: &Target) {
         let action = if target.skipped {
             Action::Skip
         } else if target.deleted {
@@ -304,29 +304,29 @@ impl Run<'_> {
         } else {
             Action::Patch
         };
-        let shown = target.move_to.as_deref().unwrap_or(target.shown());
+        let shown = target.move_to.as_deref().unwrap_or(target.display_path());
         let kind = if target.kind == Some(NodeKind::Dir) { NodeKind::Dir } else { NodeKind::File };
         let (content, props) = target.states();
         let value = Notify { kind: Some(kind), content, props, ..Notify::new(action, shown) };
-        self.ctx.tell(&value);
+        self.ctx.notify(&value);
         if action == Action::Patch {
-            target.placed.iter().for_each(|placed| self.tell_hunk(target, placed, None));
+            target.placed.iter().for_each(|placed| self.notify_hunk(target, placed, None));
             for (name, prop) in &target.props {
                 let whole = matches!(prop.operation, Operation::Added | Operation::Deleted);
                 let told = prop.placed.iter().filter(|one| {
                     // What is added or deleted whole has no lines to speak of.
                     !whole || one.rejected || one.already_applied
                 });
-                told.for_each(|placed| self.tell_hunk(target, placed, Some(name)));
+                told.for_each(|placed| self.notify_hunk(target, placed, Some(name)));
             }
         }
         if !target.skipped && target.move_to.is_some() {
             let kind = Some(NodeKind::File);
-            self.ctx.tell(&Notify { kind, ..Notify::new(Action::Delete, target.shown()) });
+            self.ctx.notify(&Notify { kind, ..Notify::new(Action::Delete, target.display_path()) });
         }
     }
 
-    fn tell_hunk(&self, target: &Target, placed: &Placed, prop: Option<&str>) {
+    fn notify_hunk(&self, target: &Target, placed: &HunkPosition, prop: Option<&str>) {
         let action = if placed.already_applied {
             Action::PatchHunkAlreadyApplied
         } else if placed.rejected {
@@ -341,8 +341,8 @@ impl Run<'_> {
             matched_line: placed.line,
             fuzz: placed.told_fuzz,
         };
-        let value = Notify { hunk, prop_name: prop, ..Notify::new(action, target.shown()) };
-        self.ctx.tell(&value);
+        let value = Notify { hunk, prop_name: prop, ..Notify::new(action, target.display_path()) };
+        self.ctx.notify(&value);
     }
 }
 

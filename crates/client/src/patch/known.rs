@@ -15,12 +15,12 @@ struct Fate {
 
 /// Paths that were patched, absolute.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct PatchedPaths {
     paths: HashMap<String, Fate>,
     count: usize,
 }
 
-impl Known {
+impl PatchedPaths {
     pub(super) fn add(&mut self, abspath: &str, added: bool, deleted: bool) {
         self.count = self.count.plus(1);
         self.paths.insert(abspath.to_owned(), Fate { number: self.count, added, deleted });
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_last_word_counts() {
-        let mut known = Known::default();
+        let mut known = PatchedPaths::default();
         known.add("/a/b", false, true);
         assert!(known.is_deleted("/a/b/c") && known.is_gone("/a/b") && !known.is_gone("/a/b/c"));
         known.add("/a/b/c", true, false);

@@ -22,7 +22,7 @@ use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
 use crate::target::is_url;
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// So many patches are applied before others may write to the working copy's database.
 const AT_ONCE: usize = 64;
@@ -45,7 +45,7 @@ pub struct Request<'r> {
 }
 
 /// A patch file that is being applied.
-struct Run<'r> {
+struct PatchRun<'r> {
     ctx: &'r Context,
     request: Request<'r>,
     file: PatchFile<File>,
@@ -53,15 +53,15 @@ struct Run<'r> {
     root: String,
     wc: WorkingCopy,
     /// Where the last path was found.
-    place: RefCell<Option<Place>>,
+    place: RefCell<Option<WcDir>>,
     /// What was seen there by the present patch.
     leaf: RefCell<Leaf>,
-    known: known::Known,
+    known: known::PatchedPaths,
     witnesses: install::Witnesses,
 }
 
 /// A directory, and where it is in which working copy.
-struct Place {
+struct WcDir {
     /// Absolute.
     dir: String,
     wc: WorkingCopy,
@@ -101,7 +101,7 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
     let file = File::open(&patch)
         .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", patch.display())))?;
     let how = How { reverse: request.reverse, ignore_whitespace: request.ignore_whitespace };
-    let mut run = Run {
+    let mut run = PatchRun {
         ctx,
         request: *request,
         file: PatchFile::new(file, how),
@@ -109,15 +109,15 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
         wc: wc.clone(),
         place: RefCell::new(None),
         leaf: RefCell::default(),
-        known: known::Known::default(),
+        known: known::PatchedPaths::default(),
         witnesses: install::Witnesses::new(),
     };
     let result = run.all();
-    settle(ctx);
+    wait_for_clock(ctx);
     result
 }
 
-impl Run<'_> {
+impl PatchRun<'_> {
     fn all(&mut self) -> SvnResult<()> {
         let wc = self.wc.clone();
         // Questions of many patches share a lock of the database; between them others may have it.
@@ -150,7 +150,7 @@ impl Run<'_> {
             self.write_rejects(&target)?;
             self.known.add(target.abspath()?, added, deleted);
         }
-        self.tell(&target);
+        self.notify(&target);
         if target.deleted && !target.skipped {
             let abspath = target.abspath()?.to_owned();
             self.delete_empty_parents(&abspath)?;

@@ -4,6 +4,7 @@
 //! cost of a search is that of the few places where this line is, not of the file; which of these places is taken
 //! is 1.14's choice: the nearest, the one before rather than the one after.
 
+use sapwood_core::len64;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -19,7 +20,7 @@ const MAX_FUZZ: u64 = 2;
 
 /// What became of a hunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
+pub(super) struct HunkPosition {
     pub(super) hunk: Hunk,
     /// The line where it fits.
     pub(super) line: u64,
@@ -55,7 +56,7 @@ pub(super) enum Obstacle {
 
 /// The hunks that have a place.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TakenLines {
     /// By first line: how many lines before and after.
     by_line: BTreeMap<u64, [u64; 2]>,
     longest: u64,
@@ -63,8 +64,8 @@ pub(super) struct Taken {
     end: Option<u64>,
 }
 
-impl Taken {
-    pub(super) fn add(&mut self, placed: &Placed) {
+impl TakenLines {
+    pub(super) fn add(&mut self, placed: &HunkPosition) {
         if placed.rejected {
             return;
         }
@@ -96,7 +97,7 @@ struct Pattern {
 pub(super) struct Search<'s> {
     pub(super) file: &'s mut PatchFile<File>,
     pub(super) content: &'s mut Content,
-    pub(super) taken: &'s Taken,
+    pub(super) taken: &'s TakenLines,
     pub(super) around: Around,
     pub(super) hunk: Hunk,
 }
@@ -104,7 +105,7 @@ pub(super) struct Search<'s> {
 impl Search<'_> {
     /// Looks for the place of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
     /// it was from where it said.
-    pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<Placed> {
+    pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<HunkPosition> {
         let before = self.pattern(Which::Before)?;
         let after = self.pattern(Which::After)?;
         let mut fuzz = 0;
@@ -112,7 +113,7 @@ impl Search<'_> {
             let (line, already_applied) = self.place_with(&before, &after, fuzz, offset)?;
             let rejected = line == 0;
             if !rejected || already_applied || fuzz >= most_fuzz.unwrap_or(MAX_FUZZ) {
-                return Ok(Placed {
+                return Ok(HunkPosition {
                     hunk: self.hunk,
                     line,
                     rejected,
@@ -178,7 +179,7 @@ impl Search<'_> {
         if !compares {
             return Ok((1, false));
         }
-        let len = u64::try_from(after.hashes.len()).unwrap_or(u64::MAX);
+        let len = len64(after.hashes.len());
         let same = len == self.content.count() && (len == 0 || self.fits(after, 1, 0, true)?);
         Ok((u64::from(same), same))
     }
@@ -243,7 +244,7 @@ impl Search<'_> {
         fuzz: u64,
     ) -> SvnResult<u64> {
         let Some(fuzz) = fuzz.checked_sub(self.hunk.after.penalty) else { return Ok(0) };
-        let len = u64::try_from(pattern.hashes.len()).unwrap_or(u64::MAX);
+        let len = len64(pattern.hashes.len());
         let Some(room) = self.content.count().checked_sub(len).filter(|_| len > 0) else {
             return Ok(0);
         };

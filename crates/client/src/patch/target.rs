@@ -22,8 +22,8 @@ use sapwood_wc::view::{Status, View};
 
 use super::content::Content;
 use super::output::Output;
-use super::place::Placed;
-use super::{Place, Run};
+use super::place::HunkPosition;
+use super::{PatchRun, WcDir};
 
 /// A property that a patch is applied to.
 pub(super) struct PropTarget {
@@ -33,7 +33,7 @@ pub(super) struct PropTarget {
     pub(super) had_value: bool,
     /// Its value after.
     pub(super) patched: Vec<u8>,
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<HunkPosition>,
     /// Whether it stays as it is.
     pub(super) skipped: bool,
 }
@@ -77,7 +77,7 @@ pub(super) struct Target {
     pub(super) plain: Option<PropList>,
     pub(super) translation: Translation,
     pub(super) content: Option<Content>,
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<HunkPosition>,
     pub(super) props: BTreeMap<String, PropTarget>,
     pub(super) patched: Output,
     /// Hunks that do not fit, with the property that they are for.
@@ -88,7 +88,7 @@ pub(super) struct Target {
 
 impl Target {
     /// The path that is shown.
-    pub(super) fn shown(&self) -> &str {
+    pub(super) fn display_path(&self) -> &str {
         self.abspath.as_deref().unwrap_or(&self.stripped)
     }
 
@@ -103,7 +103,7 @@ impl Target {
     }
 }
 
-impl Run<'_> {
+impl PatchRun<'_> {
     /// Looks at what a patch is about.
     pub(super) fn target(&self, patch: &Patch) -> SvnResult<Target> {
         self.leaf.take();
@@ -340,7 +340,7 @@ impl Run<'_> {
                     target.props.insert(name.to_owned(), opened);
                 }
                 Some(prop) if prop.operation != operation => {
-                    let shown = target.shown();
+                    let shown = target.display_path();
                     return Err(SvnError::new(
                         ErrorCode::INVALID_INPUT,
                         format!(
@@ -456,7 +456,7 @@ impl Run<'_> {
         let (wc, relpath) = self.ctx.working_copy(abspath.as_ref())?;
         if is_leaf && !relpath.is_empty() {
             let relpath = relpath.parent().to_owned();
-            let place = Place { dir: dir.to_owned(), wc: wc.clone(), relpath };
+            let place = WcDir { dir: dir.to_owned(), wc: wc.clone(), relpath };
             self.place.replace(Some(place));
         }
         Ok((wc, relpath))

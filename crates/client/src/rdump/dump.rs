@@ -49,7 +49,7 @@ impl Dumper<'_> {
         self.write(&record)
     }
 
-    fn tell(&mut self, revision: Revnum) -> SvnResult<()> {
+    fn notify(&mut self, revision: Revnum) -> SvnResult<()> {
         self.out.dumped(revision)?;
         check_cancel(self.cancel)
     }
@@ -67,7 +67,7 @@ impl ReplayReceiver for Dumper<'_> {
             .map(|(name, value)| (name.to_owned(), prop_rules::normalize(name, value.to_vec())));
         self.revision_record(revision, &proper.collect())?;
         edit.drive(&mut DumpEditor::new(&mut Plain(self.out), None))?;
-        self.tell(revision)
+        self.notify(revision)
     }
 }
 
@@ -86,7 +86,7 @@ fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> Sv
     let mut update = session.report(&request, &mut editor)?;
     update.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
     update.finish()?;
-    dumper.tell(revision)
+    dumper.notify(revision)
 }
 
 /// Writes revisions of what is at a session's URL; the first one whole, unless the dump is incremental.
@@ -105,7 +105,7 @@ pub fn dump(
     dumper.write(format!("{magic}: 3\n\n{}: {}\n\n", header::UUID, session.uuid()).as_bytes())?;
     if start == Revnum::ZERO {
         dumper.revision_record(start, &session.rev_proplist(start)?)?;
-        dumper.tell(start)?;
+        dumper.notify(start)?;
         start = start.next();
         incremental = true;
     }

@@ -91,7 +91,7 @@ impl<'o> DumpEditor<'o> {
     }
 
     /// The path that a record names.
-    fn told(&self, path: &str) -> String {
+    fn record_path(&self, path: &str) -> String {
         match &self.anchor {
             Some(anchor) => paths::join(anchor, path),
             None => path.to_owned(),
@@ -99,7 +99,7 @@ impl<'o> DumpEditor<'o> {
     }
 
     /// Writes the record that waits, if one does.
-    fn settle(&mut self) -> SvnResult<()> {
+    fn flush_node(&mut self) -> SvnResult<()> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         let Some(dir) = self.dirs.get_mut(&pending) else { return Ok(()) };
         let mut head = std::mem::take(&mut dir.head);
@@ -135,7 +135,7 @@ impl<'o> DumpEditor<'o> {
             }
             (false, _) => "add",
         };
-        Ok(Head::node(&self.told(path), is_dir, action, copy_from))
+        Ok(Head::node(&self.record_path(path), is_dir, action, copy_from))
     }
 
     fn mkdir(&mut self, path: &str) -> SvnResult<()> {
@@ -173,7 +173,7 @@ impl Editor for DumpEditor<'_> {
     }
 
     fn delete_entry(&mut self, path: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
-        self.settle()?;
+        self.flush_node()?;
         self.dir(parent)?.deleted.insert(path.to_owned());
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Editor for DumpEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.settle()?;
+        self.flush_node()?;
         let replaced = self.replaces(path, parent)?;
         let copy_from = copy_from.map(|(from, rev)| (relpath(from), rev));
         let head = self.head(path, replaced, copy_from, true)?;
@@ -199,7 +199,7 @@ impl Editor for DumpEditor<'_> {
     }
 
     fn open_directory(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.settle()?;
+        self.flush_node()?;
         let handle = self.handle();
         self.dirs.insert(handle, Dir { path: path.to_owned(), ..Dir::default() });
         Ok(Handle(handle))
@@ -207,7 +207,7 @@ impl Editor for DumpEditor<'_> {
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
         if self.pending != Some(dir.0) {
-            self.settle()?;
+            self.flush_node()?;
         }
         if regular(name) {
             self.dir(dir)?.props.take(name, value);
@@ -217,10 +217,10 @@ impl Editor for DumpEditor<'_> {
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
         let was_pending = self.pending == Some(dir.0);
-        self.settle()?;
+        self.flush_node()?;
         let Some(mut closed) = self.dirs.remove(&dir.0) else { return Err(no_such()) };
         if !was_pending && closed.props.is_due() {
-            let mut head = Head::node(&self.told(&closed.path), true, "change", None);
+            let mut head = Head::node(&self.record_path(&closed.path), true, "change", None);
             head.line(header::PROP_DELTA, "true");
             let record = head.finish(Some(&closed.props.block()), None);
             self.write(&record)?;
@@ -240,7 +240,7 @@ impl Editor for DumpEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.settle()?;
+        self.flush_node()?;
         let replaced = self.replaces(path, parent)?;
         let mut props = PropChanges::default();
         if copy_from.is_none() {
@@ -262,7 +262,7 @@ impl Editor for DumpEditor<'_> {
     }
 
     fn open_file(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.settle()?;
+        self.flush_node()?;
         let handle = self.handle();
         self.files.insert(
             handle,
@@ -315,10 +315,10 @@ impl Editor for DumpEditor<'_> {
     }
 
     fn close_file(&mut self, file: Handle, sum: Option<Md5>) -> SvnResult<()> {
-        self.settle()?;
+        self.flush_node()?;
         let Some(mut closed) = self.files.remove(&file.0) else { return Err(no_such()) };
         let mut head = if closed.action == "change" {
-            Head::node(&self.told(&closed.path), false, "change", None)
+            Head::node(&self.record_path(&closed.path), false, "change", None)
         } else {
             let from = closed.copy_from.as_ref().map(|(path, rev)| (path.as_str(), *rev));
             self.head(&closed.path, closed.action == "replace", from, false)?

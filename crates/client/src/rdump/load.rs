@@ -15,7 +15,7 @@ use sapwood_repos::load::{LeftOut, Numbers, RevisionMap};
 use sapwood_repos::prop_rules;
 
 use crate::context::check_cancel;
-use crate::oplock::{Locking, OperationalLock, Told};
+use crate::oplock::{LockNotice, Locking, OperationalLock};
 
 /// Which process is at work on the repository.
 const LOCK: &str = "svn:rdump-lock";
@@ -24,7 +24,7 @@ const LOCK: &str = "svn:rdump-lock";
 #[derive(Clone, Copy, Debug)]
 pub enum LoadEvent<'a> {
     /// Another process has the lock, or had it.
-    Lock(Told<'a>),
+    Lock(LockNotice<'a>),
     /// A revision of the stream is there.
     Loaded(Revnum),
 }

@@ -1,5 +1,6 @@
 //! Records of dump streams with deltas, as bytes.
 
+use sapwood_core::len64;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sapwood_core::exact::Exact;
@@ -40,7 +41,7 @@ impl Head {
     pub(super) fn finish(mut self, props: Option<&[u8]>, text: Option<u64>) -> Vec<u8> {
         let mut length = 0u64;
         if let Some(props) = props {
-            length = u64::try_from(props.len()).unwrap_or(u64::MAX);
+            length = len64(props.len());
             self.line(header::PROP_CONTENT_LENGTH, &length.to_string());
         }
         if let Some(text) = text {

@@ -14,7 +14,7 @@ use tempfile::TempPath;
 use super::{Resolution, TreeConflict};
 use crate::merge::{MergeOptions, TwoSources, merge_two_reporting};
 use crate::revision::Revision;
-use crate::update::settle;
+use crate::update::wait_for_clock;
 
 /// E155027: why a conflict cannot be settled in this way.
 pub(super) fn failure(text: impl Into<String>) -> SvnError {
@@ -92,7 +92,7 @@ impl TreeConflict<'_> {
             Resolution::BothMovedDirMerge => self.keep_local_dir()?,
             Resolution::BothMovedDirMoveMerge => self.keep_incoming_dir()?,
         }
-        settle(self.ctx);
+        wait_for_clock(self.ctx);
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl TreeConflict<'_> {
             ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE,
             format!(
                 "Inapplicable conflict resolution option given for conflicted path '{}'",
-                self.shown(&self.relpath)
+                self.display_path(&self.relpath)
             ),
         )
     }
@@ -111,31 +111,31 @@ impl TreeConflict<'_> {
     fn by_choice(&self, choice: Choice) -> SvnResult<()> {
         let cancel = self.ctx.cancel();
         self.wc.resolve_part(&self.relpath, Part::Tree, choice, cancel, &|told| {
-            self.ctx.tell(told);
+            self.ctx.notify(told);
         })?;
         Ok(())
     }
 
     /// A path of the working copy as errors show it.
-    pub(super) fn shown(&self, relpath: &RelPath) -> String {
+    pub(super) fn display_path(&self, relpath: &RelPath) -> String {
         self.wc.abspath(relpath).display().to_string()
     }
 
-    pub(super) fn tell_kind(&self, action: Told, relpath: &RelPath, kind: NodeKind) {
+    pub(super) fn notify_kind(&self, action: Told, relpath: &RelPath, kind: NodeKind) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
-        self.ctx.tell(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
+        self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
     }
 
     /// Takes the conflict out of the record and says that it is settled.
-    pub(super) fn settled(&self) -> SvnResult<()> {
+    pub(super) fn mark_resolved(&self) -> SvnResult<()> {
         self.wc.remove_tree_conflict(&self.relpath)?;
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
     /// Tells of a node that something was merged into.
-    pub(super) fn tell_merged(
+    pub(super) fn notify_merged(
         &self,
         relpath: &RelPath,
         kind: NodeKind,
@@ -144,7 +144,7 @@ impl TreeConflict<'_> {
     ) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
-        self.ctx.tell(&Notify {
+        self.ctx.notify(&Notify {
             kind: Some(kind),
             content,
             props,
@@ -226,7 +226,7 @@ impl TreeConflict<'_> {
     /// Merges a change into a file and tells of it.
     pub(super) fn merge_file_told(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<()> {
         let (content, props) = self.merge_file(relpath, texts)?;
-        self.tell_merged(relpath, NodeKind::File, content, props);
+        self.notify_merged(relpath, NodeKind::File, content, props);
         Ok(())
     }
 
@@ -253,7 +253,7 @@ impl TreeConflict<'_> {
             allow_mixed: true,
             ..MergeOptions::default()
         };
-        merge_two_reporting(self.ctx, sources, &self.shown(relpath), &options)
+        merge_two_reporting(self.ctx, sources, &self.display_path(relpath), &options)
     }
 
     /// Reverts a node, or a tree. What was added is removed from disk if it is asked for.
@@ -270,7 +270,7 @@ impl TreeConflict<'_> {
             remove_added,
             ..RevertOptions::default()
         };
-        self.wc.revert(relpath, depth, &options, &|told| self.ctx.tell(told))?;
+        self.wc.revert(relpath, depth, &options, &|told| self.ctx.notify(told))?;
         Ok(())
     }
 
@@ -284,7 +284,7 @@ impl TreeConflict<'_> {
         let cancel = sapwood_core::CancelToken::default();
         self.wc.delete_versioned(relpath, stays, &cancel, &|value| {
             if told {
-                self.ctx.tell(value);
+                self.ctx.notify(value);
             }
         })?;
         Ok(())
@@ -302,7 +302,7 @@ impl TreeConflict<'_> {
         let cancel = sapwood_core::CancelToken::default();
         self.wc.move_node(from, &self.wc, to, metadata_only, mixed, &cancel, &|value| {
             if told {
-                self.ctx.tell(value);
+                self.ctx.notify(value);
             }
         })?;
         Ok(())
@@ -325,7 +325,7 @@ impl TreeConflict<'_> {
         failure(format!(
             "The specified conflict resolution option requires details for tree conflict at '{}' to be \
              fetched from the repository first.",
-            self.shown(&self.relpath)
+            self.display_path(&self.relpath)
         ))
     }
 

@@ -12,7 +12,7 @@ use sapwood_wc::view::Status;
 use super::act::{Texts, failure, kind_word, regular};
 use super::repository::before;
 use super::{Incoming, Resolution, TreeConflict};
-use crate::diff::{CopySource, DirSide, FileSide, Processor, Reversed, compare_below};
+use crate::diff::{CopySource, DirSide, FileSide, Processor, ReverseProcessor, compare_below};
 
 impl TreeConflict<'_> {
     /// After an update, what came must be under what was added here.
@@ -49,7 +49,7 @@ impl TreeConflict<'_> {
         if self.operation == Some(Operation::Update) {
             self.check_added()?;
         }
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -59,7 +59,7 @@ impl TreeConflict<'_> {
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         self.wc.remove_tree_conflict(&self.relpath)?;
         self.merge_file_told(&self.relpath, &Texts::added(&text, (&PropList::new(), &props)))?;
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(lock.release()?)
     }
 
@@ -81,7 +81,7 @@ impl TreeConflict<'_> {
         let (content, props) = match merged {
             Ok(merged) => merged,
             Err(error) => {
-                let shown = self.shown(&self.relpath);
+                let shown = self.display_path(&self.relpath);
                 let backup = text.to_path_buf();
                 // It is all that is left of it.
                 let _kept = text.keep();
@@ -92,8 +92,8 @@ impl TreeConflict<'_> {
             }
         };
         lock.release()?;
-        self.tell_merged(&self.relpath, NodeKind::File, content, props);
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify_merged(&self.relpath, NodeKind::File, content, props);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -116,20 +116,20 @@ impl TreeConflict<'_> {
         self.delete(&self.relpath, &[], true)?;
         let cancel = sapwood_core::CancelToken::default();
         self.wc.add_repos_file(&self.relpath, text, &props, Some(&origin), &cancel)?;
-        self.tell_kind(Told::Add, &self.relpath, NodeKind::File);
+        self.notify_kind(Told::Add, &self.relpath, NodeKind::File);
         self.wc.remove_tree_conflict(&self.relpath)?;
         self.merge_file_told(
             &self.relpath,
             &Texts::added(&own_text, (&own_props, &regular(&props))),
         )?;
         lock.release()?;
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
     /// Merges a directory that came into the one that is here.
     pub(super) fn merge_added_dir(&self, how: Resolution) -> SvnResult<()> {
-        let shown = self.shown(&self.relpath);
+        let shown = self.display_path(&self.relpath);
         let Some(Incoming::Addition(details)) = &self.incoming else {
             return Err(failure(format!(
                 "Conflict resolution option '{}' requires details for tree conflict at '{shown}' to be \
@@ -157,7 +157,7 @@ impl TreeConflict<'_> {
         self.merge_new_dir(new.0, (&details.relpath, first), second, !forward)?;
         self.wc.remove_tree_conflict(&self.relpath)?;
         lock.release()?;
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl TreeConflict<'_> {
         let mut added =
             AddedTree { conflict: self, relpath: relpath.to_owned(), revisions: (from.1, to.1) };
         if reverse {
-            return compare_below(self.ctx, &from, &to, &mut Reversed(&mut added));
+            return compare_below(self.ctx, &from, &to, &mut ReverseProcessor(&mut added));
         }
         compare_below(self.ctx, &from, &to, &mut added)
     }
@@ -188,7 +188,7 @@ impl TreeConflict<'_> {
         }
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         let cancel = self.ctx.cancel();
-        self.wc.update_local_add(&self.relpath, cancel, &|told| self.ctx.tell(told))?;
+        self.wc.update_local_add(&self.relpath, cancel, &|told| self.ctx.notify(told))?;
         Ok(lock.release()?)
     }
 
@@ -201,18 +201,18 @@ impl TreeConflict<'_> {
             return Err(failure(format!(
                 "Cannot replace '{}' because there are unversioned items in it (please move them away and try \
                  again)",
-                self.shown(&self.relpath)
+                self.display_path(&self.relpath)
             )));
         }
         self.delete(&self.relpath, &[], true)?;
         crate::copy_in::copy_dir(self.ctx, &url, Revnum(revision), &self.wc, &self.relpath)?;
-        self.tell_kind(Told::Add, &self.relpath, NodeKind::Dir);
+        self.notify_kind(Told::Add, &self.relpath, NodeKind::Dir);
         self.wc.remove_tree_conflict(&self.relpath)?;
         if merge {
             self.merge_replaced()?;
         }
         lock.release()?;
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl TreeConflict<'_> {
         let Some((relpath, Revnum(revision))) = place else {
             return Err(SvnError::new(
                 sapwood_core::ErrorCode::WC_PATH_NOT_FOUND,
-                format!("The node '{}' was not found.", self.shown(&self.relpath)),
+                format!("The node '{}' was not found.", self.display_path(&self.relpath)),
             ));
         };
         let search = self.search();
@@ -273,7 +273,7 @@ impl AddedTree<'_, '_> {
         }
         self.make_parents(below.parent())?;
         conflict.wc.make_dir(&relpath)?;
-        conflict.wc.add_one(&relpath, &PropList::new(), &|told| conflict.ctx.tell(told))?;
+        conflict.wc.add_one(&relpath, &PropList::new(), &|told| conflict.ctx.notify(told))?;
         Ok(())
     }
 
@@ -314,7 +314,7 @@ impl AddedTree<'_, '_> {
         let path = conflict.wc.abspath(&relpath);
         let shown = path.to_string_lossy();
         let told = sapwood_core::notify::Notify::new(Told::TreeConflict, &shown);
-        conflict.ctx.tell(&sapwood_core::notify::Notify { kind: local, ..told });
+        conflict.ctx.notify(&sapwood_core::notify::Notify { kind: local, ..told });
         Ok(())
     }
 
@@ -336,7 +336,7 @@ impl AddedTree<'_, '_> {
         )?;
         let state = crate::merge::props_state(state);
         let unchanged = sapwood_core::notify::State::Unchanged;
-        conflict.tell_merged(relpath, NodeKind::Dir, unchanged, state);
+        conflict.notify_merged(relpath, NodeKind::Dir, unchanged, state);
         Ok(())
     }
 }
@@ -365,7 +365,7 @@ impl Processor for AddedTree<'_, '_> {
         let to = conflict.wc.abspath(&relpath);
         fs::copy(text, &to)
             .map_err(|e| SvnError::io(&e, format!("Can't copy '{}'", text.display())))?;
-        conflict.wc.add_one(&relpath, &regular(&right.props), &|told| conflict.ctx.tell(told))?;
+        conflict.wc.add_one(&relpath, &regular(&right.props), &|told| conflict.ctx.notify(told))?;
         Ok(())
     }
 

@@ -30,7 +30,7 @@ impl TreeConflict<'_> {
                 props: (&own, &theirs),
             },
         )?;
-        self.tell_merged(told, NodeKind::File, content, props);
+        self.notify_merged(told, NodeKind::File, content, props);
         Ok(())
     }
 
@@ -40,7 +40,7 @@ impl TreeConflict<'_> {
         let lock = self.lock_with(local)?;
         self.merge_moved(incoming, local, local)?;
         self.revert(incoming, Depth::Infinity, false, true)?;
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -58,7 +58,7 @@ impl TreeConflict<'_> {
             }
             _ => {}
         }
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -68,7 +68,7 @@ impl TreeConflict<'_> {
         let lock = self.lock_with(local)?;
         self.merge_moved(local, incoming, local)?;
         self.revert(local, Depth::Empty, false, false)?;
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -81,7 +81,7 @@ impl TreeConflict<'_> {
         let (old, new) = (self.required_old()?, self.required_new()?);
         self.merge_dir(local, old, (place, new.1))?;
         self.revert(incoming, Depth::Infinity, false, true)?;
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -90,7 +90,7 @@ impl TreeConflict<'_> {
         let (incoming, local) = self.both_places()?;
         let lock = self.lock_with(local)?;
         self.replay_move(local, incoming)?;
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 }

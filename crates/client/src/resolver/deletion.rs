@@ -25,7 +25,7 @@ impl Search<'_> {
     pub(super) fn progress(&self, revision: u64) {
         let shown = self.victim.to_string_lossy();
         let told = Notify::new(Action::TreeConflictDetailsProgress, &shown);
-        self.ctx.tell(&Notify { revision: Some(Revnum(revision)), ..told });
+        self.ctx.notify(&Notify { revision: Some(Revnum(revision)), ..told });
     }
 
     /// What the revisions of a path deleted and copied, the youngest first.

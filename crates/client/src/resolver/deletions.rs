@@ -34,7 +34,7 @@ impl TreeConflict<'_> {
                 "Conflict resolution option '{}' requires details for tree conflict at '{}' to be \
                  fetched from the repository.",
                 how.number(),
-                self.shown(&self.relpath)
+                self.display_path(&self.relpath)
             )));
         }
         if self.reason == Reason::Edited { self.check_copied() } else { Ok(()) }
@@ -80,7 +80,7 @@ impl TreeConflict<'_> {
     pub(super) fn ignore_deletion(&self, how: Resolution) -> SvnResult<()> {
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         self.check_deleted(how)?;
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -93,7 +93,7 @@ impl TreeConflict<'_> {
             let added = self.wc.additions_below(&self.relpath)?;
             self.delete(&self.relpath, &added, true)?;
         }
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -154,11 +154,11 @@ impl TreeConflict<'_> {
                 )));
             }
         };
-        self.tell_merged(target, NodeKind::File, content, props);
+        self.notify_merged(target, NodeKind::File, content, props);
         if self.is_update_or_switch() {
             self.delete(&self.relpath, &[], false)?;
         }
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -168,10 +168,10 @@ impl TreeConflict<'_> {
         let lock = self.lock_with(target)?;
         let origin = self.origin(target)?;
         let wrong = |what: String| {
-            let shown = self.shown(&self.relpath);
+            let shown = self.display_path(&self.relpath);
             failure(format!("Cannot resolve tree conflict on '{shown}' ({what})"))
         };
-        let there = self.shown(target);
+        let there = self.display_path(target);
         match &origin {
             Some((false, ..)) if self.is_merge() => {
                 return Err(wrong(format!(
@@ -189,13 +189,13 @@ impl TreeConflict<'_> {
             if self.wc.has_local_changes(&self.relpath)? {
                 let cancel = self.ctx.cancel();
                 stays = self.wc.update_incoming_move(&self.relpath, target, cancel, &|told| {
-                    self.ctx.tell(told);
+                    self.ctx.notify(told);
                 })?;
             }
             // The move is part of what is here already. What was not versioned stays here.
             self.delete(&self.relpath, &stays, false)?;
         }
-        self.settled()?;
+        self.mark_resolved()?;
         Ok(lock.release()?)
     }
 
@@ -241,8 +241,8 @@ impl TreeConflict<'_> {
         )?;
         self.wc.remove_tree_conflict(&self.relpath)?;
         lock.release()?;
-        self.tell_merged(target, NodeKind::File, content, props);
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify_merged(target, NodeKind::File, content, props);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -254,8 +254,8 @@ impl TreeConflict<'_> {
         let conflicts = self.merge_dir(target, self.required_old()?, self.required_new()?)?;
         lock.release()?;
         let content = if conflicts { State::Conflicted } else { State::Merged };
-        self.tell_merged(target, NodeKind::Dir, content, State::Inapplicable);
-        self.tell(Told::ResolvedTree, &self.relpath);
+        self.notify_merged(target, NodeKind::Dir, content, State::Inapplicable);
+        self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 }

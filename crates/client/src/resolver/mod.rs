@@ -225,7 +225,7 @@ impl<'c> TreeConflict<'c> {
     /// # Errors
     /// Those of the session.
     pub fn find_details(&mut self) -> SvnResult<()> {
-        self.tell(Told::BeginSearchTreeConflictDetails, &self.relpath);
+        self.notify(Told::BeginSearchTreeConflictDetails, &self.relpath);
         let incoming = readable(self.incoming_details())?.flatten();
         let moved = incoming.as_ref().is_some_and(|incoming| incoming.targets().is_some());
         self.incoming = incoming;
@@ -234,15 +234,15 @@ impl<'c> TreeConflict<'c> {
         }
         self.local = readable(self.local_details())?.flatten();
         self.recommend_local();
-        self.tell(Told::EndSearchTreeConflictDetails, &self.relpath);
+        self.notify(Told::EndSearchTreeConflictDetails, &self.relpath);
         // The next conflict is explained from what this one has asked.
         self.ctx.keep_histories();
         Ok(())
     }
 
-    fn tell(&self, action: Told, relpath: &RelPath) {
+    fn notify(&self, action: Told, relpath: &RelPath) {
         let path = self.wc.abspath(relpath);
-        self.ctx.tell(&Notify::new(action, &path.to_string_lossy()));
+        self.ctx.notify(&Notify::new(action, &path.to_string_lossy()));
     }
 }
 

@@ -45,7 +45,7 @@ impl Move {
 
 /// A path that a revision deleted or replaced.
 #[derive(Clone, Debug)]
-pub(super) struct Gone {
+pub(super) struct DeletedPath {
     pub(super) path: RelPathBuf,
     /// What it was replaced by.
     pub(super) replaced_by: Option<NodeKind>,
@@ -53,7 +53,7 @@ pub(super) struct Gone {
 
 /// A path that a revision copied.
 #[derive(Clone, Debug)]
-pub(super) struct Copied {
+pub(super) struct CopiedPath {
     pub(super) from: RelPathBuf,
     pub(super) from_revision: u64,
     pub(super) to: RelPathBuf,
@@ -65,8 +65,8 @@ pub(super) struct Copied {
 pub(super) struct Revision {
     pub(super) number: u64,
     pub(super) author: String,
-    pub(super) gone: Vec<Gone>,
-    copied: Vec<Copied>,
+    pub(super) gone: Vec<DeletedPath>,
+    copied: Vec<CopiedPath>,
     /// Moves out of what moved in the same revision, once they were looked for.
     nested: RefCell<Option<Vec<(RelPathBuf, usize)>>>,
 }
@@ -75,15 +75,15 @@ impl Revision {
     pub(super) fn new(
         number: u64,
         author: String,
-        mut gone: Vec<Gone>,
-        mut copied: Vec<Copied>,
+        mut gone: Vec<DeletedPath>,
+        mut copied: Vec<CopiedPath>,
     ) -> Self {
         gone.sort_by(|a, b| path::compare(&a.path, &b.path));
         copied.sort_by(|a, b| path::compare(&a.to, &b.to));
         Self { number, author, gone, copied, nested: RefCell::default() }
     }
 
-    fn made(&self, from: &RelPath, copy: &Copied) -> Move {
+    fn new_move(&self, from: &RelPath, copy: &CopiedPath) -> Move {
         Move {
             revision: self.number,
             author: self.author.clone(),
@@ -97,11 +97,11 @@ impl Revision {
 }
 
 /// Which moves are of interest: by where from and where to.
-type Wanted<'w> = &'w dyn Fn(&RelPath, &RelPath) -> bool;
+type MoveFilter<'w> = &'w dyn Fn(&RelPath, &RelPath) -> bool;
 
 impl Search<'_> {
     /// The moves of a revision that are of interest, without those out of other moves.
-    fn plain_moves(&self, revision: &Revision, wanted: Wanted<'_>) -> SvnResult<Vec<Move>> {
+    fn plain_moves(&self, revision: &Revision, wanted: MoveFilter<'_>) -> SvnResult<Vec<Move>> {
         let mut moves = Vec::new();
         for gone in &revision.gone {
             for copy in revision.copied.iter().filter(|copy| wanted(&gone.path, &copy.to)) {
@@ -115,7 +115,7 @@ impl Search<'_> {
                     self.repository.meeting(self.ctx, source, deleted)?.is_some()
                 };
                 if moved {
-                    moves.push(revision.made(&gone.path, copy));
+                    moves.push(revision.new_move(&gone.path, copy));
                 }
             }
         }
@@ -130,7 +130,8 @@ impl Search<'_> {
         }
         let mut nested = Vec::new();
         for gone in &revision.gone {
-            let inside = |copy: &Copied| copy.to != gone.path && gone.path.is_at_or_below(&copy.to);
+            let inside =
+                |copy: &CopiedPath| copy.to != gone.path && gone.path.is_at_or_below(&copy.to);
             if !revision.copied.iter().any(inside) {
                 continue;
             }
@@ -153,14 +154,18 @@ impl Search<'_> {
     }
 
     /// All moves of a revision that are of interest.
-    pub(super) fn moves(&self, revision: &Revision, wanted: Wanted<'_>) -> SvnResult<Vec<Move>> {
+    pub(super) fn moves(
+        &self,
+        revision: &Revision,
+        wanted: MoveFilter<'_>,
+    ) -> SvnResult<Vec<Move>> {
         if revision.gone.is_empty() || revision.copied.is_empty() {
             return Ok(Vec::new());
         }
         let mut moves = self.plain_moves(revision, wanted)?;
         for (from, at) in self.nested_moves(revision)? {
             let copy = revision.copied.get(at).filter(|copy| wanted(&from, &copy.to));
-            moves.extend(copy.map(|copy| revision.made(&from, copy)));
+            moves.extend(copy.map(|copy| revision.new_move(&from, copy)));
         }
         Ok(moves)
     }

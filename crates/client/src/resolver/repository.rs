@@ -12,16 +12,16 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path};
 use sapwood_ra::{LogChange, LogRequest, Session};
 
-use super::moves::{Copied, Gone, Revision};
+use super::moves::{CopiedPath, DeletedPath, Revision};
+use crate::caching_session::{History, Remembering};
 use crate::context::Context;
-use crate::mergeinfo::place::{History as Line, Place};
-use crate::remembering::{History, Remembering};
+use crate::mergeinfo::place::{History as Line, RepoLocation};
 
 /// What is told of a revision without an author.
 const NOBODY: &str = "unknown author";
 
 /// One more question that is answered only once.
-type Known<K, V> = RefCell<HashMap<K, V>>;
+type Memo<K, V> = RefCell<HashMap<K, V>>;
 
 /// Takes a revision of a log: its number, its author and what changed.
 pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> SvnResult<()> + 'r;
@@ -33,14 +33,14 @@ pub(super) struct Repository {
     uuid: String,
     session: OnceCell<Rc<dyn Session>>,
     history: Rc<History>,
-    histories: Known<(RelPathBuf, u64), Option<Rc<Line>>>,
-    ancestries: Known<(RelPathBuf, u64, RelPathBuf, u64, bool), bool>,
-    scans: Known<(RelPathBuf, u64, u64), Rc<Vec<Revision>>>,
+    histories: Memo<(RelPathBuf, u64), Option<Rc<Line>>>,
+    ancestries: Memo<(RelPathBuf, u64, RelPathBuf, u64, bool), bool>,
+    scans: Memo<(RelPathBuf, u64, u64), Rc<Vec<Revision>>>,
 }
 
 /// The answer to a question: the known one, or what `ask` finds out.
 fn once<K: Eq + Hash, V: Clone>(
-    known: &Known<K, V>,
+    known: &Memo<K, V>,
     key: K,
     ask: impl FnOnce() -> SvnResult<V>,
 ) -> SvnResult<V> {
@@ -58,7 +58,7 @@ pub(super) fn before(revision: u64) -> u64 {
 }
 
 /// `None` in place of the error that a node is not there.
-pub(super) fn found<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
+pub(super) fn found_or_none<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_no_node() => Ok(None),
@@ -221,13 +221,13 @@ impl Repository {
                     Ok(())
                 },
             );
-            let place = Place {
+            let place = RepoLocation {
                 root: self.known_root()?.clone(),
                 uuid: self.uuid.clone(),
                 relpath: relpath.to_owned(),
                 revision: peg,
             };
-            Ok(found(asked)?.map(|()| Rc::new(Line::of_segments(&place, segments))))
+            Ok(found_or_none(asked)?.map(|()| Rc::new(Line::of_segments(&place, segments))))
         })
     }
 
@@ -277,7 +277,8 @@ impl Repository {
         once(&self.ancestries, key, || {
             let (session, below) = self.session_for(ctx, deleted)?;
             let peg = Revnum(before(in_revision));
-            let Some(places) = found(session.locations(&below, peg, &[Revnum(revision)]))? else {
+            let Some(places) = found_or_none(session.locations(&below, peg, &[Revnum(revision)]))?
+            else {
                 return Ok(false);
             };
             let place = places.iter().find(|(at, _)| at.0 == revision);
@@ -306,7 +307,7 @@ impl Repository {
                 revisions.push(Revision::new(
                     revision,
                     author,
-                    changes.iter().filter_map(gone).collect(),
+                    changes.iter().filter_map(deleted_path).collect(),
                     changes.iter().filter_map(copied).collect(),
                 ));
                 ctx.check_cancel()
@@ -341,16 +342,16 @@ fn parents(relpath: &RelPath) -> impl Iterator<Item = &RelPath> {
     std::iter::successors(Some(relpath), |at| Some(at.parent())).take_while(|at| !at.is_empty())
 }
 
-fn gone(change: &LogChange<'_>) -> Option<Gone> {
-    matches!(change.action, b'D' | b'R').then(|| Gone {
+fn deleted_path(change: &LogChange<'_>) -> Option<DeletedPath> {
+    matches!(change.action, b'D' | b'R').then(|| DeletedPath {
         path: RelPathBuf::canonicalize(change.path),
         replaced_by: change.kind.filter(|_| change.action == b'R'),
     })
 }
 
-fn copied(change: &LogChange<'_>) -> Option<Copied> {
+fn copied(change: &LogChange<'_>) -> Option<CopiedPath> {
     let (from, revision) = change.copy_from?;
-    (change.action == b'A').then(|| Copied {
+    (change.action == b'A').then(|| CopiedPath {
         from: RelPathBuf::canonicalize(from),
         from_revision: revision.0,
         to: RelPathBuf::canonicalize(change.path),

@@ -14,12 +14,12 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 pub use sapwood_wc::shelf::v2::letter;
-pub use sapwood_wc::shelf::{Listed, Shelf, Store, Version};
+pub use sapwood_wc::shelf::{Shelf, ShelfEntry, Store, Version};
 use sapwood_wc::status::{State, Status};
 
 use crate::context::Context;
 use crate::diff::Sink;
-use crate::diff::writer::Places;
+use crate::diff::writer::LabelParts;
 
 /// What is put on a shelf.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Save<'s> {
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
-pub struct Saved {
+pub struct SaveResult {
     /// The new version; `None` in a dry run, and when nothing was put aside.
     pub version: Option<Version>,
     /// How many paths were put aside.
@@ -46,7 +46,7 @@ pub struct Saved {
 }
 
 /// Is told of each local change, and whether it is put aside.
-pub type Told<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
+pub type ShelveReceiver<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
 
 /// The working copy that a local path is in.
 ///
@@ -60,7 +60,7 @@ pub fn working_copy(ctx: &Context, path: &str) -> SvnResult<WorkingCopy> {
 ///
 /// # Errors
 /// That they cannot be read.
-pub fn list(wc: &WorkingCopy, store: Store) -> SvnResult<Vec<Listed>> {
+pub fn list(wc: &WorkingCopy, store: Store) -> SvnResult<Vec<ShelfEntry>> {
     Ok(sapwood_wc::shelf::list(wc, store)?)
 }
 
@@ -73,8 +73,8 @@ pub fn save(
     ctx: &Context,
     shelf: &mut Shelf,
     what: &Save<'_>,
-    told: &mut Told<'_>,
-) -> SvnResult<Saved> {
+    told: &mut ShelveReceiver<'_>,
+) -> SvnResult<SaveResult> {
     let mut places = Vec::with_capacity(what.targets.len());
     for target in what.targets {
         let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
@@ -163,7 +163,7 @@ pub fn bring_back(
         Store::V3 => v3::bring_back(ctx, shelf, version, dry_run),
     };
     if !dry_run {
-        crate::update::settle(ctx);
+        crate::update::wait_for_clock(ctx);
     }
     result
 }
@@ -173,7 +173,7 @@ pub fn bring_back(
 /// # Errors
 /// That it cannot be read; those of the output.
 pub fn diff(ctx: &Context, shelf: &Shelf, version: &Version, sink: Sink<'_>) -> SvnResult<()> {
-    let places = Places {
+    let places = LabelParts {
         anchor: None,
         originals: [String::new(), String::new()],
         session_relpath: Some(RelPathBuf::default()),
@@ -193,7 +193,7 @@ pub fn copy_changes(ctx: &Context, from: &str, to: &str) -> SvnResult<bool> {
     let (from, from_root) = ctx.working_copy(&ctx.absolute(from))?;
     let (to, to_root) = ctx.working_copy(&ctx.absolute(to))?;
     let result = v3::copy_changes(ctx, (&from, &from_root), (&to, &to_root), false);
-    crate::update::settle(ctx);
+    crate::update::wait_for_clock(ctx);
     result
 }
 
@@ -226,7 +226,7 @@ fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
 }
 
 /// A path of a working copy, absolute, as it is told.
-fn shown(wc: &WorkingCopy, relpath: &RelPath) -> String {
+fn display_path(wc: &WorkingCopy, relpath: &RelPath) -> String {
     let path: &Path = &wc.abspath(relpath);
     path.to_string_lossy().into_owned()
 }

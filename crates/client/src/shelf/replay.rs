@@ -130,10 +130,10 @@ impl Replay<'_> {
             let shown = item.abspath().to_string_lossy().into_owned();
             let kind = Some(NodeKind::File);
             let action = Action::CommitPostfixTxdelta;
-            self.ctx.tell(&Notify { kind, ..Notify::new(action, &shown) });
+            self.ctx.notify(&Notify { kind, ..Notify::new(action, &shown) });
         }
         if let Some(item) = items.first() {
-            self.ctx.tell(&Notify::of_url(Action::CommitFinalizing, &item.root));
+            self.ctx.notify(&Notify::of_url(Action::CommitFinalizing, &item.root));
         }
         Ok(conflicts)
     }
@@ -191,7 +191,7 @@ impl Replay<'_> {
         self.to.add_repos_file(at, text, &fetched.props, Some(&origin), cancel)?;
         let place = self.to.abspath(at);
         let told = Notify::new(Action::Add, &place.to_string_lossy()).path.to_owned();
-        self.ctx.tell(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &told) });
+        self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &told) });
         Ok(())
     }
 

@@ -12,13 +12,13 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::local::RevertOptions;
 use sapwood_wc::merge::{FileMerge, PropsMerge};
-use sapwood_wc::shelf::v2::{NewVersion, Node, Stored};
+use sapwood_wc::shelf::v2::{NewVersion, Node, StoredVersion};
 use sapwood_wc::shelf::{Shelf, Version};
 use sapwood_wc::status::{self, State, Status};
 use sapwood_wc::translate::Translation;
 use tempfile::NamedTempFile;
 
-use super::{Save, Saved, Told, check_free, delete, shown};
+use super::{Save, SaveResult, ShelveReceiver, check_free, delete, display_path};
 use crate::context::Context;
 use crate::diff::sides::Text;
 use crate::diff::{DirSide, FileSide, Processor};
@@ -56,11 +56,11 @@ pub(super) fn save(
     shelf: &mut Shelf,
     places: &[RelPathBuf],
     what: &Save<'_>,
-    told: &mut Told<'_>,
-) -> SvnResult<Saved> {
+    told: &mut ShelveReceiver<'_>,
+) -> SvnResult<SaveResult> {
     let wc = shelf.wc().clone();
     let lists: HashSet<&String> = what.changelists.iter().collect();
-    let mut saved = Saved::default();
+    let mut saved = SaveResult::default();
     let mut new = if what.dry_run { None } else { Some(NewVersion::begin(&wc)?) };
     let mut seen: HashSet<RelPathBuf> = HashSet::new();
     for place in places {
@@ -109,12 +109,16 @@ pub(super) fn save(
 
 /// The paths of a version.
 pub(super) fn paths(version: &Version) -> SvnResult<Vec<RelPathBuf>> {
-    Ok(Stored::of(version).nodes(RelPath::ROOT)?.into_iter().map(|node| node.relpath).collect())
+    Ok(StoredVersion::of(version)
+        .nodes(RelPath::ROOT)?
+        .into_iter()
+        .map(|node| node.relpath)
+        .collect())
 }
 
 /// Sees that a version has all that bringing it back needs of properties.
 pub(super) fn check_whole(version: &Version) -> SvnResult<()> {
-    let stored = Stored::of(version);
+    let stored = StoredVersion::of(version);
     for node in stored.nodes(RelPath::ROOT)? {
         stored.props(&node)?;
     }
@@ -124,7 +128,7 @@ pub(super) fn check_whole(version: &Version) -> SvnResult<()> {
 /// Reverts what was put aside.
 pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     let targets: Vec<String> =
-        paths(version)?.iter().map(|relpath| shown(shelf.wc(), relpath)).collect();
+        paths(version)?.iter().map(|relpath| display_path(shelf.wc(), relpath)).collect();
     let options = RevertOptions {
         remove_added: true,
         cancel: ctx.cancel().clone(),
@@ -141,7 +145,7 @@ pub(super) fn bring_back(
     dry_run: bool,
 ) -> SvnResult<bool> {
     let wc = shelf.wc();
-    let stored = Stored::of(version);
+    let stored = StoredVersion::of(version);
     let nodes = stored.nodes(RelPath::ROOT)?;
     for node in &nodes {
         wc.check_inside(&node.relpath)?;
@@ -166,7 +170,7 @@ pub(super) fn bring_back(
 struct Back<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
-    stored: Stored,
+    stored: StoredVersion,
     dry_run: bool,
     conflicts: bool,
 }
@@ -178,14 +182,14 @@ impl Back<'_> {
         let props = self.stored.props(node)?;
         let replaced = node.meta.node == State::Replaced;
         let tell = |action, content, became| {
-            let path = shown(self.wc, &node.relpath);
+            let path = display_path(self.wc, &node.relpath);
             let told = Notify {
                 kind: node.meta.kind,
                 content,
                 props: became,
                 ..Notify::new(action, &path)
             };
-            self.ctx.tell(&told);
+            self.ctx.notify(&told);
         };
         match node.meta.node {
             State::Deleted => {
@@ -285,7 +289,7 @@ pub(super) fn diff(
     processor: &mut dyn Processor,
     summary: bool,
 ) -> SvnResult<()> {
-    let stored = Stored::of(version);
+    let stored = StoredVersion::of(version);
     for node in stored.nodes(RelPath::ROOT)? {
         let props = stored.props(&node)?;
         let path = node.relpath.as_path();
@@ -324,7 +328,7 @@ pub(super) fn diff(
 }
 
 /// The new text in normal form.
-fn right_text(stored: &Stored, node: &Node, props: &PropList) -> SvnResult<Text> {
+fn right_text(stored: &StoredVersion, node: &Node, props: &PropList) -> SvnResult<Text> {
     if !Translation::of(props, None).is_needed() {
         return Ok(Text::File(stored.work(node)?));
     }

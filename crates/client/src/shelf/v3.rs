@@ -19,7 +19,7 @@ use sapwood_wc::status::{Options, State, Status};
 use sapwood_wc::{layout, local};
 
 use super::replay::{How, Replay, check_name, harvest, not_among};
-use super::{Save, Saved};
+use super::{Save, SaveResult};
 use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
 use crate::diff::Processor;
@@ -47,7 +47,7 @@ pub(super) fn save(
     shelf: &mut Shelf,
     places: &[RelPathBuf],
     what: &Save<'_>,
-) -> SvnResult<Saved> {
+) -> SvnResult<SaveResult> {
     let wc = shelf.wc().clone();
     if what.dry_run {
         let items = harvest(ctx, &wc, places, what.depth, what.changelists)?;
@@ -60,7 +60,7 @@ pub(super) fn save(
             dry_run: true,
         };
         replay.run(&items)?;
-        return Ok(Saved { shelved: items.len(), ..Saved::default() });
+        return Ok(SaveResult { shelved: items.len(), ..SaveResult::default() });
     }
     let place = shelf.next_place()?;
     let made = fill(ctx, &wc, &place, places, what);
@@ -74,7 +74,7 @@ pub(super) fn save(
         Ok(count) => count,
     };
     let version = if shelved == 0 { None } else { Some(shelf.complete()?) };
-    Ok(Saved { version, shelved, refused: 0 })
+    Ok(SaveResult { version, shelved, refused: 0 })
 }
 
 /// Makes the working copy of a new version; how many changes are in it.
@@ -155,7 +155,7 @@ fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
     {
         return Ok(());
     }
-    let quiet = ctx.told(Rc::new(|_| {}));
+    let quiet = ctx.with_notify(Rc::new(|_| {}));
     let update = Update {
         revision: Revision::Number(revision),
         depth: Depth::Empty,

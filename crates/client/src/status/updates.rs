@@ -12,7 +12,7 @@ use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::report::Crawl;
 use sapwood_wc::status::{Incoming, LockInfo, State, StatusEditor};
 
-use super::{Place, StatusOptions, Visit, externals, not_working_copy, show, walk_options};
+use super::{StatusOptions, StatusTarget, Visit, externals, not_working_copy, show, walk_options};
 use crate::context::Context;
 use crate::open::number_at;
 use crate::revision::Revision;
@@ -32,7 +32,7 @@ pub(super) fn status(
 ) -> SvnResult<Option<Revnum>> {
     let abspath = ctx.absolute(target);
     let (wc, relpath) = ctx.working_copy(&abspath).map_err(|e| not_working_copy(e, &abspath))?;
-    let asked = Asked::find(&wc, &relpath, target, options.depth)?;
+    let asked = UpdateQuery::find(&wc, &relpath, target, options.depth)?;
     let shown_anchor = wc.abspath(&asked.anchor);
     let url = Node::find(ctx, &shown_anchor.to_string_lossy())?.url()?;
     let session = sapwood_ra::open(&url, &ctx.ra)?;
@@ -53,7 +53,7 @@ pub(super) fn status(
     let gone = !there && !wc.db().top(&asked.anchor)?.is_some_and(added);
     let mut walk = walk_options(ctx, options);
     walk.depth = asked.depth;
-    let at = Place { wc: &wc, shown: target, relpath: &relpath };
+    let at = StatusTarget { wc: &wc, shown: target, relpath: &relpath };
     wc.status_against(
         &asked.anchor,
         RelPath::new(asked.name)?,
@@ -68,7 +68,7 @@ pub(super) fn status(
     )?;
     let compared = incoming.revision;
     let told = abspath.to_string_lossy();
-    ctx.tell(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &told) });
+    ctx.notify(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &told) });
     if matches!(asked.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
         externals(ctx, target, &wc, &relpath, options, visit)?;
     }
@@ -76,14 +76,14 @@ pub(super) fn status(
 }
 
 /// What the other side is asked about: a directory, or a name in one.
-struct Asked<'a> {
+struct UpdateQuery<'a> {
     anchor: RelPathBuf,
     name: &'a str,
     relpath: &'a RelPath,
     depth: Depth,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> UpdateQuery<'a> {
     fn find(wc: &WorkingCopy, relpath: &'a RelPath, shown: &str, depth: Depth) -> SvnResult<Self> {
         let kind = visible_kind(wc, relpath, true)?;
         if kind == Some(Kind::Dir) {
@@ -119,7 +119,7 @@ fn visible_kind(wc: &WorkingCopy, relpath: &RelPath, deleted: bool) -> SvnResult
 /// Reports BASE and takes down what the other side says, with its locks.
 fn ask(
     wc: &WorkingCopy,
-    asked: &Asked<'_>,
+    asked: &UpdateQuery<'_>,
     revision: Option<Revnum>,
     session: &dyn Session,
 ) -> SvnResult<Incoming> {
@@ -140,9 +140,9 @@ fn ask(
     let mut editor = StatusEditor::new(&asked.anchor, !asked.name.is_empty());
     let mut report = session.report(&request, &mut editor)?;
     let depth = if asked.depth == Depth::Unknown { Depth::Infinity } else { asked.depth };
-    let mut watched = Watched { report: report.as_mut(), ancestor: url, depth };
+    let mut watched = AncestorReport { report: report.as_mut(), ancestor: url, depth };
     let result = wc.report(&crawl, &mut watched);
-    let Watched { ancestor, depth, .. } = watched;
+    let AncestorReport { ancestor, depth, .. } = watched;
     if let Err(error) = result {
         let _ = report.abort();
         return Err(error.into());
@@ -167,14 +167,14 @@ fn ask(
 }
 
 /// A report that remembers below which URL all lies that it told of.
-struct Watched<'r> {
+struct AncestorReport<'r> {
     report: &'r mut dyn Report,
     ancestor: UrlBuf,
     /// How deep below that.
     depth: Depth,
 }
 
-impl Report for Watched<'_> {
+impl Report for AncestorReport<'_> {
     fn set_path(
         &mut self,
         path: &RelPath,

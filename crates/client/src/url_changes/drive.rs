@@ -44,7 +44,7 @@ fn commit_file(
         editor.change_file_prop(file, name, value.as_deref())?;
     }
     let Some(source) = &operation.source else { return editor.close_file(file, None) };
-    let name = source.shown();
+    let name = source.display_path();
     let mut reader = Summing { inner: source.open()?, sum: Md5Hasher::new(), name: &name, cancel };
     editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
     editor.close_file(file, Some(reader.sum.finish()))

@@ -25,7 +25,7 @@ pub trait Source: std::fmt::Debug {
     fn prepare(&mut self) -> SvnResult<()>;
 
     /// What errors call it.
-    fn shown(&self) -> String;
+    fn display_path(&self) -> String;
 
     /// Opens it: is called once, when the text is sent. There may be more sources than files can be open
     /// at one time.
@@ -138,7 +138,7 @@ impl FileForCheck for PlannedFile<'_, '_> {
         match source.map(|source| source.look()).transpose()?.flatten() {
             Some(mut text) => {
                 std::io::copy(&mut text, &mut lines).map_err(|e| {
-                    let shown = source.map_or(String::new(), |source| source.shown());
+                    let shown = source.map_or(String::new(), |source| source.display_path());
                     SvnError::io(&e, format!("Can't read {shown}"))
                 })?;
             }

@@ -9,6 +9,7 @@
 //! Every item of the revisions is in the pack, whether anything refers to it or not.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -363,7 +364,7 @@ fn copy(
             let path = sources.path(source).display();
             return Err(Error::Corrupt(format!("Revision file '{path}' became shorter")));
         }
-        at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        at = at.plus(len64(bytes.len()));
         output.append(&bytes)?;
     }
     Ok(())

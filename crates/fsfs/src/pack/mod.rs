@@ -25,6 +25,7 @@ mod physical;
 mod source;
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -230,7 +231,7 @@ impl Work<'_> {
             notify(PackNotice::Start(shards.start))?;
             let group = queue.next()?;
             let bytes = group.iter().map(|built| built.bytes).fold(0, u64::saturating_add);
-            let count = u64::try_from(group.len()).unwrap_or(u64::MAX);
+            let count = len64(group.len());
             let end = shards.start.plus(count);
             self.finish(shards.start..end, group)?;
             for shard in shards.start..end {

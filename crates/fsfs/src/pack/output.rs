@@ -1,6 +1,7 @@
 //! The file that is being made: written in large pieces.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::path::PathBuf;
 
 use super::build_queue::ShardFiles;
@@ -32,7 +33,7 @@ impl<'a> Output<'a> {
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.len = self.len.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.len = self.len.plus(len64(bytes.len()));
         if self.buffer.len().plus(bytes.len()) > BUFFER {
             self.flush()?;
         }

@@ -2,6 +2,7 @@
 //! where each begins.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
@@ -35,7 +36,7 @@ pub(super) fn build(shared: &SharedState, shard: u64, cancel: &CancelToken) -> R
                 let what = format!("Revision file of r{revision} became shorter");
                 return Err(Error::Corrupt(what));
             }
-            at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            at = at.plus(len64(bytes.len()));
             pack.append(&bytes)?;
         }
         sources.clear(piece);

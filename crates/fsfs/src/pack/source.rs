@@ -1,5 +1,6 @@
 //! The revision files that are packed: whole in memory as long as there is room, else on disk.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -47,7 +48,7 @@ impl<'a> Sources<'a> {
         let (whole, len) = match self.revisions.read(object, self.room) {
             Ok(bytes) => {
                 self.room = self.room.saturating_sub(bytes.len());
-                let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                let len = len64(bytes.len());
                 (Some(bytes), len)
             }
             Err(e) if e.kind() == ErrorKind::FileTooLarge => {

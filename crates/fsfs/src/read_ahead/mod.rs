@@ -15,7 +15,7 @@
 //!      |  \         |                       |                      |
 //!      |   \        |     a ReaderPermit (store)      txn: delta bases
 //!      |    \       |                       |
-//!      |     loose_files: whole files of single revisions
+//!      |     unpacked_files: whole files of single revisions
 //!      |            |                       |
 //!   revision_store: open, open_near; StoredFile: read_now, will_need
 //!      |

@@ -1,6 +1,7 @@
 //! Where a representation's data begin, and reading them.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Revnum};
@@ -80,7 +81,7 @@ impl Fs {
             let at = self.item_offset(file, revision, item)?;
             self.parse_at(file, revision, at, limits::REP_HEADER_LEN, |bytes, _| {
                 let (header, len) = RepHeader::parse(bytes)?;
-                let len = u64::try_from(len).unwrap_or(u64::MAX);
+                let len = len64(len);
                 Ok(RepStart { header, len, at: Some((*file, at.saturating_add(len))) })
             })
         })?;
@@ -102,7 +103,7 @@ impl Fs {
         let line = place.read(self, 0, limits::REP_HEADER_LEN)?;
         let (header, len) =
             RepHeader::parse(&line).map_err(|e| place.error(e.code(), e.to_string()))?;
-        let start = RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX), at: None };
+        let start = RepStart { header, len: len64(len), at: None };
         Ok(RepData { place, size, start, block: None })
     }
 

@@ -1,6 +1,7 @@
 //! Windows of stored svndiff: finding their ends without decoding them, and decoding.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::cell::RefCell;
 
 use sapwood_core::{ErrorCode, SvnError};
@@ -86,7 +87,7 @@ impl Windows {
     }
 
     fn step(&mut self, len: usize) {
-        self.pos = self.pos.plus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.pos = self.pos.plus(len64(len));
         self.next += 1;
     }
 
@@ -97,7 +98,7 @@ impl Windows {
         }
         let version = self.version(fs)?;
         let (header, len) = self.header(fs)?;
-        let at = self.pos.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let at = self.pos.saturating_add(len64(len));
         let body = self.data.read(fs, at, header.body_len())?;
         if body.len() < header.body_len() {
             return self.corrupt();

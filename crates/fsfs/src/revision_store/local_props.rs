@@ -2,6 +2,7 @@
 //!
 //! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
+use sapwood_core::len64;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -133,8 +134,7 @@ impl LocalRevisions {
         *dumps.get_mut(changed).ok_or_else(wrong)? = text;
 
         let config = how.packing;
-        let sizes: Vec<u64> =
-            dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
+        let sizes: Vec<u64> = dumps.iter().map(|dump| len64(dump.len())).collect();
         let parts = divide_again(&sizes, changed, config.size);
         if parts.len() <= 1 {
             let mut bytes = Vec::new();
@@ -182,7 +182,7 @@ impl LocalRevisions {
             let path = dir.join(pack_name(first, *counter));
             let done = self.write_like(&path, &bytes, &dir.join(name), how.flush);
             let failed = done.map_err(|e| Error::io(e, "Can't write to file", &path));
-            written.push((path, u64::try_from(dumps.len()).unwrap_or(u64::MAX)));
+            written.push((path, len64(dumps.len())));
             failed?;
         }
         if how.flush {

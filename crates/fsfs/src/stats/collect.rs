@@ -5,6 +5,7 @@
 
 use sapwood_core::Exact;
 use sapwood_core::FsPath;
+use sapwood_core::len64;
 use std::collections::HashMap;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};
@@ -144,7 +145,7 @@ impl Collector<'_> {
         for rep in [&mut node.text, &mut node.props].into_iter().flatten() {
             self.fs().fix_expanded_size(rep)?;
         }
-        Ok((node, u64::try_from(len).unwrap_or(u64::MAX)))
+        Ok((node, len64(len)))
     }
 
     /// Counts a node-revision; whether it is the first to use its text.

@@ -1,6 +1,7 @@
 //! Writing representations: choosing what to store a text as a delta to, writing it, and sharing
 //! it with an equal one.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -260,7 +261,7 @@ impl Txn {
             RepHeader::Plain.write(out);
             out.extend_from_slice(text);
         })?;
-        let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let size = len64(text.len());
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
             size,
@@ -377,7 +378,7 @@ impl Txn {
         };
         let line = self.proto.read_at(offset, limits::REP_HEADER_LEN)?;
         let (header, len) = RepHeader::parse(&line).map_err(|e| Error::Svn(e.into()))?;
-        let start = offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let start = offset.saturating_add(len64(len));
         let svndiff = self.proto.reader(start, rep.size)?;
         let source = match header {
             RepHeader::Plain => return Ok(Box::new(svndiff)),
@@ -466,7 +467,7 @@ impl Writer {
             encoder.encode(window, &mut svndiff);
         }
         encoder.finish(&mut svndiff);
-        let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let len = len64(text.len());
         Ok(DeltaAhead { base, svndiff, len })
     }
 

@@ -4,6 +4,7 @@
 //! [`IN_MEMORY`] bytes, and then go on in a file, so that memory stays bounded whatever is
 //! committed. Items are noted as they are written; on commit these notes become the indexes.
 
+use sapwood_core::len64;
 use sapwood_core::{Cut, Exact};
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -126,7 +127,7 @@ impl ProtoRev {
 
     /// Bytes written so far.
     pub(super) fn len(&self) -> u64 {
-        self.in_file.plus(u64::try_from(self.tail.len()).unwrap_or(u64::MAX))
+        self.in_file.plus(len64(self.tail.len()))
     }
 
     /// Appends to the open item.

@@ -1,6 +1,7 @@
 //! One revision or pack file with logical addressing: its indexes and the bytes that they
 //! describe. Nothing here goes through the item cache, so what is checked is what is on disk.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ impl<'a> Checker<'a> {
                 return Err(corrupt(format!("Unexpected end of file '{}'", self.path())));
             }
             each(at, bytes);
-            at = at.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            at = at.saturating_add(len64(bytes.len()));
             check(self.cancel)?;
         }
         Ok(())

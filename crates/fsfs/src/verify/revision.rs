@@ -1,6 +1,7 @@
 //! All that one revision brought, read to the last byte.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Sha1Hasher;
@@ -44,7 +45,7 @@ impl Filesystem {
         let mut len = 0u64;
         while let Some(piece) = contents.next_piece()? {
             check(cancel)?;
-            len = len.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            len = len.plus(len64(piece.len()));
             if let Some(sha1) = &mut sha1 {
                 sha1.update(piece);
             }

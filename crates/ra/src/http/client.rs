@@ -346,7 +346,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::call`], and what another status means.
-    pub(super) fn expect(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Reply> {
+    pub(super) fn run_expecting(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Reply> {
         let reply = self.call(call)?;
         if good.contains(&reply.status()) {
             return Ok(reply);
@@ -356,7 +356,7 @@ impl Client {
 
     /// Makes a request whose reply is of no interest.
     pub(super) fn run(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<()> {
-        self.expect(call, good)?.finish()
+        self.run_expecting(call, good)?.finish()
     }
 
     /// Makes a request whose reply is XML: passes each child of its root to `take`; the root itself
@@ -367,7 +367,7 @@ impl Client {
         good: &[u16],
         mut take: impl FnMut(Element) -> SvnResult<()>,
     ) -> SvnResult<Element> {
-        let mut reply = self.expect(call, good)?;
+        let mut reply = self.run_expecting(call, good)?;
         let mut document = Document::open(&mut reply, LIMITS)?;
         let root = document.root().clone();
         while let Some(child) = document.next_child()? {
@@ -379,7 +379,7 @@ impl Client {
 
     /// Makes a request whose reply is a small XML body.
     pub(super) fn element(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Element> {
-        let mut reply = self.expect(call, good)?;
+        let mut reply = self.run_expecting(call, good)?;
         let root = Document::open(&mut reply, LIMITS)?.into_root()?;
         reply.finish()?;
         Ok(root)

@@ -139,7 +139,7 @@ impl HttpCommit<'_> {
                 };
                 let call = Call::new("POST", &stubs.me)
                     .carrying(headers::SKEL_TYPE, Payload::Bytes(post.write().into()));
-                let reply = session.client.expect(&call, &[201])?;
+                let reply = session.client.run_expecting(&call, &[201])?;
                 let name = |header| reply.header(header).map(str::to_owned);
                 let (root, txn) = match (name(headers::VTXN_NAME), name(headers::TXN_NAME)) {
                     (Some(name), _) => (below(&stubs.vtxn_root, &name), below(&stubs.vtxn, &name)),
@@ -205,7 +205,7 @@ impl HttpCommit<'_> {
         body.element("D:href", activity);
         body.raw("</D:activity-set><D:apply-to-version/></D:checkout>\n");
         let call = Call::new("CHECKOUT", version).xml(body);
-        let reply = self.session.client.expect(&call, &[201])?;
+        let reply = self.session.client.run_expecting(&call, &[201])?;
         let location = reply.header("location").map(path_of).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, "No Location header received")
         })?;

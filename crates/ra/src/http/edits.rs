@@ -1,5 +1,6 @@
 //! Reports that the server answers with an edit: update, switch, status, diff, replay.
 
+use sapwood_core::len64;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
@@ -43,7 +44,7 @@ impl Spool {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.file.write_all(bytes).map_err(spool_error)?;
-        self.len = self.len.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.len = self.len.plus(len64(bytes.len()));
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl Fetch for Fetcher<'_> {
         if self.ahead.text(client, &target, &mut give)? {
             return Ok(());
         }
-        let mut reply = client.expect(&text_call(client, &target, base), &[200])?;
+        let mut reply = client.run_expecting(&text_call(client, &target, base), &[200])?;
         let is_delta = reply.header("content-type").is_some_and(is_delta);
         give(&mut reply, is_delta)?;
         reply.finish()
@@ -201,7 +202,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.delta_packings())
             .xml(body.write());
-        let mut reply = self.client.expect(&call, &[200])?;
+        let mut reply = self.client.run_expecting(&call, &[200])?;
         let driven = Document::open(&mut reply, LIMITS)
             .map_err(SvnError::from)
             .and_then(|document| replay::drive(document, editor));
@@ -310,7 +311,7 @@ impl Report for HttpReport<'_> {
         let call = Call::new("REPORT", session.places.report_target())
             .with("accept-encoding", session.client.delta_packings())
             .carrying("text/xml", spool.into_payload()?);
-        let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
+        let driven = session.client.run_expecting(&call, &[200]).and_then(|mut reply| {
             let document = Document::open(&mut reply, LIMITS)?;
             let ahead = Pipeline::new(session.client.options.connections);
             update::drive(document, text_deltas, editor, &mut Fetcher { session, ahead, trees })?;

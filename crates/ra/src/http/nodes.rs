@@ -152,7 +152,7 @@ impl HttpSession {
         contents: &mut dyn Write,
     ) -> SvnResult<()> {
         let call = Call::new("GET", target).with("accept-encoding", self.client.packings());
-        let mut reply = self.client.expect(&call, &[200])?;
+        let mut reply = self.client.run_expecting(&call, &[200])?;
         let mut sum = Md5Hasher::new();
         let mut chunk = vec![0; CHUNK];
         loop {

@@ -5,6 +5,7 @@
 //! 200) is left to the single requests of [`Client`], which can handle it. Invariant: replies in
 //! flight fit the system's buffers, so neither side waits for the other for ever; nothing but a buffer for each connection is kept in memory.
 
+use sapwood_core::len64;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
@@ -238,7 +239,7 @@ impl Read for Body<'_> {
         let len = ready.len().min(left).min(buf.len());
         let len = Read::read(&mut ready.piece(..len), buf)?;
         self.open.at = self.open.at.plus(len);
-        self.left = self.left.minus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.left = self.left.minus(len64(len));
         Ok(len)
     }
 }

@@ -105,7 +105,7 @@ impl HttpSession {
             .with("accept-encoding", self.client.packings())
             .xml(body.write());
         let (mut nesting, mut count) = (0u64, 0u64);
-        let mut reply = self.client.expect(&call, &[200])?;
+        let mut reply = self.client.run_expecting(&call, &[200])?;
         let mut document = Document::open(&mut reply, LIMITS)?;
         while let Some(child) = document.next_child()? {
             let Some(item) = answer::log_item(&child)? else { continue };
@@ -287,7 +287,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.delta_packings())
             .xml(body.write());
-        let mut reply = self.client.expect(&call, &[200])?;
+        let mut reply = self.client.run_expecting(&call, &[200])?;
         let document = Document::open(&mut reply, LIMITS)?;
         let count = file_revs::drive(document, &mut |head, delta| {
             let path = FsPath::new(&head.path)

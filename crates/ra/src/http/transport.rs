@@ -5,6 +5,7 @@
 //! two pieces of a reply nothing is read, so a slow receiver slows the server down and needs no
 //! memory. Invariant: a connection whose reply was not read to its end is closed, never used again.
 
+use sapwood_core::len64;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -66,7 +67,7 @@ impl Payload {
     pub(super) fn len(&self) -> u64 {
         match self {
             Self::None => 0,
-            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Self::Bytes(bytes) => len64(bytes.len()),
             Self::File(_, len) => *len,
         }
     }
@@ -119,7 +120,7 @@ impl Body for Outgoing {
                 if let Err(error) = file.read_exact(&mut chunk) {
                     return Poll::Ready(Some(Err(error)));
                 }
-                *left = left.minus(u64::try_from(len).unwrap_or(u64::MAX));
+                *left = left.minus(len64(len));
                 Poll::Ready(Some(Ok(Frame::data(chunk.into()))))
             }
         }
@@ -137,7 +138,7 @@ impl Body for Outgoing {
             return SizeHint::default();
         }
         SizeHint::with_exact(match &self.what {
-            OutgoingData::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            OutgoingData::Bytes(bytes) => len64(bytes.len()),
             OutgoingData::File { left, .. } => *left,
         })
     }

@@ -1,5 +1,6 @@
 //! The small parts of a dump stream: lines, header blocks, counted strings, numbers.
 
+use sapwood_core::len64;
 use std::fmt::Display;
 use std::io::{BufRead, Read};
 
@@ -127,7 +128,7 @@ pub(super) fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> SvnResul
         line.pop();
         return Ok(true);
     }
-    let full = u64::try_from(line.len()).unwrap_or(u64::MAX) >= MAX_HEADER_LINE;
+    let full = len64(line.len()) >= MAX_HEADER_LINE;
     if full { Err(malformed()) } else { Ok(false) }
 }
 
@@ -138,7 +139,7 @@ pub(super) fn read_magic(input: &mut dyn BufRead) -> SvnResult<i64> {
     let ended = line.last() == Some(&b'\n');
     if ended {
         line.pop();
-    } else if u64::try_from(line.len()).unwrap_or(u64::MAX) < MAX_MAGIC_LINE {
+    } else if len64(line.len()) < MAX_MAGIC_LINE {
         return Err(ran_dry());
     } else {
         // 80 bytes and their end are still a line.

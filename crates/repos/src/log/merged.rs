@@ -3,6 +3,7 @@
 //! A revision that changes mergeinfo has children: the revisions that it merged, searched for in
 //! the merge sources, which may have children again. Searches nest on a stack of our own.
 
+use sapwood_core::len64;
 use std::collections::{HashSet, VecDeque};
 
 use sapwood_core::FsPath;
@@ -110,7 +111,7 @@ impl LogRun<'_> {
         let (mut now, mut next) = (VecDeque::new(), VecDeque::new());
         let mut ended = Ok(false);
         while left > 0 {
-            let pending = u64::try_from(now.len()).unwrap_or(u64::MAX);
+            let pending = len64(now.len());
             if matches!(ended, Ok(false)) && pending < left {
                 let is_cold = ahead.is_cold();
                 let most = if is_cold || maker.is_some() { AHEAD_BATCH } else { 1 };

@@ -4,6 +4,7 @@
 //! Form of an entry: a byte of flags, then the fields that the flags name, numbers as eight bytes
 //! little-endian, strings as a number and so many bytes.
 
+use sapwood_core::len64;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 
@@ -122,7 +123,7 @@ fn encode(info: &PathInfo, out: &mut impl Write) -> std::io::Result<()> {
     }
     out.write_all(&[flags])?;
     let mut string = |s: &str| {
-        out.write_all(&u64::try_from(s.len()).unwrap_or(u64::MAX).to_le_bytes())?;
+        out.write_all(&len64(s.len()).to_le_bytes())?;
         out.write_all(s.as_bytes())
     };
     string(&info.path)?;

@@ -6,19 +6,19 @@ use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
 use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId, SubtreeAccess};
 
 use crate::common::config::{AccessConfig, Blanket};
-use crate::common::oplog::{Operation, Subject};
-use crate::common::shared::Shared;
+use crate::common::operation_log::{Operation, Subject};
+use crate::common::state::ServerState;
 
 /// What is to be done with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Required {
+pub enum Action {
     /// Read it.
     Read,
     /// Write it.
     Write,
 }
 
-impl Required {
+impl Action {
     /// The blanket access that it takes.
     #[must_use]
     pub const fn blanket(self) -> Blanket {
@@ -43,7 +43,7 @@ pub enum Decision {
 /// The user of a connection and their rights: the authorizer of all its requests.
 #[derive(Debug)]
 pub struct UserAccess<'s> {
-    shared: &'s Shared,
+    shared: &'s ServerState,
     remote_host: Option<String>,
     repository_name: String,
     authz_name: String,
@@ -57,7 +57,7 @@ impl<'s> UserAccess<'s> {
     /// A user without a name, yet.
     #[must_use]
     pub fn new(
-        shared: &'s Shared,
+        shared: &'s ServerState,
         remote_host: Option<&str>,
         repository_name: &str,
         authz_name: &str,
@@ -124,7 +124,7 @@ impl<'s> UserAccess<'s> {
     /// Whether the user may do what is required at `path` (anywhere, without one) as they are
     /// now, and has a name if one is needed.
     #[must_use]
-    pub fn may(&self, required: Required, path: Option<&FsPath>, needs_username: bool) -> bool {
+    pub fn may(&self, required: Action, path: Option<&FsPath>, needs_username: bool) -> bool {
         self.rules_allow(required, path, false)
             && self.blanket() >= required.blanket()
             && !(needs_username && self.user.is_none())
@@ -135,7 +135,7 @@ impl<'s> UserAccess<'s> {
     #[must_use]
     pub fn decide(
         &self,
-        required: Required,
+        required: Action,
         path: Option<&FsPath>,
         needs_username: bool,
         can_authenticate: bool,
@@ -156,11 +156,11 @@ impl<'s> UserAccess<'s> {
         self.rules.as_ref().filter(|_| self.config.each_path)
     }
 
-    fn rules_allow(&self, required: Required, path: Option<&FsPath>, recursive: bool) -> bool {
+    fn rules_allow(&self, required: Action, path: Option<&FsPath>, recursive: bool) -> bool {
         let Some(rules) = &self.rules else { return true };
         let rights = match required {
-            Required::Read => Rights::READ,
-            Required::Write => Rights::WRITE,
+            Action::Read => Rights::READ,
+            Action::Write => Rights::WRITE,
         };
         let allowed = rules.allows(path, rights, recursive);
         if !allowed {
@@ -169,11 +169,11 @@ impl<'s> UserAccess<'s> {
         allowed
     }
 
-    fn log_denied(&self, required: Required, path: Option<&FsPath>) {
+    fn log_denied(&self, required: Action, path: Option<&FsPath>) {
         if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
             let word = match required {
-                Required::Read => "read",
-                Required::Write => "write",
+                Action::Read => "read",
+                Action::Write => "write",
             };
             let path = path.unwrap_or(FsPath::ROOT);
             log.command(self.subject(), &Operation::Refused { word, path });
@@ -183,7 +183,7 @@ impl<'s> UserAccess<'s> {
 
 impl PathAuthorizer for UserAccess<'_> {
     fn readable(&self, path: &FsPath) -> SvnResult<bool> {
-        Ok(!self.config.each_path || self.rules_allow(Required::Read, Some(path), false))
+        Ok(!self.config.each_path || self.rules_allow(Action::Read, Some(path), false))
     }
 
     fn everything_readable(&self) -> bool {
@@ -203,14 +203,13 @@ impl PathAuthorizer for UserAccess<'_> {
     }
 
     fn refused(&self, path: &FsPath) {
-        self.log_denied(Required::Read, Some(path));
+        self.log_denied(Action::Read, Some(path));
     }
 }
 
 impl CommitAuthorizer for UserAccess<'_> {
     fn allows(&self, path: &FsPath, required: Rights, recursive: bool) -> bool {
-        let required =
-            if required.contains(Rights::WRITE) { Required::Write } else { Required::Read };
+        let required = if required.contains(Rights::WRITE) { Action::Write } else { Action::Read };
         self.rules_allow(required, Some(path), recursive)
     }
 }

@@ -66,7 +66,7 @@ impl Htpasswd {
     /// Whether this is the password of the user. What was proved before is in `proved`. For a user that there
     /// is not it takes as long as for the first one of the file.
     #[must_use]
-    pub fn verify(&self, user: &str, password: &str, proved: &Proved) -> bool {
+    pub fn verify(&self, user: &str, password: &str, proved: &VerifiedPasswords) -> bool {
         match (self.users.get(user), &self.decoy) {
             (Some(hash), _) if is_known(hash) => {
                 proved.again(hash, password, || matches(hash, password))
@@ -81,7 +81,7 @@ impl Htpasswd {
 
     /// Whether this was proved to be the password of the user a short time ago.
     #[must_use]
-    pub fn has_proved(&self, user: &str, password: &str, proved: &Proved) -> bool {
+    pub fn has_proved(&self, user: &str, password: &str, proved: &VerifiedPasswords) -> bool {
         self.users.get(user).is_some_and(|hash| proved.is_known(&proved.digest(hash, password)))
     }
 }
@@ -175,12 +175,12 @@ fn is_fresh(at: Instant) -> bool {
 
 /// Passwords that proved right a short time ago.
 #[derive(Debug)]
-pub struct Proved {
+pub struct VerifiedPasswords {
     key: [u8; 32],
     known: Mutex<HashMap<[u8; 32], Instant>>,
 }
 
-impl Default for Proved {
+impl Default for VerifiedPasswords {
     fn default() -> Self {
         // What is kept shall be of no use to a thief who reads this process's memory later.
         use std::hash::BuildHasher as _;
@@ -193,7 +193,7 @@ impl Default for Proved {
     }
 }
 
-impl Proved {
+impl VerifiedPasswords {
     /// What is kept of a password and the hash that it proved.
     fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
@@ -237,7 +237,7 @@ mod tests {
     fn hashes_of_htpasswd() {
         // Made by `htpasswd -nb` with -m, -s, -B -C 4, -2 -r 1000 and -5 -r 1000.
         let file = Htpasswd::parse(HASHES);
-        let proved = Proved::default();
+        let proved = VerifiedPasswords::default();
         for user in ["md5", "sha", "bcrypt", "sha256", "sha512"] {
             assert!(file.verify(user, "secret pass", &proved), "{user}");
             assert!(file.verify(user, "secret pass", &proved), "{user}, remembered");
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_changed_hash_is_not_remembered() {
-        let proved = Proved::default();
+        let proved = VerifiedPasswords::default();
         let before = Htpasswd::parse("a:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=");
         assert!(before.verify("a", "test", &proved));
         assert!(!Htpasswd::parse("a:{SHA}xxx").verify("a", "test", &proved));

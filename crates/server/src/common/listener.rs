@@ -14,8 +14,8 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::common::shared::Shared;
 use crate::common::standing::Standing;
+use crate::common::state::ServerState;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -27,7 +27,7 @@ const STOP_CHECK: Duration = Duration::from_millis(200);
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Serves one connection to its end, and logs what goes wrong.
-pub type Handler = fn(&Shared, Arc<TcpStream>) -> SvnResult<()>;
+pub type Handler = fn(&ServerState, Arc<TcpStream>) -> SvnResult<()>;
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Listener {
     ///
     /// # Errors
     /// Why it could not be accepted or did not end well.
-    pub fn serve_once(&self, shared: &Shared, handler: Handler) -> SvnResult<()> {
+    pub fn serve_once(&self, shared: &ServerState, handler: Handler) -> SvnResult<()> {
         let (stream, _) = accept(&self.socket)?;
         handler(shared, Arc::new(stream))
     }
@@ -158,7 +158,7 @@ impl Listener {
     /// When connections cannot be accepted at all.
     pub fn serve(
         &self,
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerState>,
         handler: Handler,
         single: bool,
         stopper: &Stopper,

@@ -13,11 +13,11 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, ConfigSource};
 
 use crate::common::config::AccessConfig;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// A repository that a client asked for, and how it may be used.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundRepository {
     /// The repository.
     pub repository: Repository,
     /// Its URL as the client would write it, percent-encoded.
@@ -76,7 +76,11 @@ fn requested_path(url: &str, virtual_host: bool) -> SvnResult<String> {
 /// # Errors
 /// E210005 when there is none, E220003 and E215004 (with causes that are not for the client) for
 /// broken authz and password files, and whatever opening meets.
-pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnResult<Found> {
+pub fn find(
+    shared: &ServerState,
+    url: &str,
+    warn: &mut dyn FnMut(SvnError),
+) -> SvnResult<FoundRepository> {
     let settings = &shared.settings;
     let requested = requested_path(url, settings.virtual_host)?;
     let full: Cow<'_, Path> = if requested.is_empty() {
@@ -98,7 +102,7 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
         .to_string_lossy();
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
     let found = describe(shared, &settings.root, &top, None, warn)?;
-    Ok(Found {
+    Ok(FoundRepository {
         url: without_last_components(url, depth).to_owned(),
         fs_path: FsPathBuf::canonicalized(format!("/{inner}")),
         ..found
@@ -111,12 +115,12 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
 /// # Errors
 /// As [`find`].
 pub fn describe(
-    shared: &Shared,
+    shared: &ServerState,
     root: &Path,
     top: &Path,
     access: Option<&AccessConfig>,
     warn: &mut dyn FnMut(SvnError),
-) -> SvnResult<Found> {
+) -> SvnResult<FoundRepository> {
     let settings = &shared.settings;
     let repository = shared.repository(top)?;
     let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
@@ -153,7 +157,7 @@ pub fn describe(
         .map_err(|e| e.wrap(ErrorCode::AUTHZ_INVALID_CONFIG, ""))?;
     let uuid = repository.fs().uuid().map_err(SvnError::from)?;
     let realm = config.realm.clone().unwrap_or_else(|| uuid.clone());
-    Ok(Found {
+    Ok(FoundRepository {
         url: String::new(),
         name: uri::encode(&name).into_owned(),
         repository,
@@ -167,7 +171,10 @@ pub fn describe(
     })
 }
 
-fn configuration(shared: &Shared, repository: &Repository) -> SvnResult<(Arc<Config>, PathBuf)> {
+fn configuration(
+    shared: &ServerState,
+    repository: &Repository,
+) -> SvnResult<(Arc<Config>, PathBuf)> {
     if let Some(path) = &shared.settings.config_file {
         let base = path.parent().unwrap_or(Path::new("/")).to_owned();
         return Ok((shared.files.server(path, true)?, base));
@@ -181,7 +188,7 @@ fn configuration(shared: &Shared, repository: &Repository) -> SvnResult<(Arc<Con
 /// # Errors
 /// When they cannot be read.
 pub(crate) fn rules(
-    shared: &Shared,
+    shared: &ServerState,
     top: &Path,
     config: &AccessConfig,
     warn: &mut dyn FnMut(SvnError),

@@ -1,14 +1,14 @@
 //! What all protocols share.
 //!
 //! * [`settings`]: everything that a server is told when it is started.
-//! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
+//! * [`state`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which of
 //!   them may make room for others.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how names are proved.
-//! * [`oplog`]: the operational log; its lines are values, [`operation::Operation`].
+//! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: what of the machine no peer hears of.
@@ -25,11 +25,11 @@ pub mod listener;
 pub mod login_delay;
 pub mod lookup;
 pub mod operation;
-pub mod oplog;
+pub mod operation_log;
 pub mod request_memory;
-mod resident;
+mod rss;
 pub mod settings;
-pub mod shared;
 pub mod spool;
 pub mod standing;
+pub mod state;
 pub mod svnserve_conf;

@@ -124,7 +124,7 @@ impl RequestMemory {
 
     /// What requests hold now, in bytes.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.state.lock().held
     }
 }
@@ -185,7 +185,7 @@ impl Share {
             return Ok(true);
         }
         if begun.elapsed() >= PATIENCE {
-            return Err(gone());
+            return Err(client_gone());
         }
         end_slow(state);
         Ok(false)
@@ -203,7 +203,7 @@ impl Share {
         let number = *self.number.get_or_insert_with(|| state.add(self.stream.clone()));
         let is_first = state.holders.first_key_value().is_some_and(|(n, _)| *n == number);
         let of_site = state.of_site(self.site);
-        let Some(own) = state.holders.get_mut(&number) else { return Err(gone()) };
+        let Some(own) = state.holders.get_mut(&number) else { return Err(client_gone()) };
         let before = own.bytes;
         // With what the other sites leave, and half of that with what this one has.
         let left = self.memory.limit.saturating_sub(state.held.minus(of_site));
@@ -254,7 +254,7 @@ fn end_slow(state: &State) {
     }
 }
 
-fn gone() -> SvnError {
+fn client_gone() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")
 }
 
@@ -290,7 +290,7 @@ mod tests {
             all
         };
         let first = hold("127.0.0.1");
-        assert!(memory.held() <= 512 << 10 && memory.held() > 400 << 10);
+        assert!(memory.used() <= 512 << 10 && memory.used() > 400 << 10);
         // No holder lets anything go, and yet others get theirs, without waiting.
         let second = hold("127.0.0.2");
         assert!(second.len() >= 5);
@@ -300,7 +300,7 @@ mod tests {
         assert!(is_full(&memory, "2001:db8::2:3:4:5", 40 << 10));
         assert!(!is_full(&memory, "2001:db8:0:1::1", 40 << 10));
         drop((first, second));
-        assert_eq!(memory.held(), third.len() * (40 << 10));
+        assert_eq!(memory.used(), third.len() * (40 << 10));
         drop(third);
         let state = memory.state.lock();
         assert_eq!((state.held, state.by_site.len()), (0, 0));
@@ -311,15 +311,15 @@ mod tests {
         let memory = Arc::new(RequestMemory::new(2 << 20));
         let (mut a, mut b) = (share(&memory), share(&memory));
         a.grow(FREE).unwrap();
-        assert_eq!(memory.held(), 0);
+        assert_eq!(memory.used(), 0);
         a.grow(400 << 10).unwrap();
         b.grow(300 << 10).unwrap();
         a.grow(500 << 10).unwrap();
-        assert_eq!(memory.held(), 800 << 10);
+        assert_eq!(memory.used(), 800 << 10);
         a.grow(100).unwrap();
-        assert_eq!(memory.held(), 300 << 10);
+        assert_eq!(memory.used(), 300 << 10);
         drop(b);
-        assert_eq!((memory.held(), memory.state.lock().holders.len()), (0, 0));
+        assert_eq!((memory.used(), memory.state.lock().holders.len()), (0, 0));
     }
 
     #[test]
@@ -337,10 +337,10 @@ mod tests {
         while !memory.state.lock().holders.values().any(|one| one.busy) {
             std::thread::yield_now();
         }
-        assert_eq!(memory.held(), 1200 << 10);
+        assert_eq!(memory.used(), 1200 << 10);
         drop(first);
         let second = waits.join().unwrap();
-        assert_eq!(memory.held(), 500 << 10);
+        assert_eq!(memory.used(), 500 << 10);
         drop(second);
     }
 

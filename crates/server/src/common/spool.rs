@@ -26,11 +26,11 @@ const STEP: u64 = 1 << 20;
 pub struct Spool {
     folder: PathBuf,
     limit: u64,
-    held: Mutex<Held>,
+    held: Mutex<SpoolUse>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct SpoolUse {
     all: u64,
     /// Only those that hold something.
     sites: HashMap<Option<IpAddr>, u64>,
@@ -63,7 +63,7 @@ impl Spool {
 
     /// Bytes of the budget that are in use.
     #[must_use]
-    pub fn held(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.held.lock().all
     }
 
@@ -141,11 +141,11 @@ mod tests {
         assert!(one.reserve(5 * STEP) && two.reserve(3 * STEP - 1) && !two.reserve(3 * STEP + 1));
         let mut other = file("192.0.2.2");
         assert!(other.reserve(4 * STEP) && !other.reserve(5 * STEP));
-        assert_eq!(spool.held(), 12 * STEP);
+        assert_eq!(spool.used(), 12 * STEP);
         drop(one);
         assert!(two.reserve(5 * STEP), "what was given back may be taken again");
         drop((two, other));
-        assert_eq!(spool.held(), 0);
+        assert_eq!(spool.used(), 0);
         assert!(spool.held.lock().sites.is_empty());
     }
 

@@ -14,10 +14,10 @@ use super::browse;
 use super::head::Head;
 use super::lookup::{InNothing, name_and_rest};
 use super::session::{DavResult, Fail, allowed};
-use crate::common::access::{Required, UserAccess};
+use crate::common::access::{Action, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// A request whose permission is decided.
 #[derive(Clone, Copy)]
@@ -43,9 +43,9 @@ impl Admission<'_> {
         let method = self.method.as_str();
         let writes = !matches!(method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "COPY");
         if let Some(destination) = self.destination {
-            self.must_all(Required::Write, destination)?;
+            self.must_all(Action::Write, destination)?;
         }
-        let required = if writes { Required::Write } else { Required::Read };
+        let required = if writes { Action::Write } else { Action::Read };
         match self.resource.fspath() {
             // What is merged was looked at when it was changed.
             Some(_) if method == "MERGE" => self.must(required, None),
@@ -58,16 +58,16 @@ impl Admission<'_> {
         }
     }
 
-    fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
+    fn must(&self, required: Action, path: Option<&FsPath>) -> DavResult {
         allowed(self.access.decide(required, path, false, self.can_authenticate))
     }
 
     /// Whether the user may do what is required at a path and everywhere below it.
-    fn must_all(&self, required: Required, path: &FsPath) -> DavResult {
+    fn must_all(&self, required: Action, path: &FsPath) -> DavResult {
         self.must(required, Some(path))?;
         let rights = match required {
-            Required::Read => Access::READ,
-            Required::Write => Access::WRITE,
+            Action::Read => Access::READ,
+            Action::Write => Access::WRITE,
         };
         if self.access.allows(path, rights, true) {
             Ok(())
@@ -80,14 +80,14 @@ impl Admission<'_> {
 }
 
 /// What is said where no repository is.
-pub(super) fn of_nothing(shared: &Shared, head: &Head, nothing: &InNothing<'_>) -> Fail {
+pub(super) fn of_nothing(shared: &ServerState, head: &Head, nothing: &InNothing<'_>) -> Fail {
     let visitor = |access: &AccessConfig| browse::visitor(shared, head, access);
     of_nothing_for(shared, head, nothing, &visitor)
 }
 
 /// The same, for a visitor who is known.
 pub(super) fn of_nothing_for(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     nothing: &InNothing<'_>,
     visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
@@ -105,7 +105,7 @@ pub(super) fn of_nothing_for(
 
 /// Whether the user could do what the request wants, if there were a repository.
 fn as_if_there(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     nothing: &InNothing<'_>,
     access: &AccessConfig,

@@ -22,10 +22,10 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use tokio::runtime::Handle;
 
-use super::driven::Driver;
-use super::exchange::gone;
+use super::exchange::client_gone;
 use super::head::Head;
 use super::idle::UnderWay;
+use super::polled_connection::Driver;
 use super::session::{DavResult, Fail};
 use crate::common::fair::Permit;
 use crate::common::spool::SpoolFile;
@@ -44,12 +44,12 @@ const FILE_PIECE: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Body {
     raw: RawBody,
-    unpacked: Option<Unpacked>,
+    unpacked: Option<GunzipBuffer>,
 }
 
 /// A body that arrives packed, on its way to its reader: what was unpacked and not read.
 #[derive(Debug)]
-struct Unpacked {
+struct GunzipBuffer {
     decoder: flate2::write::MultiGzDecoder<Vec<u8>>,
     ready: Bytes,
 }
@@ -64,7 +64,7 @@ pub(super) struct RawBody {
     limits: Limits,
     under_way: UnderWay,
     /// What was collected first.
-    spooled: Option<Spooled>,
+    spooled: Option<SpooledBody>,
     /// What was collected after that.
     front: VecDeque<Bytes>,
     /// Bytes in `front`.
@@ -85,7 +85,7 @@ pub(super) struct RawBody {
 
 /// The part of a body that is in a temporary file.
 #[derive(Debug)]
-struct Spooled {
+struct SpooledBody {
     file: SpoolFile,
     written: u64,
     read: u64,
@@ -116,7 +116,7 @@ impl Body {
             Ok("" | "identity") => Ok(()),
             Ok("gzip" | "x-gzip") => {
                 let decoder = flate2::write::MultiGzDecoder::new(Vec::new());
-                self.unpacked = Some(Unpacked { decoder, ready: Bytes::new() });
+                self.unpacked = Some(GunzipBuffer { decoder, ready: Bytes::new() });
                 Ok(())
             }
             _ => Err(Fail::status(415, "The Content-Encoding is not known")),
@@ -138,7 +138,7 @@ impl Body {
     /// What can be read next; nothing at the end.
     fn ready(&mut self) -> io::Result<&mut Bytes> {
         let Self { raw, unpacked } = self;
-        let Some(Unpacked { decoder, ready }) = unpacked else {
+        let Some(GunzipBuffer { decoder, ready }) = unpacked else {
             raw.refill()?;
             return Ok(&mut raw.piece);
         };
@@ -176,7 +176,7 @@ impl Body {
 
     /// Begins again at its start; `false` where what was read of it is not kept.
     pub(super) fn rewind(&mut self) -> bool {
-        if let Some(Unpacked { decoder, ready }) = &mut self.unpacked {
+        if let Some(GunzipBuffer { decoder, ready }) = &mut self.unpacked {
             *decoder = flate2::write::MultiGzDecoder::new(Vec::new());
             *ready = Bytes::new();
         }
@@ -309,7 +309,7 @@ impl RawBody {
         let Some(incoming) = &mut self.incoming else { return Ok(()) };
         let frame = tokio::time::timeout(left, incoming.frame()).await;
         self.count_wait(begun);
-        let frame = frame.map_err(|_| gone("the request does not come in time"))?;
+        let frame = frame.map_err(|_| client_gone("the request does not come in time"))?;
         self.keep(frame)
     }
 
@@ -326,7 +326,7 @@ impl RawBody {
 
     /// What was collected before is in this file.
     pub(super) fn set_file(&mut self, file: SpoolFile, written: u64) {
-        self.spooled = Some(Spooled { file, written, read: 0 });
+        self.spooled = Some(SpooledBody { file, written, read: 0 });
     }
 
     fn keep(&mut self, frame: NextFrame) -> SvnResult<()> {
@@ -342,7 +342,7 @@ impl RawBody {
                 }
                 self.note_end();
             }
-            Some(Err(error)) => return Err(gone(&error.to_string())),
+            Some(Err(error)) => return Err(client_gone(&error.to_string())),
         }
         Ok(())
     }
@@ -374,7 +374,7 @@ impl RawBody {
         if !self.piece.is_empty() {
             return Ok(());
         }
-        if let Some(piece) = self.spooled.as_mut().map(Spooled::next).transpose()? {
+        if let Some(piece) = self.spooled.as_mut().map(SpooledBody::next).transpose()? {
             self.piece = piece;
         }
         while self.piece.is_empty() {
@@ -425,7 +425,7 @@ impl RawBody {
     }
 }
 
-impl Spooled {
+impl SpooledBody {
     /// The next piece of the file; nothing at its end.
     fn next(&mut self) -> io::Result<Bytes> {
         let left = usize::try_from(self.written.minus(self.read)).unwrap_or(usize::MAX);

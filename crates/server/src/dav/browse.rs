@@ -14,17 +14,17 @@ use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 
 use super::admission;
+use super::authenticate::{self, Users};
 use super::exchange::Exchange;
 use super::head::Head;
 use super::lookup::{InFolder, InNothing};
 use super::session::{DavResult, Fail, Session};
-use super::who::{self, Users};
 use super::workers;
-use crate::common::access::{Required, UserAccess};
+use crate::common::access::{Action, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup::describe;
 use crate::common::settings::Location;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 use sapwood_wire_dav::Resource;
 
 /// Plain enough for any browser, in the light and in the dark.
@@ -74,7 +74,7 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
 /// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
 /// may do such a thing.
 pub(super) fn visitor(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     access: &AccessConfig,
 ) -> DavResult<Option<String>> {
@@ -83,10 +83,10 @@ pub(super) fn visitor(
         None => None,
     };
     let users = Users::of(shared, access, plain)?;
-    let user = who::user(shared, head, access, &users)?;
+    let user = authenticate::user(shared, head, access, &users)?;
     let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
     if !may_come_in(access, user.as_deref(), required) {
-        let is_nameless = user.is_none() && who::can_authenticate(access, &users);
+        let is_nameless = user.is_none() && authenticate::can_authenticate(access, &users);
         let may_ask = is_nameless && access.auth_access >= required;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
@@ -100,13 +100,17 @@ pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: B
 }
 
 /// The names of the repositories in a folder whose roots a user may read, sorted.
-pub(super) fn names_in(shared: &Shared, place: &InFolder<'_>, user: Option<&str>) -> Vec<String> {
+pub(super) fn names_in(
+    shared: &ServerState,
+    place: &InFolder<'_>,
+    user: Option<&str>,
+) -> Vec<String> {
     repositories(shared, &place.folder, place.start, place.location, user)
 }
 
 /// The page of a folder above repositories: those in it that its visitor may read.
 pub(super) fn folder(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     place: InFolder<'_>,
     exchange: &mut Exchange,
@@ -160,7 +164,7 @@ pub(super) fn folder(
 
 /// The names of the repositories in a folder whose roots a user may read, sorted.
 fn repositories(
-    shared: &Shared,
+    shared: &ServerState,
     folder: &Path,
     start: &Path,
     location: Option<&Location>,
@@ -185,7 +189,7 @@ fn repositories(
 
 /// Whether a repository's root may be read by a user.
 fn is_open(
-    shared: &Shared,
+    shared: &ServerState,
     start: &Path,
     place: &Path,
     access: Option<&AccessConfig>,
@@ -197,7 +201,7 @@ fn is_open(
     let mut access =
         UserAccess::new(shared, None, &found.name, &found.authz_name, found.authz, found.config);
     access.set_user(user.map(str::to_owned));
-    access.may(Required::Read, Some(FsPath::ROOT), false)
+    access.may(Action::Read, Some(FsPath::ROOT), false)
 }
 
 /// A page as mod_dav_svn writes it: some programs take it apart.
@@ -265,7 +269,7 @@ fn age_of(date: &str) -> String {
 }
 
 /// A date as it is stored, for people.
-fn shown_date(date: &str) -> String {
+fn display_date(date: &str) -> String {
     match (date.get(..10), date.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time} UTC"),
         _ => String::new(),
@@ -401,7 +405,7 @@ fn listing(
                             }
                         }
                         td.n { (row.size) }
-                        td.k title=(shown_date(&row.date)) { (age_of(&row.date)) }
+                        td.k title=(display_date(&row.date)) { (age_of(&row.date)) }
                         td.n.w { @if let Some(created) = row.created { (created) } }
                         td.w { (row.author) }
                     }
@@ -428,7 +432,7 @@ mod tests {
         let ages = [-5, 59, 60, 7200, 86_400, 5_183_999, 5_184_000, 63_072_000];
         let told = ["now", "now", "1 minute", "2 hours", "1 day", "59 days", "2 months", "2 years"];
         assert_eq!(ages.map(age), told);
-        assert_eq!(shown_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
-        assert_eq!((shown_date("x"), age_of("x")), (String::new(), String::new()));
+        assert_eq!(display_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
+        assert_eq!((display_date("x"), age_of("x")), (String::new(), String::new()));
     }
 }

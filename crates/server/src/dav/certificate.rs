@@ -79,7 +79,7 @@ pub struct ClientCertificate {
 
 impl ClientCertificate {
     /// The one that was shown in a handshake, if one was.
-    pub(super) fn shown(connection: &ServerConnection) -> Option<Arc<Self>> {
+    pub(super) fn of_connection(connection: &ServerConnection) -> Option<Arc<Self>> {
         let first = connection.peer_certificates()?.first()?;
         Self::read(first).map(Arc::new)
     }

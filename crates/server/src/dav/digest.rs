@@ -42,7 +42,7 @@ impl Default for Nonces {
 
 /// What an `Authorization` header says.
 #[derive(Debug, Default)]
-struct Said {
+struct DigestHeader {
     user: String,
     realm: String,
     nonce: String,
@@ -101,7 +101,8 @@ impl Nonces {
 
     /// The challenge for a realm. `head`: of the request that is answered with it.
     pub(super) fn challenge(&self, realm: &str, head: &Head) -> String {
-        let is_spent = |s: &Said| count(&s.count).is_some_and(|n| self.uses.is_spent(&s.nonce, n));
+        let is_spent =
+            |s: &DigestHeader| count(&s.count).is_some_and(|n| self.uses.is_spent(&s.nonce, n));
         let is_old = said(head)
             .is_some_and(|s| self.age(&s.nonce).is_some_and(|a| a > LIFETIME) || is_spent(&s));
         let stale = if is_old { ", stale=true" } else { "" };
@@ -122,7 +123,7 @@ impl Nonces {
         let known = file.hash(&said.user, realm).filter(|_| is_sound);
         let right = known.map(|hash| {
             let what = md5(&format!("{}:{}", head.method, said.uri));
-            let Said { nonce, count, cnonce, qop, .. } = &said;
+            let DigestHeader { nonce, count, cnonce, qop, .. } = &said;
             md5(&format!("{hash}:{nonce}:{count}:{cnonce}:{qop}:{what}"))
         });
         let is_right = right.is_some_and(|right| same(&right, &said.response));
@@ -150,13 +151,13 @@ fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (x, y)| all | (x ^ y)) == 0
 }
 
-fn said(head: &Head) -> Option<Said> {
+fn said(head: &Head) -> Option<DigestHeader> {
     let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("digest") {
         return None;
     }
-    let mut said = Said::default();
+    let mut said = DigestHeader::default();
     for (name, value) in pairs(rest) {
         match name.to_ascii_lowercase().as_str() {
             "username" => said.user = value,

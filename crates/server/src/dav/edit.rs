@@ -11,7 +11,7 @@ use sapwood_wire_dav::{Resource, headers, ifheader};
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
 use super::txns::{self, Name};
-use crate::common::access::Required;
+use crate::common::access::Action;
 
 /// Bytes of what is posted: properties of a revision.
 const MAX_POST: usize = 64 << 20;
@@ -27,7 +27,7 @@ pub(super) fn version_name(session: &Session<'_>) -> Option<Revnum> {
 }
 
 /// The lock tokens of the `If` headers, each with the fspath that it is for.
-pub(super) fn shown_tokens(session: &Session<'_>) -> Vec<(String, String)> {
+pub(super) fn lock_tokens(session: &Session<'_>) -> Vec<(String, String)> {
     let own = session.resource_path().unwrap_or(FsPath::ROOT).to_owned();
     let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
     headers
@@ -52,7 +52,7 @@ pub(super) fn shown_tokens(session: &Session<'_>) -> Vec<(String, String)> {
 
 /// Begins a commit.
 pub(super) fn begin(session: &Session<'_>, revprops: PropList) -> DavResult<TxnEditor> {
-    session.must(Required::Write, None)?;
+    session.must(Action::Write, None)?;
     let knows_mergeinfo = session.head.headers.get_all(headers::DAV).iter().any(|value| {
         value
             .to_str()
@@ -107,7 +107,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let path = path_needed(path)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
-    editor.show_tokens(shown_tokens(session));
+    editor.show_tokens(lock_tokens(session));
     let is_new = match editor.kind(&path)? {
         Some(NodeKind::Dir) => {
             return Err(Fail::status(409, "Cannot PUT to a collection"));
@@ -164,7 +164,7 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
     let path = path_needed(path)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
-    editor.show_tokens(shown_tokens(session));
+    editor.show_tokens(lock_tokens(session));
     editor.add(&path, NodeKind::Dir, &session.access).map_err(|error| match error.code() {
         ErrorCode::FS_ALREADY_EXISTS => Fail::with(error, 405),
         _ => error.into(),
@@ -196,9 +196,9 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     let body = exchange.body.read_all(MAX_TOKENS)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
-    editor.show_tokens(shown_tokens(session));
+    editor.show_tokens(lock_tokens(session));
     if !body.iter().all(u8::is_ascii_whitespace) {
-        editor.show_tokens(super::merge::tokens_in_body(session, &body, &path)?);
+        editor.show_tokens(super::merge::tokens_in_body(&body, &path)?);
     }
     if editor.kind(&path)?.is_none() {
         let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
@@ -226,12 +226,12 @@ pub(super) fn copy(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         Resource::Working(id, path) => (Name::Activity(id), path),
         _ => return Err(Fail::status(405, "The Destination is no path of a transaction")),
     };
-    session.must(Required::Write, Some(&path))?;
+    session.must(Action::Write, Some(&path))?;
     let kind = session.repository.fs().revision_root(revision)?.node(&source)?.kind();
     let txn = txns::by_name(session, &name)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
-    editor.show_tokens(shown_tokens(session));
+    editor.show_tokens(lock_tokens(session));
     let exists = editor.kind(&path)?.is_some();
     // What this very transaction made may be replaced: a copy of a parent brought it.
     let may_replace = exists && editor.node_revision(path.parent())?.is_none();

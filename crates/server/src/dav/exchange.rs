@@ -18,9 +18,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::body::Body;
-use super::driven::Driver;
 use super::packing::{self, Packer};
 use super::piece::Piece;
+use super::polled_connection::Driver;
 use super::reply::{NextPiece, Outlet, ReplyBody, ReplySender};
 
 /// A reply that grows beyond this goes out in chunks of about this size.
@@ -35,11 +35,11 @@ pub(super) type Producer = Box<dyn FnMut(&mut Vec<u8>) -> SvnResult<bool> + Send
 /// Sends the head, if it has not gone out.
 fn begin(head: &mut Option<Begin>) -> SvnResult<()> {
     let Some((start, response)) = head.take() else { return Ok(()) };
-    start.send(response).map_err(|_| gone("by the client"))
+    start.send(response).map_err(|_| client_gone("by the client"))
 }
 
 /// The error of a connection that has ended.
-pub(super) fn gone(why: &str) -> SvnError {
+pub(super) fn client_gone(why: &str) -> SvnError {
     SvnError::new(ErrorCode::APMOD_CONNECTION_ABORTED, format!("Connection closed: {why}"))
 }
 
@@ -158,10 +158,10 @@ impl Exchange {
             tokio::select! {
                 biased;
                 done = work => Ok(done),
-                () = left => Err(gone("by the client")),
+                () = left => Err(client_gone("by the client")),
                 // While no reply has begun hyper does not look whether the client is there.
-                () = outlet.line.hung_up() => Err(gone("by the client")),
-                () = tokio::time::sleep(outlet.patience) => Err(gone("nothing happens")),
+                () = outlet.line.hung_up() => Err(client_gone("by the client")),
+                () = tokio::time::sleep(outlet.patience) => Err(client_gone("nothing happens")),
             }
         })
     }
@@ -199,7 +199,7 @@ impl Exchange {
     /// Hands a piece to the connection, after the head.
     fn send(&mut self, piece: NextPiece) -> SvnResult<()> {
         let Self { head, sender, .. } = self;
-        let Some(sender) = sender else { return Err(gone("there is nowhere to write to")) };
+        let Some(sender) = sender else { return Err(client_gone("there is nowhere to write to")) };
         sender.send(piece, || begin(head))
     }
 
@@ -250,7 +250,7 @@ impl Exchange {
         if let Some(packer) = &mut self.packer {
             // Nothing but what was written for this reply is in it.
             let packed = packer.pack(&piece.copy_to_bytes(piece.remaining()), is_last);
-            piece = Piece::from(packed.map_err(|e| gone(&e.to_string()))?);
+            piece = Piece::from(packed.map_err(|e| client_gone(&e.to_string()))?);
         }
         if !piece.has_remaining() {
             return Ok(());

@@ -15,16 +15,16 @@ use super::browse;
 use super::exchange::{CHUNK, Exchange};
 use super::propfind::revision_of;
 use super::session::{DavResult, Fail, Session};
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use sapwood_core::NodeKind;
 use sapwood_wire_dav::report::Sink as _;
 
 pub(super) fn get(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
-    let Some(Asked { root, path, is_fixed }) = asked(session)? else {
+    let Some(GetTarget { root, path, is_fixed }) = get_target(session)? else {
         return Err(Fail::status(404, "There is nothing to be got here"));
     };
-    session.must(Required::Read, Some(&path))?;
+    session.must(Action::Read, Some(&path))?;
     let node = root.node(&path)?;
     match node.kind() {
         NodeKind::Dir => browse::directory(session, &root, &node, exchange),
@@ -33,7 +33,7 @@ pub(super) fn get(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
 }
 
 /// What a GET is about.
-struct Asked {
+struct GetTarget {
     root: Root,
     path: FsPathBuf,
     /// Whether the address always stands for the same.
@@ -46,7 +46,7 @@ fn number(text: &str) -> DavResult<Revnum> {
         .ok_or_else(|| Fail::status(400, "invalid revision in query string"))
 }
 
-fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
+fn get_target(session: &Session<'_>) -> DavResult<Option<GetTarget>> {
     let fs = session.repository.fs();
     if let (Resource::Public(path), Some(query)) = (&session.resource, &session.head.query) {
         let (mut peg, mut rev) = (None, None);
@@ -74,11 +74,11 @@ fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
             };
             let root = fs.revision_root(rev)?;
             // Without a peg revision another line of history may come to be meant.
-            return Ok(Some(Asked { root, path, is_fixed: is_pegged }));
+            return Ok(Some(GetTarget { root, path, is_fixed: is_pegged }));
         }
     }
     let is_fixed = !matches!(session.resource, Resource::Public(_));
-    Ok(session.tree()?.map(|(root, path)| Asked { root, path, is_fixed }))
+    Ok(session.tree()?.map(|(root, path)| GetTarget { root, path, is_fixed }))
 }
 
 fn not_found(path: &FsPath, rev: Revnum) -> Fail {
@@ -192,7 +192,7 @@ fn file(
         && let Some(version) = session.svndiff()
         && let Ok(Resource::RevisionRoot(rev, path) | Resource::Version(rev, path)) =
             session.resource_at(base)
-        && session.must(Required::Read, Some(&path)).is_ok()
+        && session.must(Action::Read, Some(&path)).is_ok()
     {
         return delta(session, exchange, node, (rev, &path), base, version);
     }

@@ -15,14 +15,14 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::certificate::ClientCertificate;
-use super::driven::{Driven, Driver};
+use super::connection_slots::ConnectionSlot;
 use super::idle::{self, Pulse, Times};
-use super::places::Place;
+use super::polled_connection::{Driver, PolledConnection};
 use super::service::{self, Origin};
 use super::socket::{SharedSocket, Socket};
 use super::tls::{Tls, TlsFiles};
 use super::workers::Workers;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// Threads that wait for sockets, parse requests and take connections. Replies are written, and bodies read, by
 /// the threads of requests; more than one thread here would be woken for each other's work.
@@ -53,7 +53,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
 #[derive(Debug)]
 pub struct HttpServer {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -67,7 +67,7 @@ impl HttpServer {
     /// System errors, and a certificate that cannot be used.
     pub fn start(
         socket: TcpListener,
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerState>,
         tls: Option<TlsFiles>,
     ) -> SvnResult<Self> {
         let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
@@ -107,7 +107,7 @@ impl HttpServer {
         let _ = self.stop.send(true);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
-            self.shared.saves.settle_all(&self.shared);
+            self.shared.saves.flush_all(&self.shared);
         }
     }
 }
@@ -120,7 +120,7 @@ impl Drop for HttpServer {
 
 async fn accept(
     listener: tokio::net::TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     tls: Option<Arc<Tls>>,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -143,7 +143,7 @@ async fn accept(
         let _ = socket.set_keepalive(true);
         let _ = socket.set_tcp_notsent_lowat(UNSENT);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
-        let connection = Accepted { address: peer, shared, stopped, place };
+        let connection = AcceptedConnection { address: peer, shared, stopped, place };
         match tls.as_ref().map(|tls| TlsAcceptor::from(tls.config())) {
             None => drop(tokio::spawn(connection.serve(stream, false, None))),
             Some(acceptor) => drop(tokio::spawn(shake_hands(acceptor, stream, connection))),
@@ -153,14 +153,14 @@ async fn accept(
 
 /// Serves a connection that is to be encrypted. A handshake takes no longer than a head, and its failure is the
 /// client's.
-async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: Accepted) {
+async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: AcceptedConnection) {
     let shaking = acceptor.accept(stream).into_fallible();
     match tokio::time::timeout(HEAD_TIME, shaking).await {
         Ok(Err((_, stream))) => {
             let _ = tokio::time::timeout(LAST_WORDS, read_over(stream)).await;
         }
         Ok(Ok(stream)) => {
-            let certificate = ClientCertificate::shown(stream.get_ref().1);
+            let certificate = ClientCertificate::of_connection(stream.get_ref().1);
             // Another task, for what a handshake needs goes with this one.
             tokio::spawn(connection.serve(Box::new(stream), true, certificate));
         }
@@ -200,14 +200,14 @@ fn http1() -> Builder {
 }
 
 /// A connection that has a place.
-struct Accepted {
+struct AcceptedConnection {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     stopped: watch::Receiver<bool>,
-    place: Place,
+    place: ConnectionSlot,
 }
 
-impl Accepted {
+impl AcceptedConnection {
     /// Serves it to its end. What is returned is small, for it lives as long as the connection.
     fn serve<S: Socket>(
         self,
@@ -216,7 +216,7 @@ impl Accepted {
         certificate: Option<Arc<ClientCertificate>>,
     ) -> impl Future<Output = ()> + Send + use<S> {
         let Self { address, shared, stopped, place } = self;
-        let driven = Driven::new(|driver: Driver| {
+        let driven = PolledConnection::new(|driver: Driver| {
             let pulse = Arc::new(Pulse::default());
             let peer = Peer { address, secure, certificate };
             let stream = SharedSocket::new(stream);
@@ -239,12 +239,12 @@ impl Accepted {
 }
 
 /// Makes revisions of what waits for the rest of a save, until nothing does.
-pub(super) async fn settle(shared: Arc<Shared>) {
+pub(super) async fn flush_due(shared: Arc<ServerState>) {
     let wait = shared.settings.http.autoversioning_wait;
     while let Some(due) = shared.saves.next_due(wait) {
         tokio::time::sleep_until(due.into()).await;
         let shared = Arc::clone(&shared);
         // A fault of ours in one is no reason to leave the others.
-        let _ = tokio::task::spawn_blocking(move || shared.saves.settle_due(&shared, wait)).await;
+        let _ = tokio::task::spawn_blocking(move || shared.saves.flush_due(&shared, wait)).await;
     }
 }

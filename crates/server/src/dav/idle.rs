@@ -93,18 +93,18 @@ impl Drop for UnderWay {
 
 /// The body of a reply, which is under way until hyper has taken all of it.
 #[derive(Debug)]
-pub(super) struct Tracked<B> {
+pub(super) struct TrackedBody<B> {
     body: B,
     _under_way: UnderWay,
 }
 
-impl<B> Tracked<B> {
+impl<B> TrackedBody<B> {
     pub(super) const fn new(body: B, under_way: UnderWay) -> Self {
         Self { body, _under_way: under_way }
     }
 }
 
-impl<B: Body + Unpin> Body for Tracked<B> {
+impl<B: Body + Unpin> Body for TrackedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -126,14 +126,14 @@ impl<B: Body + Unpin> Body for Tracked<B> {
 
 /// The socket as hyper has it.
 #[derive(Debug)]
-struct Watched<S> {
+struct WatchedSocket<S> {
     socket: S,
     /// What the last connection had read, and this one reads first.
     first: Bytes,
     pulse: Arc<Pulse>,
 }
 
-impl<S> Watched<S> {
+impl<S> WatchedSocket<S> {
     /// Notes whether what hyper has for the socket went there.
     fn wrote<T>(&self, done: Poll<T>) -> Poll<T> {
         self.pulse.stuck.store(done.is_pending(), Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl<S> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WatchedSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -161,7 +161,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -217,7 +217,7 @@ pub(super) async fn serve<S, H>(
     // How many requests had begun when the connection was last taken apart.
     let mut rested = None;
     loop {
-        let watched = Watched { socket, first, pulse: Arc::clone(&pulse) };
+        let watched = WatchedSocket { socket, first, pulse: Arc::clone(&pulse) };
         // In memory of its own, which goes with it.
         let mut connection = Box::new(builder.serve_connection(TokioIo::new(watched), service));
         loop {
@@ -300,7 +300,7 @@ mod tests {
                         tokio::time::sleep(20 * LOOK).await;
                     }
                     let body = Full::new(Bytes::from(format!("[{path}]")));
-                    Ok::<_, Infallible>(Response::new(Tracked::new(body, under_way)))
+                    Ok::<_, Infallible>(Response::new(TrackedBody::new(body, under_way)))
                 }
             })
         };

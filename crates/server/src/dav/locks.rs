@@ -15,14 +15,14 @@ use sapwood_wire_dav::{Resource, headers, lock as wire};
 use super::edit::version_name;
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::common::access::{Decision, Required};
-use crate::common::oplog::Operation;
+use crate::common::access::{Action, Decision};
+use crate::common::operation_log::Operation;
 
 /// Bytes of the body of a LOCK: a comment.
 pub(super) const MAX_BODY: usize = 1 << 20;
 
 /// How a lock is shown.
-pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::ActiveLock<'a> {
+pub(super) fn active_lock<'a>(lock: &'a Lock, root: &'a str) -> wire::ActiveLock<'a> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
     let timeout = lock.expires.map(|end| {
         let left = i128::from(end) - i128::try_from(now).unwrap_or(i128::MAX);
@@ -75,7 +75,7 @@ pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &FsPath) -> DavResul
     if let Some(user) = session.access.user() {
         return Ok(user);
     }
-    match session.decide(Required::Write, Some(path)) {
+    match session.decide(Action::Write, Some(path)) {
         Decision::Deny => Err(Fail::status(403, "Access denied")),
         _ if session.can_authenticate() => Err(Fail::AskWho),
         _ => {
@@ -106,7 +106,7 @@ pub(super) fn make(
     };
     let target = LockTarget { path: path.to_owned(), token: None, revision: version_name(session) };
     let made = locked(session, &request, target)?;
-    tell(session, exchange, &made);
+    send_lock(session, exchange, &made);
     Ok(())
 }
 
@@ -139,18 +139,18 @@ fn locked(session: &Session<'_>, request: &LockRequest<'_>, target: LockTarget) 
     Ok(made)
 }
 
-fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
+fn send_lock(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
     exchange.header("lock-token", &format!("<{}>", lock.token));
     exchange.header(headers::CREATION_DATE, &Timestamp(lock.created).to_string());
     exchange.header(headers::LOCK_OWNER, &lock.owner);
     exchange.xml();
     let root = session.address(&Resource::Public(lock.path.clone()));
-    wire::reply(exchange.out(), &shown(lock, &root));
+    wire::reply(exchange.out(), &active_lock(lock, &root));
 }
 
 /// A LOCK without a body wants a lock to last longer, as its `Timeout` says.
 pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
-    let shown = super::edit::shown_tokens(session);
+    let shown = super::edit::lock_tokens(session);
     let found = session.repository.fs().lock(path)?;
     let found = found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token));
     let Some(lock) = found else {
@@ -172,7 +172,7 @@ pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsP
     let target =
         LockTarget { path: path.to_owned(), token: Some(lock.token.clone()), revision: None };
     let made = locked(session, &request, target)?;
-    tell(session, exchange, &made);
+    send_lock(session, exchange, &made);
     Ok(())
 }
 

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use sapwood_core::base64;
 
+use super::authenticate::Users;
 use super::head::Head;
-use super::who::Users;
 use crate::common::fair::Caller;
 use crate::common::login_delay::{self, LoginDelay};
-use crate::common::oplog::{Operation, Subject};
-use crate::common::shared::Shared;
+use crate::common::operation_log::{Operation, Subject};
+use crate::common::state::ServerState;
 
 /// What came of a name and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Evidence {
 }
 
 /// Looks at what a request claims.
-pub(super) async fn prove(shared: &Arc<Shared>, head: &Head, claim: Claim) -> Verdict {
+pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
     let mechanism = evidence.mechanism();
@@ -91,7 +91,7 @@ pub(super) async fn prove(shared: &Arc<Shared>, head: &Head, claim: Claim) -> Ve
 
 /// Waits until an attempt may be looked at; `None` when that takes too long.
 async fn turn(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     user: &str,
     delay: Duration,

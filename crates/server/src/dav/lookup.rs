@@ -6,9 +6,9 @@ use sapwood_core::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 
-use crate::common::lookup::{Found, describe};
+use crate::common::lookup::{FoundRepository, describe};
 use crate::common::settings::Location;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// Most names of a path that are looked at for a repository.
 const MAX_LEVELS: usize = 32;
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 255;
 
 /// What a path leads to.
 #[derive(Debug)]
-pub(super) enum Place<'s> {
+pub(super) enum LookupResult<'s> {
     /// A repository.
     Repository(Box<InRepository<'s>>),
     /// A folder above repositories.
@@ -63,7 +63,7 @@ pub(super) struct InFolder<'s> {
 #[derive(Debug)]
 pub(super) struct InRepository<'s> {
     /// The repository.
-    pub(super) found: Found,
+    pub(super) found: FoundRepository,
     /// The percent-encoded path of its URL, without a slash at its end.
     pub(super) root: String,
     /// The rest of the path, percent-encoded.
@@ -106,7 +106,7 @@ struct Start<'s, 'p> {
 }
 
 /// What is served at the beginning of a path.
-fn start<'s, 'p>(shared: &'s Shared, path: &'p str) -> SvnResult<Option<Start<'s, 'p>>> {
+fn start<'s, 'p>(shared: &'s ServerState, path: &'p str) -> SvnResult<Option<Start<'s, 'p>>> {
     let settings = &shared.settings;
     let locations = &settings.http.locations;
     let mut found = (!settings.http.locations_only).then(|| Start {
@@ -139,10 +139,10 @@ fn push(path: &mut String, name: &str) {
 
 /// Finds what the percent-encoded `path` leads to. `warn` is told what is odd in authz files.
 pub(super) fn find<'s>(
-    shared: &'s Shared,
+    shared: &'s ServerState,
     path: &str,
     warn: &mut dyn FnMut(SvnError),
-) -> SvnResult<Option<Place<'s>>> {
+) -> SvnResult<Option<LookupResult<'s>>> {
     let settings = &shared.settings;
     let Some(Start { root: start, location, mut decoded, mut rest }) = start(shared, path)? else {
         return Ok(None);
@@ -168,11 +168,11 @@ pub(super) fn find<'s>(
             let root = format!("{}{}", prefix(&decoded), uri::encode(&decoded));
             let below = rest.to_owned();
             let place = InRepository { found, root, below, location };
-            return Ok(Some(Place::Repository(Box::new(place))));
+            return Ok(Some(LookupResult::Repository(Box::new(place))));
         }
         let Some((first, after)) = first_part(rest) else {
             if folder.is_dir() && (depth == 0 || levels.is_none_or(|levels| depth < levels)) {
-                return Ok(Some(Place::Folder(InFolder { folder, start, location, below })));
+                return Ok(Some(LookupResult::Folder(InFolder { folder, start, location, below })));
             }
             break;
         };
@@ -187,7 +187,7 @@ pub(super) fn find<'s>(
             push(&mut decoded, &name);
         }
     }
-    Ok(location.map(|location| Place::Nothing(InNothing { location, below })))
+    Ok(location.map(|location| LookupResult::Nothing(InNothing { location, below })))
 }
 
 const fn prefix(decoded: &str) -> &'static str {

@@ -10,20 +10,15 @@ use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
 use sapwood_wire_dav::{Resource, headers, merge as wire};
 
-use super::edit::shown_tokens;
+use super::edit::lock_tokens;
 use super::exchange::Exchange;
 use super::propfind::revision_of;
 use super::session::{DavResult, Fail, Session};
 use super::txns::{self, Name};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 
 /// The lock tokens in the body of a DELETE or MERGE: fspaths, from paths relative to `base`.
-pub(super) fn tokens_in_body(
-    session: &Session<'_>,
-    body: &[u8],
-    base: &str,
-) -> DavResult<Vec<(String, String)>> {
-    let _ = session;
+pub(super) fn tokens_in_body(body: &[u8], base: &str) -> DavResult<Vec<(String, String)>> {
     let root = Document::open(body, Limits::default())?.into_root()?;
     Ok(tokens(&root, base))
 }
@@ -62,9 +57,9 @@ pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
     let txn = txns::by_name(session, &name)?;
     let shown = tokens(&root, &base);
     let mut locked = txn.lock();
-    locked.editor()?.show_tokens(shown_tokens(session).into_iter().chain(shown));
+    locked.editor()?.show_tokens(lock_tokens(session).into_iter().chain(shown));
     let editor = locked.take()?;
-    session.shared.txns.settle(&txn);
+    session.shared.txns.forget_finished(&txn);
     let to_release = editor.lock_tokens().to_vec();
     let committed = editor.commit().map_err(|error| match error.code() {
         sapwood_core::ErrorCode::FS_CONFLICT | sapwood_core::ErrorCode::FS_TXN_OUT_OF_DATE => {
@@ -134,14 +129,19 @@ fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> 
         let places = [(own, change.path), (parent, change.path.parent())];
         for (_, path) in places.into_iter().filter(|(tell, _)| *tell) {
             if told.insert(path.to_owned()) {
-                tell(session, exchange, &root, path)?;
+                send_result(session, exchange, &root, path)?;
             }
         }
     }
     Ok(())
 }
 
-fn tell(session: &Session<'_>, exchange: &mut Exchange, root: &Root, path: &FsPath) -> DavResult {
+fn send_result(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    root: &Root,
+    path: &FsPath,
+) -> DavResult {
     let Some(node) = root.find(path)? else { return Ok(()) };
     let rev = node.revision_here(revision_of(root)?);
     let href = session.address(&Resource::Public(path.to_owned()));

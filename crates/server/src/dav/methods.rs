@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError};
 
+use super::authenticate::Asks;
 use super::exchange::Exchange;
 use super::head::Head;
 use super::login::Claim;
-use super::lookup::{self, Place};
+use super::lookup::{self, LookupResult};
 use super::session::{DavResult, Fail, Session};
-use super::who::Asks;
 use super::{
-    activity, admission, auto, browse, edit, error_page, get, locks, master, merge, only_https,
-    options, propfind, proppatch, report, top_page, unversioned,
+    activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
+    only_https, options, propfind, proppatch, report, top_page, unversioned,
 };
-use crate::common::oplog::Subject;
+use crate::common::operation_log::Subject;
 use crate::common::settings::Redirect;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// The methods that there are.
 pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
@@ -56,7 +56,7 @@ enum Answer {
 
 /// Handles one request, as far as the stage says.
 pub(super) fn handle(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
@@ -131,7 +131,7 @@ fn ask_who(head: &Head, exchange: &mut Exchange, challenges: &[String]) {
 }
 
 fn answer(
-    shared: &Shared,
+    shared: &ServerState,
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
@@ -184,13 +184,13 @@ fn answer(
         })
     })?;
     let place = match place {
-        Some(Place::Repository(place)) => place,
-        Some(Place::Folder(folder)) => {
+        Some(LookupResult::Repository(place)) => place,
+        Some(LookupResult::Folder(folder)) => {
             let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), REALM);
             let shown = browse::folder(shared, head, folder, exchange);
             return shown.map(|()| Answer::Given).map_err(|fail| (fail, asks));
         }
-        Some(Place::Nothing(nothing)) => {
+        Some(LookupResult::Nothing(nothing)) => {
             let asks = Asks::of(nothing.location.access.as_deref(), REALM);
             return Err((admission::of_nothing(shared, head, &nothing), asks));
         }
@@ -232,7 +232,7 @@ fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) 
 }
 
 fn run(session: &mut Session<'_>, exchange: &mut Exchange) -> DavResult {
-    if let Some(result) = auto::answer(session, exchange) {
+    if let Some(result) = autoversioning::answer(session, exchange) {
         return result;
     }
     if let Some(result) = unversioned::answer(session, exchange) {

@@ -17,20 +17,21 @@
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
 //! * [`master`]: what writes is passed on by a mirror.
-//! * [`auto`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
+//! * [`autoversioning`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
 //!
 //! Invariant: access is decided before a body is read.
 
 mod access_log;
 mod activity;
 mod admission;
-pub mod auto;
+mod authenticate;
+pub mod autoversioning;
 pub mod body;
 mod browse;
 pub mod certificate;
+pub mod connection_slots;
 mod continued;
 pub mod digest;
-mod driven;
 mod edit;
 mod error_page;
 pub mod exchange;
@@ -50,7 +51,7 @@ mod options;
 mod overflow;
 mod packing;
 mod piece;
-pub mod places;
+mod polled_connection;
 mod propfind;
 mod proppatch;
 mod proxied;
@@ -63,7 +64,6 @@ mod tls;
 mod top_page;
 pub mod txns;
 mod unversioned;
-mod who;
 pub mod workers;
 
 pub use access_log::AccessLog;

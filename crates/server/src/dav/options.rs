@@ -19,7 +19,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
                 &Document::open(&*body, Limits::default())?.into_root()?,
             )
     };
-    let more = if super::auto::is_on(session) { ",MOVE" } else { "" };
+    let more = if super::autoversioning::is_on(session) { ",MOVE" } else { "" };
     exchange.header("allow", &format!("{ALLOWED}{more}"));
     exchange.header("ms-author-via", "DAV");
     exchange.header(names::DAV, "1,2");

@@ -13,7 +13,7 @@ use sapwood_core::SvnResult;
 use sapwood_core::exact::{Cut as _, Exact as _};
 use tokio::sync::Notify;
 
-use super::exchange::gone;
+use super::exchange::client_gone;
 use super::piece::Piece;
 use super::reply::{Outlet, Pieces, WANTED};
 use crate::common::spool::SpoolFile;
@@ -106,7 +106,7 @@ impl Overflow {
             let room = usize::try_from(room).unwrap_or(usize::MAX);
             let bytes = piece.chunk().head(room.min(piece.chunk().len()));
             let written = self.0.file.lock().write_at(bytes, start);
-            written.map_err(|e| gone(&e.to_string()))?;
+            written.map_err(|e| client_gone(&e.to_string()))?;
             let length = bytes.len();
             piece.advance(length);
             self.0.state.lock().written = at.plus(u64::try_from(length).unwrap_or(u64::MAX));
@@ -122,7 +122,7 @@ impl Overflow {
         let (mut still, mut seen) = (Instant::now(), state.read);
         loop {
             if state.closed {
-                return Err(gone("by the client"));
+                return Err(client_gone("by the client"));
             }
             let wanted = state.written.minus(state.read).plus(bytes);
             let end = state.written.plus(bytes).min(CAPACITY);

@@ -15,8 +15,8 @@ use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, dead, headers as names, loc
 
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 
 /// Bytes of a PROPFIND's body.
 const MAX_BODY: usize = 1 << 20;
@@ -100,7 +100,7 @@ fn read(exchange: &mut Exchange) -> DavResult<PropfindRequest> {
     Ok(PropfindRequest::read(root.as_ref())?)
 }
 
-/// The properties of what waits to be made ([`super::auto`]).
+/// The properties of what waits to be made ([`super::autoversioning`]).
 pub(super) fn waiting(
     session: &Session<'_>,
     exchange: &mut Exchange,
@@ -110,7 +110,7 @@ pub(super) fn waiting(
     let wanted = read(exchange)?;
     let is_file = kind == NodeKind::File;
     let mut locks = Vec::new();
-    super::auto::discovered(session, path, &mut locks);
+    super::autoversioning::discovered(session, path, &mut locks);
     let locks = String::from_utf8_lossy(&locks).into_owned();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.ok().and_then(|now| i64::try_from(now.as_micros()).ok()).unwrap_or(0);
@@ -167,13 +167,13 @@ fn lock_alone(
     path: &FsPath,
     wanted: &PropfindRequest,
 ) -> DavResult {
-    session.must(Required::Read, Some(path))?;
+    session.must(Action::Read, Some(path))?;
     let Some(found) = session.repository.fs().lock(path)? else {
         return Err(Fail::status(404, "Not found"));
     };
     let address = session.address(&session.resource);
     let mut shown = Vec::new();
-    lock::active(&mut shown, &super::locks::shown(&found, &address));
+    lock::active(&mut shown, &super::locks::active_lock(&found, &address));
     let shown = String::from_utf8_lossy(&shown).into_owned();
     exchange.header(names::CREATION_DATE, &Timestamp(found.created).to_string());
     exchange.header(names::LOCK_OWNER, &found.owner);
@@ -327,7 +327,7 @@ fn fill(
                         Some(value) => response.property(&own, value),
                         None => response.missing(name),
                     }
-                } else if let Some((own, value)) = kept(props, name) {
+                } else if let Some((own, value)) = stored_prop(props, name) {
                     response.foreign_property(&own, value);
                 } else {
                     put(response, name, value(name)?);
@@ -339,7 +339,7 @@ fn fill(
 }
 
 /// What another program keeps under a name.
-fn kept<'a>(props: &'a PropList, name: &Name) -> Option<(String, &'a [u8])> {
+fn stored_prop<'a>(props: &'a PropList, name: &Name) -> Option<(String, &'a [u8])> {
     let kept = [false, true].map(|is_xml| dead::property(name, is_xml));
     kept.into_iter().find_map(|own| props.get(&own).map(|value| (own, value)))
 }
@@ -365,7 +365,7 @@ fn tree(
     depth: Depth,
     wanted: &PropfindRequest,
 ) -> DavResult {
-    session.must(Required::Read, Some(path))?;
+    session.must(Action::Read, Some(path))?;
     let node = root.node(path)?;
     let wants = |test: &dyn Fn(&Name) -> bool| match wanted {
         PropfindRequest::These(names) => names.iter().any(test),
@@ -496,9 +496,9 @@ impl Tree<'_> {
         let mut xml = Vec::new();
         if let Some(found) = found {
             let root = self.session.address(&Resource::Public(found.path.clone()));
-            lock::active(&mut xml, &super::locks::shown(found, &root));
+            lock::active(&mut xml, &super::locks::active_lock(found, &root));
         }
-        super::auto::discovered(self.session, node.path(), &mut xml);
+        super::autoversioning::discovered(self.session, node.path(), &mut xml);
         String::from_utf8_lossy(&xml).into_owned()
     }
 }
@@ -510,7 +510,7 @@ fn locks_that_there_are(session: &Session<'_>, is_file: bool) -> Option<Value> {
              </D:locktype></D:lockentry>"
         )
     };
-    Some(match (super::auto::is_on(session), is_file) {
+    Some(match (super::autoversioning::is_on(session), is_file) {
         (true, _) => Value::Xml(of("exclusive") + &of("shared")),
         (false, true) => Value::Xml(of("exclusive")),
         (false, false) => Value::Text(String::new()),

@@ -6,11 +6,11 @@ use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::proppatch::{self, Change};
 use sapwood_wire_dav::xml::{Document, Limits};
 
-use super::edit::{shown_tokens, version_name};
+use super::edit::{lock_tokens, version_name};
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
 use super::txns;
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 
 pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let root = Document::open(&mut exchange.body, Limits::default())?.into_root()?;
@@ -66,7 +66,7 @@ fn transaction(session: &Session<'_>, changes: &[(String, &Change)]) -> DavResul
         }
         return Ok(());
     };
-    editor.show_tokens(shown_tokens(session));
+    editor.show_tokens(lock_tokens(session));
     let kind = editor.kind(&path)?.ok_or_else(|| {
         let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
         SvnError::new(ErrorCode::FS_NOT_FOUND, message)

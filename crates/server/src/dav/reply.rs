@@ -7,6 +7,7 @@
 //! Invariants: pieces arrive in the order in which they were sent; a reply that is not complete ends with an
 //! error, so that no client takes a part for the whole.
 
+use sapwood_core::len64;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -22,11 +23,11 @@ use sapwood_core::SvnResult;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::driven::Driver;
-use super::exchange::gone;
+use super::exchange::client_gone;
 use super::overflow::{Ending, Overflow};
 use super::piece::Piece;
-use super::socket::Line;
+use super::polled_connection::Driver;
+use super::socket::ClientSocket;
 use super::workers::Workers;
 use crate::common::fair::Caller;
 
@@ -103,7 +104,7 @@ impl hyper::body::Body for ReplyBody {
         match self {
             Self::Whole(bytes) => {
                 let len = bytes.as_ref().map_or(0, Piece::remaining);
-                SizeHint::with_exact(u64::try_from(len).unwrap_or(u64::MAX))
+                SizeHint::with_exact(len64(len))
             }
             Self::Pieces(..) => SizeHint::default(),
         }
@@ -121,7 +122,7 @@ pub(super) struct Outlet {
     pub(super) client: IpAddr,
     pub(super) caller: Caller,
     /// The client's side of the connection.
-    pub(super) line: Line,
+    pub(super) line: ClientSocket,
     /// How long the client may read nothing.
     pub(super) patience: Duration,
 }
@@ -189,7 +190,7 @@ impl ReplySender {
     fn room(&self) -> SvnResult<Room<'_>> {
         match self.pieces.queue.try_reserve() {
             Ok(room) => return Ok(Room::Here(room)),
-            Err(mpsc::error::TrySendError::Closed(())) => return Err(gone("by the client")),
+            Err(mpsc::error::TrySendError::Closed(())) => return Err(client_gone("by the client")),
             Err(mpsc::error::TrySendError::Full(())) => {}
         }
         let begun = Instant::now();
@@ -198,7 +199,7 @@ impl ReplySender {
             let room = async { tokio::time::timeout(look, self.pieces.queue.reserve()).await };
             match self.outlet.handle.block_on(room) {
                 Ok(Ok(room)) => return Ok(Room::Here(room)),
-                Ok(Err(_)) => return Err(gone("by the client")),
+                Ok(Err(_)) => return Err(client_gone("by the client")),
                 Err(_) if self.outlet.workers.are_wanted() => break,
                 Err(_) => look = LOOK,
             }
@@ -261,5 +262,5 @@ impl ReplySender {
 }
 
 fn unread() -> sapwood_core::SvnError {
-    gone("the client does not read")
+    client_gone("the client does not read")
 }

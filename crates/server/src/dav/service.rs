@@ -6,6 +6,7 @@
 //! Invariants: permission comes before the body, unless all of a small body is there already; a request that
 //! waits, for a thread, a login, memory or its body, ends when its client goes.
 
+use sapwood_core::len64;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,19 +22,19 @@ use tokio::sync::oneshot;
 use super::access_log::Outcome;
 use super::body::{Body, RawBody};
 use super::continued;
-use super::driven::Driver;
-use super::exchange::{Exchange, gone};
+use super::exchange::{Exchange, client_gone};
 use super::head::Head;
-use super::idle::{Tracked, UnderWay};
+use super::idle::{TrackedBody, UnderWay};
 use super::login::{self, Verdict};
 use super::methods::{self, Next, Stage};
 use super::packing;
+use super::polled_connection::Driver;
 use super::reply::{Outlet, ReplyBody};
-use super::socket::Line;
+use super::socket::ClientSocket;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
 use crate::common::request_memory::Share;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
@@ -47,12 +48,12 @@ const MADE_OF_BODY: usize = 8;
 pub(super) struct Origin {
     pub(super) peer: super::http::Peer,
     pub(super) driver: Driver,
-    pub(super) line: Line,
+    pub(super) line: ClientSocket,
 }
 
 /// A request, while no thread has it. It goes through many hands, and is large: in a box.
 struct Job {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     head: Head,
     exchange: Exchange,
     caller: Caller,
@@ -66,22 +67,22 @@ type Reply = oneshot::Receiver<Response<ReplyBody>>;
 ///
 /// hyper moves what is returned several times: it is small, and so what is seldom waited for is in a box.
 pub(super) fn answer(
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     origin: Origin,
     under_way: UnderWay,
     request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Tracked<ReplyBody>>, Infallible>> + Send {
+) -> impl Future<Output = Result<Response<TrackedBody<ReplyBody>>, Infallible>> + Send {
     let (send, reply) = oneshot::channel();
     let line = origin.line.clone();
     let job = Job::new(shared, origin, under_way.clone(), request, send);
     async move {
         let reply = work(job, &line, reply).await;
-        Ok(reply.map(|body| Tracked::new(body, under_way)))
+        Ok(reply.map(|body| TrackedBody::new(body, under_way)))
     }
 }
 
 /// Takes a request through its stages, until there is a reply.
-async fn work(mut job: Box<Job>, line: &Line, mut reply: Reply) -> Response<ReplyBody> {
+async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Response<ReplyBody> {
     let mut stage = job.first_stage().await;
     loop {
         let Some(permit) = or_gone(line, job.permit()).await else {
@@ -126,7 +127,7 @@ async fn received(reply: Reply) -> Response<ReplyBody> {
 }
 
 /// Waits for something as long as the client does.
-async fn or_gone<T>(line: &Line, work: impl Future<Output = T>) -> Option<T> {
+async fn or_gone<T>(line: &ClientSocket, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
@@ -136,7 +137,7 @@ async fn or_gone<T>(line: &Line, work: impl Future<Output = T>) -> Option<T> {
 
 impl Job {
     fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         origin: Origin,
         under_way: UnderWay,
         request: Request<Incoming>,
@@ -192,7 +193,7 @@ impl Job {
         }
         let handle = self.exchange.outlet().handle.clone();
         if self.shared.saves.needs_watch() {
-            handle.spawn(super::http::settle(Arc::clone(&self.shared)));
+            handle.spawn(super::http::flush_due(Arc::clone(&self.shared)));
         }
         if self.exchange.is_for_later() {
             handle.spawn(self.send_rest());
@@ -219,7 +220,7 @@ impl Job {
 
     /// The client has gone, or has closed its side while it had to wait.
     async fn give_up(self: Box<Self>, reply: Reply) -> Response<ReplyBody> {
-        self.refuse(&gone("by the client"), 408, reply).await
+        self.refuse(&client_gone("by the client"), 408, reply).await
     }
 
     /// Answers with an error, without a thread: the reply is short.
@@ -310,7 +311,7 @@ async fn spool(raw: &mut RawBody, workers: &Workers, client: IpAddr) -> SvnResul
             let mut at = written;
             for piece in pieces {
                 file.write_at(&piece, at)?;
-                at = at.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+                at = at.plus(len64(piece.len()));
             }
             Ok(file)
         };

@@ -11,14 +11,14 @@ use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::admission::Admission;
+use super::authenticate::{self, Users};
 use super::head::Head;
 use super::login::Claim;
 use super::lookup::InRepository;
-use super::who::{self, Users};
-use crate::common::access::{Decision, Required, UserAccess};
-use crate::common::oplog::Operation;
+use crate::common::access::{Action, Decision, UserAccess};
+use crate::common::operation_log::Operation;
 use crate::common::settings::Location;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// Why a request is not answered as it wants.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ pub(super) fn allowed(decision: Decision) -> DavResult {
 #[derive(Debug)]
 pub struct Session<'s> {
     /// What all requests have in common.
-    pub shared: &'s Shared,
+    pub shared: &'s ServerState,
     /// The repository.
     pub repository: Repository,
     /// The user and their rights.
@@ -117,7 +117,7 @@ impl<'s> Session<'s> {
     /// # Errors
     /// [`Fail::AskWho`] for a wrong name or password, and addresses that mean nothing.
     pub(super) fn new(
-        shared: &'s Shared,
+        shared: &'s ServerState,
         head: &'s Head,
         place: InRepository<'s>,
     ) -> DavResult<Self> {
@@ -125,8 +125,8 @@ impl<'s> Session<'s> {
         let resource = Resource::parse(&below, SPECIAL)?;
         let host = head.client.to_string();
         let users = Users::of(shared, &found.config, found.passwords)?;
-        let can_authenticate = who::can_authenticate(&found.config, &users);
-        let user = who::user(shared, head, &found.config, &users)?;
+        let can_authenticate = authenticate::can_authenticate(&found.config, &users);
+        let user = authenticate::user(shared, head, &found.config, &users)?;
         let access = UserAccess::new(
             shared,
             Some(&host),
@@ -153,7 +153,7 @@ impl<'s> Session<'s> {
 
     /// Whether the user may do what is required at `path` (anywhere, without one).
     #[must_use]
-    pub fn decide(&self, required: Required, path: Option<&FsPath>) -> Decision {
+    pub fn decide(&self, required: Action, path: Option<&FsPath>) -> Decision {
         self.access.decide(required, path, false, self.can_authenticate)
     }
 
@@ -167,7 +167,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// What is to be answered instead.
-    pub fn must(&self, required: Required, path: Option<&FsPath>) -> DavResult {
+    pub fn must(&self, required: Action, path: Option<&FsPath>) -> DavResult {
         allowed(self.decide(required, path))
     }
 

@@ -46,9 +46,9 @@ impl<S: Socket> SharedSocket<S> {
     }
 
     /// For a request that waits.
-    pub(super) fn line(&self) -> Line {
+    pub(super) fn line(&self) -> ClientSocket {
         let shared: Arc<dyn Hangup> = self.0.clone();
-        Line(shared)
+        ClientSocket(shared)
     }
 
     /// Waits until there is something to read, or the client has gone.
@@ -81,15 +81,15 @@ impl<S: Socket> Hangup for Mutex<S> {
 
 /// The client's side of a connection, as a request sees it.
 #[derive(Clone)]
-pub(super) struct Line(Arc<dyn Hangup>);
+pub(super) struct ClientSocket(Arc<dyn Hangup>);
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for ClientSocket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Line")
     }
 }
 
-impl Line {
+impl ClientSocket {
     /// Waits until the client has closed its side, and a moment longer: it may still want a reply, but not one
     /// that is long in coming.
     pub(super) async fn hung_up(&self) {

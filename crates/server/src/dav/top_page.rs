@@ -6,19 +6,19 @@
 use maud::html;
 use sapwood_core::{FsPath, uri};
 
+use super::authenticate::{self, Users};
 use super::browse;
 use super::error_page;
 use super::exchange::Exchange;
 use super::head::Head;
-use super::lookup::{self, Place};
-use super::who::{self, Users};
-use crate::common::access::{Required, UserAccess};
+use super::lookup::{self, LookupResult};
+use crate::common::access::{Action, UserAccess};
 use crate::common::config::Blanket;
 use crate::common::settings::Location;
-use crate::common::shared::Shared;
+use crate::common::state::ServerState;
 
 /// Writes the page, if the request is a browser's for the top, and there is anything to name.
-pub(super) fn write(shared: &Shared, head: &Head, exchange: &mut Exchange) -> bool {
+pub(super) fn write(shared: &ServerState, head: &Head, exchange: &mut Exchange) -> bool {
     if head.path != "/" || !error_page::is_wanted(head) {
         return false;
     }
@@ -37,9 +37,9 @@ pub(super) fn write(shared: &Shared, head: &Head, exchange: &mut Exchange) -> bo
 }
 
 /// Whether a place would show something to the visitor.
-fn is_shown(shared: &Shared, head: &Head, location: &Location) -> bool {
+fn is_shown(shared: &ServerState, head: &Head, location: &Location) -> bool {
     let user = match location.access.as_deref() {
-        Some(access) => match who::user(shared, head, access, &Users::default()) {
+        Some(access) => match authenticate::user(shared, head, access, &Users::default()) {
             Ok(user) if browse::may_come_in(access, user.as_deref(), Blanket::Read) => user,
             _ => return false,
         },
@@ -47,15 +47,15 @@ fn is_shown(shared: &Shared, head: &Head, location: &Location) -> bool {
     };
     let path = format!("/{}", uri::encode(&location.prefix));
     match lookup::find(shared, &path, &mut |_| {}) {
-        Ok(Some(Place::Repository(place))) => {
+        Ok(Some(LookupResult::Repository(place))) => {
             let found = place.found;
             let (name, rules_name) = (&found.name, &found.authz_name);
             let mut access =
                 UserAccess::new(shared, None, name, rules_name, found.authz, found.config);
             access.set_user(user);
-            access.may(Required::Read, Some(FsPath::ROOT), false)
+            access.may(Action::Read, Some(FsPath::ROOT), false)
         }
-        Ok(Some(Place::Folder(folder))) => {
+        Ok(Some(LookupResult::Folder(folder))) => {
             location.list && !browse::names_in(shared, &folder, user.as_deref()).is_empty()
         }
         _ => false,

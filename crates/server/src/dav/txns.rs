@@ -45,7 +45,7 @@ pub struct OpenTxn(Arc<Mutex<Option<TxnEditor>>>);
 
 /// The commit while a request works on it. Others for the same commit wait.
 #[derive(Debug)]
-pub struct Locked<'a>(MutexGuard<'a, Option<TxnEditor>>);
+pub struct LockedTxn<'a>(MutexGuard<'a, Option<TxnEditor>>);
 
 #[derive(Debug)]
 struct Entry {
@@ -75,8 +75,8 @@ fn not_found(name: &Name) -> SvnError {
 impl OpenTxn {
     /// Takes the commit for this request.
     #[must_use]
-    pub fn lock(&self) -> Locked<'_> {
-        Locked(self.0.lock())
+    pub fn lock(&self) -> LockedTxn<'_> {
+        LockedTxn(self.0.lock())
     }
 
     /// Whether it was committed or given up.
@@ -86,7 +86,7 @@ impl OpenTxn {
     }
 }
 
-impl Locked<'_> {
+impl LockedTxn<'_> {
     /// The commit.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl OpenTxns {
 
     /// A commit is over: it is forgotten under all its names but that of an activity, which its
     /// client deletes.
-    pub fn settle(&self, txn: &OpenTxn) {
+    pub fn forget_finished(&self, txn: &OpenTxn) {
         self.open.lock().retain(|(_, name), entry| {
             matches!(name, Name::Activity(_)) || !Arc::ptr_eq(&entry.txn.0, &txn.0)
         });

@@ -8,10 +8,10 @@ use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
 
-use crate::common::access::{Decision, Required};
+use crate::common::access::{Action, Decision};
 use crate::common::config::Blanket;
 use crate::common::login_delay::{Attempt, LoginDelay};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::sasl;
 use crate::svn::session::Session;
@@ -250,7 +250,7 @@ fn make_challenge() -> Option<String> {
 /// E170001 when they may not, and what the connection meets.
 pub(crate) fn must_have_access(
     session: &mut Session<'_>,
-    required: Required,
+    required: Action,
     path: Option<&FsPath>,
     needs_username: bool,
 ) -> SvnResult<()> {

@@ -4,6 +4,7 @@
 //! buffer grows beyond its limit, whatever the other side does.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,8 +18,8 @@ use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sin
 use crate::common::folders::Folders;
 use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
-use crate::common::shared::Shared;
 use crate::common::standing::Standing;
+use crate::common::state::ServerState;
 use crate::svn::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
@@ -64,7 +65,7 @@ impl Request {
         self.decoder.reset();
     }
 
-    fn held(&self) -> usize {
+    fn memory_used(&self) -> usize {
         self.bytes.capacity().plus(self.decoder.memory_used())
     }
 
@@ -149,7 +150,7 @@ impl Connection {
     }
 
     /// The connection is one of a server's.
-    pub(crate) fn belong_to(&mut self, shared: &Shared) {
+    pub(crate) fn belong_to(&mut self, shared: &ServerState) {
         self.folders = self.transport.socket().map(|_| Arc::clone(&shared.folders));
         self.standing = Arc::clone(&shared.standing);
     }
@@ -229,7 +230,7 @@ impl Connection {
         // What is left of the last one is not kept while the client is silent.
         self.requests_held = match wait {
             Wait::Request => 0,
-            _ => self.requests_held.minus(request.held()),
+            _ => self.requests_held.minus(request.memory_used()),
         };
         request.clear();
         if wait == Wait::Request {
@@ -237,7 +238,7 @@ impl Connection {
         }
         let len = self.fill(wait)?;
         self.input.take(len, &mut request.bytes, &mut request.decoder);
-        self.requests_held = self.requests_held.plus(request.held());
+        self.requests_held = self.requests_held.plus(request.memory_used());
         Ok(())
     }
 
@@ -370,7 +371,7 @@ impl Connection {
 
     fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
         let len = self.output.len().plus(more.len());
-        self.sent = self.sent.plus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.sent = self.sent.plus(len64(len));
         if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
             return Err(SvnError::new(
                 ErrorCode::RA_SVN_RESPONSE_SIZE,

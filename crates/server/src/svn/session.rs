@@ -15,9 +15,9 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 
 use crate::common::access::UserAccess;
 use crate::common::config::Blanket;
-use crate::common::lookup::{self, Found};
-use crate::common::oplog::{Operation, Subject};
-use crate::common::shared::Shared;
+use crate::common::lookup::{self, FoundRepository};
+use crate::common::operation_log::{Operation, Subject};
+use crate::common::state::ServerState;
 use crate::svn::auth::request_auth;
 use crate::svn::commands;
 use crate::svn::connection::{Connection, Wait};
@@ -27,7 +27,7 @@ use crate::svn::transport::Transport;
 #[derive(Debug)]
 pub(crate) struct Session<'s> {
     /// What all connections have in common.
-    pub shared: &'s Shared,
+    pub shared: &'s ServerState,
     /// The bytes, both ways.
     pub conn: Connection,
     /// Ends what is done for the client when the server ends or the client goes.
@@ -109,7 +109,7 @@ struct Greeting {
 ///
 /// # Errors
 /// As [`serve_connection`].
-pub fn serve_stream(shared: &Shared, stream: Arc<TcpStream>) -> SvnResult<()> {
+pub fn serve_stream(shared: &ServerState, stream: Arc<TcpStream>) -> SvnResult<()> {
     serve_connection(shared, Transport::tcp(stream))
 }
 
@@ -117,7 +117,7 @@ pub fn serve_stream(shared: &Shared, stream: Arc<TcpStream>) -> SvnResult<()> {
 ///
 /// # Errors
 /// Why the connection ended, when it was not the client's wish.
-pub fn serve_connection(shared: &Shared, transport: Transport) -> SvnResult<()> {
+pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult<()> {
     let mut conn = Connection::new(transport, shared.settings.limits, &shared.requests);
     conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
@@ -131,7 +131,7 @@ pub fn serve_connection(shared: &Shared, transport: Transport) -> SvnResult<()> 
 
 impl<'s> Session<'s> {
     /// Greets, finds the repository, authenticates.
-    fn begin(shared: &'s Shared, mut conn: Connection) -> SvnResult<Self> {
+    fn begin(shared: &'s ServerState, mut conn: Connection) -> SvnResult<Self> {
         write_greeting(conn.out(), shared.settings.compression > 0);
         let greeting = read_greeting(&mut conn)?;
         match Self::open(shared, &mut conn, &greeting.url) {
@@ -147,7 +147,11 @@ impl<'s> Session<'s> {
         }
     }
 
-    fn open(shared: &'s Shared, conn: &mut Connection, url: &str) -> SvnResult<Found> {
+    fn open(
+        shared: &'s ServerState,
+        conn: &mut Connection,
+        url: &str,
+    ) -> SvnResult<FoundRepository> {
         let remote_host = conn.remote_host();
         let log = |error: &SvnError, warning: bool| {
             if let Some(log) = &shared.log {
@@ -180,9 +184,9 @@ impl<'s> Session<'s> {
     }
 
     fn start(
-        shared: &'s Shared,
+        shared: &'s ServerState,
         conn: Connection,
-        found: Found,
+        found: FoundRepository,
         greeting: &Greeting,
     ) -> SvnResult<Self> {
         let has = |word: &str| greeting.capabilities.iter().any(|c| c == word);

@@ -3,6 +3,7 @@
 //! All blocks of a file have one size, a power of two, but the last, which is shorter, or empty at the
 //! end of the file.
 
+use sapwood_core::len64;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -132,7 +133,7 @@ impl Caches {
 /// Reads a block into an empty buffer that has room for it.
 fn fill(file: &dyn StoredFile, offset: u64, size: usize, block: &mut Vec<u8>) -> io::Result<()> {
     while block.len() < block.capacity() {
-        let at = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
+        let at = offset.saturating_add(len64(block.len()));
         match file.append_at(block, at) {
             Ok(0) => break,
             Ok(_) => {

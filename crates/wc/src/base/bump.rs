@@ -9,7 +9,7 @@ use sapwood_core::{Depth, Revnum};
 
 use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inherited};
 use crate::error::Result;
-use crate::status::Even;
+use crate::status::UniformBase;
 
 /// What an update brings all nodes to.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn bump_even(&self, known: &Even, to: &Bump<'_>) -> Result<()> {
+    pub(crate) fn bump_even(&self, known: &UniformBase, to: &Bump<'_>) -> Result<()> {
         let revision = number(to.revision);
         for path in &known.odd {
             self.execute(

@@ -87,11 +87,11 @@ pub(crate) fn is_old(stamp: i64, now: i64) -> bool {
 /// The times that were recorded in the working copies of one run of a program. Clones are one.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedTimes {
-    clocks: Arc<Mutex<Vec<Known>>>,
+    clocks: Arc<Mutex<Vec<FolderClock>>>,
 }
 
 /// The folder of a clock, and the clock.
-type Known = (PathBuf, Arc<FileClock>);
+type FolderClock = (PathBuf, Arc<FileClock>);
 
 impl RecordedTimes {
     /// The clock of the file system of a working copy, by its folder for temporary files.
@@ -152,7 +152,7 @@ impl FileClock {
     }
 
     /// The last look at the clock, if it is not older than so many nanoseconds.
-    fn seen_within(&self, age: i64) -> Option<i64> {
+    fn observed_within(&self, age: i64) -> Option<i64> {
         let last = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))?;
         let old = moved(self.source.elapsed(), -last.at);
         (old <= age).then_some(last.time)
@@ -163,10 +163,10 @@ impl FileClock {
     pub(crate) fn is_past(&self, mtime: i64) -> bool {
         let recorded = in_nanoseconds(mtime);
         // An old look proves as much as a new one, where it does; within the same tick a new one says nothing else.
-        if self.seen_within(i64::MAX).is_some_and(|now| is_over(recorded, now)) {
+        if self.observed_within(i64::MAX).is_some_and(|now| is_over(recorded, now)) {
             return true;
         }
-        let now = self.seen_within(0).unwrap_or_else(|| self.now_or_system());
+        let now = self.observed_within(0).unwrap_or_else(|| self.now_or_system());
         is_over(recorded, now) || is_far(recorded, now)
     }
 
@@ -179,7 +179,7 @@ impl FileClock {
     }
 
     fn is_ahead(&self, recorded: i64) -> bool {
-        is_far(recorded, self.seen_within(RECENT).unwrap_or_else(|| self.now_or_system()))
+        is_far(recorded, self.observed_within(RECENT).unwrap_or_else(|| self.now_or_system()))
     }
 
     /// Returns when no time that was recorded can be given again, or after [`LONGEST`].

@@ -15,12 +15,12 @@ struct Coarse {
 
 /// A shared one.
 #[derive(Clone, Debug)]
-struct Shared(Arc<Coarse>);
+struct SharedClock(Arc<Coarse>);
 
 /// 21 September 2020, an odd second and a part of one.
 const START: i64 = 1_600_000_001_234_567_891;
 
-impl Shared {
+impl SharedClock {
     fn new(step: i64, start: i64) -> Self {
         let true_time = AtomicI64::new(start);
         Self(Arc::new(Coarse { step, true_time, looks: AtomicU32::new(0) }))
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-impl Source for Shared {
+impl Source for SharedClock {
     fn now(&self) -> Option<i64> {
         self.0.looks.fetch_add(1, Ordering::Relaxed);
         Some(self.stamp())
@@ -78,7 +78,7 @@ fn starts() -> impl Iterator<Item = i64> {
 fn after_a_wait_no_recorded_time_is_given_again() {
     for step in CLOCKS {
         for start in starts() {
-            let disk = Shared::new(step, start);
+            let disk = SharedClock::new(step, start);
             let clock = FileClock::of(disk.clone());
             let recorded = microseconds(disk.stamp());
             clock.note(recorded);
@@ -96,7 +96,7 @@ fn after_a_wait_no_recorded_time_is_given_again() {
 #[test]
 fn a_second_wait_and_one_for_what_is_long_past_look_no_further() {
     for step in CLOCKS {
-        let disk = Shared::new(step, START);
+        let disk = SharedClock::new(step, START);
         let clock = FileClock::of(disk.clone());
         clock.wait();
         assert_eq!(disk.0.looks.load(Ordering::Relaxed), 0, "nothing was recorded");
@@ -112,7 +112,7 @@ fn a_second_wait_and_one_for_what_is_long_past_look_no_further() {
 fn what_is_read_within_a_tick_is_not_recorded() {
     for step in CLOCKS {
         for start in starts() {
-            let disk = Shared::new(step, start);
+            let disk = SharedClock::new(step, start);
             let clock = FileClock::of(disk.clone());
             let stamp = disk.stamp();
             assert!(!clock.is_past(microseconds(stamp)), "step {step}, start {start}");
@@ -132,7 +132,8 @@ fn what_is_read_within_a_tick_is_not_recorded() {
 fn a_time_of_a_coarser_file_system_below_is_waited_out_too() {
     for coarse in [SECOND, 2 * SECOND] {
         for start in starts() {
-            let (fine, below) = (Shared::new(4_000_003, start), Shared::new(coarse, start));
+            let (fine, below) =
+                (SharedClock::new(4_000_003, start), SharedClock::new(coarse, start));
             let clock = FileClock::of(fine.clone());
             let recorded = microseconds(below.stamp());
             clock.note(recorded);
@@ -145,7 +146,7 @@ fn a_time_of_a_coarser_file_system_below_is_waited_out_too() {
 
 #[test]
 fn a_file_from_the_future_is_not_waited_for_and_does_not_hide_others() {
-    let disk = Shared::new(SECOND, START);
+    let disk = SharedClock::new(SECOND, START);
     let clock = FileClock::of(disk.clone());
     let recorded = microseconds(disk.stamp());
     clock.note(recorded + 3_600_000_000);
@@ -157,7 +158,7 @@ fn a_file_from_the_future_is_not_waited_for_and_does_not_hide_others() {
 
 #[test]
 fn a_clock_that_stands_still_is_given_up() {
-    let disk = Shared::new(100 * SECOND, 100 * SECOND * (START / (100 * SECOND)));
+    let disk = SharedClock::new(100 * SECOND, 100 * SECOND * (START / (100 * SECOND)));
     let clock = FileClock::of(disk.clone());
     clock.note(microseconds(disk.stamp()));
     let before = disk.time();
@@ -169,7 +170,7 @@ fn a_clock_that_stands_still_is_given_up() {
 fn a_young_directory_is_not_believed_for_twice_the_granularity() {
     for step in CLOCKS {
         for start in starts() {
-            let disk = Shared::new(step, start);
+            let disk = SharedClock::new(step, start);
             let stamp = disk.stamp();
             while disk.stamp() < stamp + 2 * step {
                 assert!(!is_old(stamp, disk.stamp()), "step {step}, start {start}");

@@ -291,7 +291,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn shown(&self, status: &Status) -> String {
+    fn display_path(&self, status: &Status) -> String {
         self.wc.abspath(&status.relpath).display().to_string()
     }
 
@@ -323,13 +323,13 @@ impl Walk<'_> {
         if status.conflicted && matches {
             return Err(Error::new(
                 ErrorCode::WC_FOUND_CONFLICT,
-                format!("Aborting commit: '{}' remains in conflict", self.shown(status)),
+                format!("Aborting commit: '{}' remains in conflict", self.display_path(status)),
             ));
         }
         if status.node == State::Obstructed {
             return Err(Error::new(
                 ErrorCode::NODE_UNEXPECTED_KIND,
-                format!("Node '{}' has unexpectedly changed kind", self.shown(status)),
+                format!("Node '{}' has unexpectedly changed kind", self.display_path(status)),
             ));
         }
         Ok(!(status.conflicted && status.kind.is_none()))
@@ -356,7 +356,10 @@ impl Walk<'_> {
             if standing.added && standing.op_root {
                 return Err(Error::new(
                     ErrorCode::WC_PATH_NOT_FOUND,
-                    format!("'{}' is scheduled for addition, but is missing", self.shown(status)),
+                    format!(
+                        "'{}' is scheduled for addition, but is missing",
+                        self.display_path(status)
+                    ),
                 ));
             }
             return Ok(());

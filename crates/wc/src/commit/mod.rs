@@ -18,7 +18,7 @@ use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
 pub use outgoing::{Outgoing, SentText};
-pub use process::{Committed, Revision};
+pub use process::{CommittedNode, Revision};
 
 use crate::root::WorkingCopy;
 

@@ -21,7 +21,7 @@ use crate::view::FileStat;
 
 /// A text that is to be sent.
 pub struct Outgoing {
-    local: Teed,
+    local: TeeReader,
     base: Option<Base>,
     as_read: Option<FileStat>,
 }
@@ -51,13 +51,13 @@ struct Base {
 }
 
 /// Writes what is read into the pristine store too.
-struct Teed {
+struct TeeReader {
     inner: Box<dyn Read>,
     pristine: PristineWriter,
     meter: Meter,
 }
 
-impl Read for Teed {
+impl Read for TeeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
         self.pristine.write_all(buffer.head(len))?;
@@ -108,7 +108,7 @@ impl Outgoing {
                     what: format!("pristine text {sha1} has no row"),
                 })?;
                 // A text base that is not at hand is not fetched: the whole text is sent.
-                wc.kept_pristine(&sha1, known.hydrated)?.map(|file| Base {
+                wc.stored_pristine(&sha1, known.hydrated)?.map(|file| Base {
                     file: Md5Reader::new(BufReader::new(file)),
                     md5: known.md5,
                     shown: path.display().to_string(),
@@ -116,7 +116,7 @@ impl Outgoing {
             }
         };
         let meter = wc.options().meter.clone();
-        let local = Teed { inner, pristine: wc.write_pristine()?, meter };
+        let local = TeeReader { inner, pristine: wc.write_pristine()?, meter };
         Ok(Self { local, base, as_read })
     }
 

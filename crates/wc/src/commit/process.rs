@@ -20,7 +20,7 @@ use crate::view::{FileStat, Status, View, stat_file};
 
 /// A node that was committed.
 #[derive(Debug)]
-pub struct Committed {
+pub struct CommittedNode {
     /// The path below the working copy's root.
     pub relpath: RelPathBuf,
     /// What happened to it.
@@ -53,7 +53,7 @@ impl WorkingCopy {
     /// SQLite's, those of files; `E155005` without a lock.
     pub fn process_committed(
         &self,
-        mut committed: Vec<Committed>,
+        mut committed: Vec<CommittedNode>,
         revision: &Revision,
         cancel: &CancelToken,
     ) -> Result<()> {
@@ -62,7 +62,7 @@ impl WorkingCopy {
             let mut texts = HashMap::new();
             for node in &mut committed {
                 if let Some(SentText { pristine, as_read }) = node.text.take() {
-                    texts.insert(node.relpath.clone(), Sent { sha1: pristine.sha1, as_read });
+                    texts.insert(node.relpath.clone(), SentFile { sha1: pristine.sha1, as_read });
                     self.install_pristine(pristine)?;
                 }
             }
@@ -86,11 +86,11 @@ impl WorkingCopy {
 struct Process<'a> {
     wc: &'a WorkingCopy,
     revision: &'a Revision,
-    texts: HashMap<RelPathBuf, Sent>,
+    texts: HashMap<RelPathBuf, SentFile>,
 }
 
 /// What was sent of a file.
-struct Sent {
+struct SentFile {
     sha1: Sha1,
     /// As [`SentText`] has it.
     as_read: Option<FileStat>,
@@ -104,7 +104,7 @@ struct Ends {
 }
 
 impl Process<'_> {
-    fn node(&self, node: &Committed) -> Result<()> {
+    fn node(&self, node: &CommittedNode) -> Result<()> {
         let changes = node.changes;
         let unlocks = changes.lock_token || changes.add || changes.delete;
         let ends = Ends {
@@ -161,7 +161,7 @@ impl Process<'_> {
             // A child that a copy does not have: its row stays until the next update.
             return Ok(());
         }
-        let mut changed = Changed {
+        let mut changed = LastChangeAndText {
             revision: Some(self.revision.number),
             date: self.revision.date,
             author: self.revision.author.clone(),
@@ -213,7 +213,7 @@ impl Process<'_> {
         Ok((id, at.child(name)))
     }
 
-    fn rows(&self, view: &View, changed: Changed, ends: Ends) -> Result<()> {
+    fn rows(&self, view: &View, changed: LastChangeAndText, ends: Ends) -> Result<()> {
         let db = self.wc.db();
         let top = view.top();
         let relpath = top.relpath.as_path();
@@ -276,7 +276,7 @@ impl Process<'_> {
 }
 
 /// The last change of a node, and its text.
-struct Changed {
+struct LastChangeAndText {
     revision: Option<Revnum>,
     date: Option<Timestamp>,
     author: Option<String>,

@@ -18,6 +18,6 @@ pub use skel::{
     Action, Conflict, Location, Operation, PropConflict, Reason, TextConflict, TreeConflict,
 };
 pub use text::{
-    ExternalMerge, TextMerge, TextMerged, TextOutcome, kept_extension, merge_text, try_text,
+    ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, preserved_extension, try_text,
     update_labels,
 };

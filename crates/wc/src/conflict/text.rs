@@ -441,7 +441,7 @@ impl TextMerge<'_> {
 
 /// The extension of a file name, with the dot, if it matches one of `preserved`; else nothing.
 #[must_use]
-pub fn kept_extension(name: &str, preserved: &[String]) -> String {
+pub fn preserved_extension(name: &str, preserved: &[String]) -> String {
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
     extension
         .map(|(_, extension)| extension)
@@ -459,7 +459,7 @@ pub fn update_labels(
     new: Revnum,
     preserved: &[String],
 ) -> (String, String, String) {
-    let kept = kept_extension(name, preserved);
+    let kept = preserved_extension(name, preserved);
     let old = old.unwrap_or(Revnum::ZERO);
     (format!(".r{old}{kept}"), format!(".r{new}{kept}"), format!(".mine{kept}"))
 }

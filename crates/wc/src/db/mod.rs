@@ -29,12 +29,12 @@ use sapwood_core::ErrorCode;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPath;
 
+use crate::change_journal::listed::ChangedRows;
+pub(crate) use crate::change_journal::listed::Touches;
+use crate::change_journal::touched::{self, Tracking};
+use crate::change_journal::{Changes, Since, State};
 use crate::clock::{FileClock, RecordedTimes};
 use crate::error::{Error, Result};
-use crate::memory::listed::Listed;
-pub(crate) use crate::memory::listed::Touches;
-use crate::memory::touched::{self, Tracking};
-use crate::memory::{Changes, Since, State};
 
 pub use actual::ActualRow;
 pub use external::ExternalRow;
@@ -76,7 +76,7 @@ pub struct Db {
     /// Which paths its changes touched.
     tracking: Cell<Tracking>,
     /// What they are.
-    listed: Listed,
+    listed: ChangedRows,
     /// Its format, and what it says about pristine texts.
     settings: Cell<Settings>,
     /// What stamps the files whose times it records.
@@ -227,7 +227,7 @@ impl Db {
             wc_id: 1,
             open: Cell::new(Open::Nothing),
             tracking: Cell::new(tracking),
-            listed: Listed::default(),
+            listed: ChangedRows::default(),
             settings: Cell::new(Settings::default()),
             clock: RecordedTimes::default().clock(&path.with_file_name(crate::layout::TMP)),
         })

@@ -116,9 +116,9 @@ fn subtrees_end_where_they_should() {
 }
 
 /// A database beside which a memory is, so that changes are listed.
-fn remembered() -> (tempfile::TempDir, Db) {
+fn fixture() -> (tempfile::TempDir, Db) {
     let (dir, db) = scratch();
-    std::fs::create_dir_all(crate::memory::place(dir.path())).unwrap();
+    std::fs::create_dir_all(crate::change_journal::place(dir.path())).unwrap();
     (dir, db)
 }
 
@@ -134,7 +134,7 @@ fn touched(db: &Db) -> Vec<(String, bool)> {
 
 #[test]
 fn statements_that_name_their_rows_need_no_triggers() {
-    let (_dir, db) = remembered();
+    let (_dir, db) = fixture();
     let row = |path: &str, kind| NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, kind);
     db.write(|db| {
         db.put_node(&row("a", Kind::Dir))?;
@@ -163,7 +163,7 @@ fn statements_that_name_their_rows_need_no_triggers() {
 
 #[test]
 fn triggers_that_were_taken_back_are_made_again() {
-    let (_dir, db) = remembered();
+    let (_dir, db) = fixture();
     let add = "INSERT INTO nodes (wc_id, local_relpath, op_depth, presence, kind) VALUES (1, ?1, 0, 'normal', 'file')";
     let failed: Result<()> = db.write(|db| {
         db.execute(add, ["a"])?;
@@ -178,7 +178,7 @@ fn triggers_that_were_taken_back_are_made_again() {
 
 #[test]
 fn many_named_rows_are_listed_by_triggers() {
-    let (_dir, db) = remembered();
+    let (_dir, db) = fixture();
     db.write(|db| {
         (0..200).try_for_each(|n| {
             let path = format!("f{n}");

@@ -69,7 +69,7 @@ pub fn parse(
         .split(['\n', '\r'])
         .map(|line| line.trim_matches(is_c_space))
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| Line { line, owner, date }.parse())
+        .map(|line| DefinitionLine { line, owner, date }.parse())
         .collect()
 }
 
@@ -92,13 +92,13 @@ const fn is_c_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-struct Line<'a> {
+struct DefinitionLine<'a> {
     line: &'a str,
     owner: &'a str,
     date: &'a dyn Fn(&str) -> Option<Timestamp>,
 }
 
-impl Line<'_> {
+impl DefinitionLine<'_> {
     fn malformed(&self) -> SvnError {
         self.invalid(format!(
             "Error parsing svn:externals property on '{}': '{}'",

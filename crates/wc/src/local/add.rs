@@ -42,12 +42,12 @@ pub struct AddOptions {
 }
 
 /// What is on disk, links counting as files.
-enum Found {
+enum OnDisk {
     File { special: bool },
     Dir,
 }
 
-impl Found {
+impl OnDisk {
     const fn kind(&self) -> NodeKind {
         match self {
             Self::File { .. } => NodeKind::File,
@@ -94,12 +94,12 @@ impl WorkingCopy {
         if above != parent {
             self.add_parents(relpath, above, tell)?;
         }
-        let result = match self.found_at(relpath)? {
-            Some(Found::Dir) => {
+        let result = match self.on_disk_at(relpath)? {
+            Some(OnDisk::Dir) => {
                 let ignores = (!options.no_ignore).then(Patterns::none);
                 self.add_dir(relpath, options.depth, options, None, ignores, true, tell)
             }
-            Some(Found::File { .. }) => self.add_file(relpath, options, None, tell),
+            Some(OnDisk::File { .. }) => self.add_file(relpath, options, None, tell),
             None => Err(self.nothing_to_add(relpath)?),
         };
         match result {
@@ -131,7 +131,7 @@ impl WorkingCopy {
         for name in path::components(below.parent()) {
             at = at.child(name);
             let dir = self.abspath(&at);
-            if let Some(Found::File { .. }) = self.found_at(&at)? {
+            if let Some(OnDisk::File { .. }) = self.on_disk_at(&at)? {
                 let target = self.abspath(relpath);
                 return Err(Error::new(
                     ErrorCode::CLIENT_NO_VERSIONED_PARENT,
@@ -148,11 +148,11 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn found_at(&self, relpath: &RelPath) -> Result<Option<Found>> {
+    fn on_disk_at(&self, relpath: &RelPath) -> Result<Option<OnDisk>> {
         let path = self.abspath(relpath);
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() => Ok(Some(Found::Dir)),
-            Ok(found) => Ok(Some(Found::File { special: !found.is_file() })),
+            Ok(found) if found.is_dir() => Ok(Some(OnDisk::Dir)),
+            Ok(found) => Ok(Some(OnDisk::File { special: !found.is_file() })),
             Err(e) if crate::status::is_missing(&e) => Ok(None),
             Err(e) => Err(Error::io(e, "Can't check path", &path)),
         }
@@ -212,13 +212,13 @@ impl WorkingCopy {
                 continue;
             }
             let child = relpath.child(name);
-            match self.found_at(&child)? {
-                Some(Found::Dir) if depth >= Depth::Immediates => {
+            match self.on_disk_at(&child)? {
+                Some(OnDisk::Dir) if depth >= Depth::Immediates => {
                     let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
                     let ignores = ignores.clone();
                     self.add_dir(&child, deeper, options, auto, ignores, refresh, tell)?;
                 }
-                Some(Found::File { .. }) if depth >= Depth::Files => {
+                Some(OnDisk::File { .. }) if depth >= Depth::Files => {
                     match self.add_file(&child, options, auto, tell) {
                         Err(e) if options.force && is_exists(&e) => {}
                         other => other?,
@@ -238,7 +238,7 @@ impl WorkingCopy {
         tell: &Tell<'_>,
     ) -> Result<()> {
         let mut props = PropList::new();
-        if let Some(Found::File { special: true }) = self.found_at(relpath)? {
+        if let Some(OnDisk::File { special: true }) = self.on_disk_at(relpath)? {
             props.set(names::SPECIAL, TRUE_VALUE);
             return self.add_one(relpath, &props, tell);
         }
@@ -361,7 +361,7 @@ impl WorkingCopy {
                 format!("Invalid control character '0x{:02x}' in path '{shown}'", u32::from(bad)),
             ));
         }
-        let found = self.found_at(relpath)?.ok_or_else(|| {
+        let found = self.on_disk_at(relpath)?.ok_or_else(|| {
             Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found"))
         })?;
         let actual = self.db().actual(relpath)?;

@@ -12,7 +12,7 @@ use sapwood_core::notify::{Action as Told, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
-use super::move_update::{Layer, Saying, told};
+use super::move_update::{Layer, Saying, notify_state};
 use super::{Tell, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
@@ -58,7 +58,7 @@ impl WorkingCopy {
             self.forget_conflict(relpath, |conflict| conflict.tree = None)?;
             Ok((update.said, base.revision))
         })?;
-        self.tell_said(said, relpath, revision, tell);
+        self.notify_recorded(said, relpath, revision, tell);
         self.run_queue(cancel)
     }
 }
@@ -236,7 +236,7 @@ impl AddUpdate<'_> {
         let mut conflict = Conflict::default();
         let (_, state) = self.merge_props(relpath, base, own, &mut conflict)?;
         self.record(relpath, conflict, Vec::new())?;
-        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::Dir), (NONE, told(state)));
+        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::Dir), (NONE, notify_state(state)));
         Ok(true)
     }
 
@@ -279,7 +279,7 @@ impl AddUpdate<'_> {
         };
         conflict.text = merged.conflict;
         self.record(relpath, conflict, merged.work)?;
-        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::File), (content, told(state)));
+        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::File), (content, notify_state(state)));
         Ok(())
     }
 }

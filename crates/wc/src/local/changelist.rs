@@ -38,7 +38,7 @@ impl WorkingCopy {
             if view.is_dir() {
                 // Directories cannot be on changelists.
                 if name.is_some() {
-                    super::tell_path(self, tell, Action::Skip, view.relpath());
+                    super::notify_path(self, tell, Action::Skip, view.relpath());
                 }
                 return Ok(());
             }

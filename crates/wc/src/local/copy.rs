@@ -235,11 +235,11 @@ impl WorkingCopy {
             self.copy_on_disk(how.source, source, (&from, to), as_it_is, &mut work)?;
         }
         self.copy_rows(source, to, how, &work)?;
-        self.tell_copied(to, NodeKind::File, tell);
+        self.notify_copied(to, NodeKind::File, tell);
         Ok(())
     }
 
-    fn tell_copied(&self, to: &RelPath, kind: NodeKind, tell: Option<&Tell<'_>>) {
+    fn notify_copied(&self, to: &RelPath, kind: NodeKind, tell: Option<&Tell<'_>>) {
         if let Some(tell) = tell {
             let path = self.abspath(to);
             let shown = path.to_string_lossy();
@@ -309,7 +309,7 @@ impl WorkingCopy {
             if !work.is_empty() {
                 self.run_queue(cancel)?;
             }
-            self.tell_copied(to, NodeKind::Dir, tell);
+            self.notify_copied(to, NodeKind::Dir, tell);
         }
         let mut names = Vec::new();
         if on_disk {

@@ -16,7 +16,7 @@ use crate::view::{Status, View, status_of};
 
 /// A node whose `moved_to` must be written again after the rows of a tree went.
 #[derive(Debug)]
-struct Moved {
+struct MovedTo {
     relpath: RelPathBuf,
     op_depth: i64,
     to: RelPathBuf,
@@ -174,7 +174,7 @@ impl WorkingCopy {
         deleted.sort_unstable();
         deleted.dedup();
         for relpath in &deleted {
-            super::tell_path(self, tell, Action::Delete, relpath);
+            super::notify_path(self, tell, Action::Delete, relpath);
         }
         self.run_queue(cancel)
     }
@@ -360,7 +360,7 @@ impl WorkingCopy {
         node: &View,
         op_root: bool,
         moved_to: Option<&RelPath>,
-    ) -> Result<Vec<Moved>> {
+    ) -> Result<Vec<MovedTo>> {
         let db = self.db();
         let relpath = node.relpath();
         let delete_depth = depth_of(relpath);
@@ -411,7 +411,7 @@ impl WorkingCopy {
         node: &View,
         op_root: bool,
         to: &RelPath,
-        list: &mut Vec<Moved>,
+        list: &mut Vec<MovedTo>,
     ) -> Result<()> {
         let db = self.db();
         let relpath = node.relpath();
@@ -423,14 +423,14 @@ impl WorkingCopy {
                 None => from.clone(),
             };
             let depth = db.moved_from(relpath)?.map_or(0, |row| row.op_depth);
-            list.push(Moved {
+            list.push(MovedTo {
                 relpath: source,
                 op_depth: depth,
                 to: to.to_owned(),
                 from_depth: None,
             });
         } else if !op_root && (!added || self.origin(node)?.is_some()) {
-            list.push(Moved {
+            list.push(MovedTo {
                 relpath: relpath.to_owned(),
                 op_depth: depth_of(relpath),
                 to: to.to_owned(),
@@ -477,7 +477,7 @@ impl WorkingCopy {
 }
 
 /// What becomes of a move that began in a tree that is deleted, or moved to `moved_to`.
-fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Option<Moved> {
+fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Option<MovedTo> {
     let delete_depth = depth_of(root);
     let inside = row.to.is_at_or_below(root);
     let MovedRow { relpath, to, op_depth, here_depth } = row;
@@ -486,13 +486,13 @@ fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Op
         None => {
             let here = here_depth.unwrap_or(0);
             Some(if here >= delete_depth {
-                Moved { relpath, op_depth, to, from_depth: Some(here).filter(|d| *d > 0) }
+                MovedTo { relpath, op_depth, to, from_depth: Some(here).filter(|d| *d > 0) }
             } else {
-                Moved { relpath, op_depth: delete_depth, to, from_depth: None }
+                MovedTo { relpath, op_depth: delete_depth, to, from_depth: None }
             })
         }
         Some(_) if delete_depth == op_depth => {
-            Some(Moved { relpath, op_depth, to, from_depth: None })
+            Some(MovedTo { relpath, op_depth, to, from_depth: None })
         }
         Some(target) if op_depth >= delete_depth && !inside => {
             let child = target.join(relpath.below(root)?);
@@ -501,7 +501,7 @@ fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Op
             } else {
                 op_depth - depth_of(root) + depth_of(target)
             };
-            Some(Moved { relpath: child, op_depth, to, from_depth: None })
+            Some(MovedTo { relpath: child, op_depth, to, from_depth: None })
         }
         Some(_) => None,
     }

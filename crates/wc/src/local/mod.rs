@@ -39,7 +39,7 @@ pub(crate) use rows::SubtreeSql;
 pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Tells that something happened to a path of a working copy.
-pub(crate) fn tell_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &RelPath) {
+pub(crate) fn notify_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &RelPath) {
     let path = wc.abspath(relpath);
     tell(&Notify::new(action, &path.to_string_lossy()));
 }

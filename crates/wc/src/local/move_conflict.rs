@@ -22,7 +22,7 @@ pub(super) struct About {
 }
 
 /// What was being done when it came up, and with what.
-pub(super) struct Places<'p> {
+pub(super) struct ConflictSides<'p> {
     pub(super) operation: Operation,
     pub(super) old: Option<&'p Location>,
     pub(super) new: &'p Location,
@@ -100,7 +100,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         root: &RelPath,
-        places: &Places<'_>,
+        places: &ConflictSides<'_>,
         about: &About,
     ) -> Result<Conflict> {
         let in_conflict = || {

@@ -13,7 +13,7 @@ use sapwood_core::{CancelToken, NodeKind};
 
 use super::Tell;
 use super::move_conflict::{About, failure};
-use super::move_update::{Layer, MoveUpdate, Step, either, told};
+use super::move_update::{Layer, MoveUpdate, Step, either, notify_state};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
     Action, Conflict, Operation, PropState, Reason, TextMerge, TextOutcome, merge_props, merge_text,
@@ -73,7 +73,7 @@ impl WorkingCopy {
             update.changed_node()?;
             Ok((update.said, update.new.revision, update.left))
         })?;
-        self.tell_said(said, victim, new, tell);
+        self.notify_recorded(said, victim, new, tell);
         self.run_queue(cancel)?;
         Ok(left)
     }
@@ -332,7 +332,8 @@ impl MoveUpdate<'_> {
             let from = self.base_path(relpath)?;
             self.complete_from(relpath, from, NodeKind::Dir, &mut conflict, &mut work)?;
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, told(state));
+        let saying =
+            (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 
@@ -410,7 +411,7 @@ impl MoveUpdate<'_> {
                 self.complete_from(relpath, from, NodeKind::File, &mut conflict, &mut work)?;
             }
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, told(state));
+        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 }

@@ -13,7 +13,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1};
 
 use super::Tell;
-use super::move_conflict::{About, Places, failure};
+use super::move_conflict::{About, ConflictSides, failure};
 use crate::conflict::{
     self, Action, Conflict, Location, Operation, PropChange, PropState, Reason, TextMerge,
     TextOutcome, merge_props, merge_text,
@@ -123,12 +123,12 @@ impl WorkingCopy {
             self.copy_layer(&moved.source, source_depth, &moved.target)?;
             Ok((update.said, update.new.revision))
         })?;
-        self.tell_said(said, victim, new, tell);
+        self.notify_recorded(said, victim, new, tell);
         Ok(())
     }
 
     /// Tells what is to be told of single paths, and that it is complete.
-    pub(super) fn tell_said(
+    pub(super) fn notify_recorded(
         &self,
         said: BTreeMap<RelPathBuf, Saying>,
         victim: &RelPath,
@@ -199,7 +199,7 @@ impl WorkingCopy {
     }
 }
 
-pub(super) const fn told(state: PropState) -> State {
+pub(super) const fn notify_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,
         PropState::Changed => State::Changed,
@@ -344,7 +344,7 @@ impl MoveUpdate<'_> {
     pub(super) fn tree_conflict(&self, relpath: &RelPath, about: &About) -> Result<Conflict> {
         let root = prefix(relpath, self.target_depth);
         let below = relpath.rest_below(root)?;
-        let places = Places {
+        let places = ConflictSides {
             operation: self.operation,
             old: Some(&self.old),
             new: &self.new,
@@ -610,7 +610,8 @@ impl MoveUpdate<'_> {
         if state == PropState::Conflicted {
             self.complete(relpath, NodeKind::Dir, &mut conflict, &mut work)?;
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, told(state));
+        let saying =
+            (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 
@@ -669,7 +670,7 @@ impl MoveUpdate<'_> {
         if !conflict.is_resolved() {
             self.complete(relpath, NodeKind::File, &mut conflict, &mut work)?;
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, told(state));
+        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 }

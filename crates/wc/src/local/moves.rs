@@ -87,7 +87,7 @@ impl WorkingCopy {
         deleted.sort_unstable();
         deleted.dedup();
         for relpath in &deleted {
-            super::tell_path(self, tell, Action::Delete, relpath);
+            super::notify_path(self, tell, Action::Delete, relpath);
         }
         self.run_queue(cancel)
     }

@@ -102,7 +102,7 @@ impl WorkingCopy {
             (&conflict.text, &view, open.text && part.has_text())
         {
             self.resolve_text(view, text, choice, cancel)?;
-            super::tell_path(self, tell, Action::ResolvedText, relpath);
+            super::notify_path(self, tell, Action::ResolvedText, relpath);
             settled = true;
         }
         if let (Some(props), Some(view), true) =
@@ -115,13 +115,13 @@ impl WorkingCopy {
                 let told = Notify::new(Action::ResolvedProp, &shown);
                 tell(&Notify { prop_name: Some(name), ..told });
             } else {
-                super::tell_path(self, tell, Action::Resolved, relpath);
+                super::notify_path(self, tell, Action::Resolved, relpath);
             }
             settled = true;
         }
         if let Some(tree) = conflict.tree.as_ref().filter(|_| part.has_tree()) {
             self.resolve_tree(relpath, &conflict, tree, choice, cancel, tell)?;
-            super::tell_path(self, tell, Action::ResolvedTree, relpath);
+            super::notify_path(self, tell, Action::ResolvedTree, relpath);
             settled = true;
         }
         let gone = (conflict.text.is_some() && !open.text, conflict.prop.is_some() && !open.props);

@@ -5,9 +5,9 @@ use sapwood_core::notify::Action as Told;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind};
 
-use super::move_conflict::{About, Places, failure};
+use super::move_conflict::{About, ConflictSides, failure};
 use super::resolve::Choice;
-use super::{Tell, tell_path};
+use super::{Tell, notify_path};
 use crate::conflict::{Action, Conflict, Operation, Reason, TreeConflict};
 use crate::db::{depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ impl WorkingCopy {
             Ok(sources)
         })?;
         for source in broken {
-            tell_path(self, tell, Told::MoveBroken, &source.relpath);
+            notify_path(self, tell, Told::MoveBroken, &source.relpath);
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl WorkingCopy {
                 action: tree.action,
                 move_source: Some(prefix(&source.relpath, source.op_depth).to_owned()),
             };
-            let places = Places {
+            let places = ConflictSides {
                 operation,
                 old: old.as_ref(),
                 new: &new,

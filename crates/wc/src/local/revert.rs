@@ -1,6 +1,6 @@
 //! Taking local changes back: first the rows, then what is on disk.
 //!
-//! The rows that go are remembered ([`Gone`]); from them and from what the database says afterwards
+//! The rows that go are remembered ([`RemovedRows`]); from them and from what the database says afterwards
 //! follows what must happen on disk: copied files are removed, missing or modified ones written
 //! again, flags set right. Below a directory only what is not [settled](super::settled) is looked at.
 
@@ -60,9 +60,9 @@ struct Row {
 
 /// The rows that a revert removed, by path, until they are told of.
 #[derive(Debug, Default)]
-struct Gone(BTreeMap<RelPathBuf, Row>);
+struct RemovedRows(BTreeMap<RelPathBuf, Row>);
 
-impl Gone {
+impl RemovedRows {
     /// Remembers the layers from `op_depth` of a path, and of what is below if `deep`.
     fn layers(&mut self, db: &Db, relpath: &RelPath, op_depth: i64, deep: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
@@ -115,15 +115,15 @@ impl Gone {
     }
 
     /// Tells of what is left at and below a path.
-    fn tell(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
+    fn notify(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
         let here: Vec<RelPathBuf> =
             self.0.keys().filter(|at| at.is_at_or_below(relpath)).cloned().collect();
         for at in here {
             let Some(row) = self.0.remove(&at) else { continue };
             if row.raised {
-                super::tell_path(wc, tell, Action::TreeConflict, &at);
+                super::notify_path(wc, tell, Action::TreeConflict, &at);
             } else if row.layer.is_some() || row.notify {
-                super::tell_path(wc, tell, Action::Revert, &at);
+                super::notify_path(wc, tell, Action::Revert, &at);
             }
         }
     }
@@ -204,7 +204,7 @@ impl WorkingCopy {
         options: &RevertOptions,
         tell: &Tell<'_>,
     ) -> Result<()> {
-        let mut gone = Gone::default();
+        let mut gone = RemovedRows::default();
         self.db().write(|db| {
             if deep {
                 self.revert_rows_below(db, relpath, options, &mut gone)
@@ -234,7 +234,7 @@ impl WorkingCopy {
         db: &Db,
         relpath: &RelPath,
         options: &RevertOptions,
-        gone: &mut Gone,
+        gone: &mut RemovedRows,
     ) -> Result<()> {
         let children = || {
             Error::new(
@@ -321,7 +321,7 @@ impl WorkingCopy {
         db: &Db,
         relpath: &RelPath,
         options: &RevertOptions,
-        gone: &mut Gone,
+        gone: &mut RemovedRows,
     ) -> Result<()> {
         let Some(top) = db.top(relpath)? else {
             gone.actual(db, relpath, false)?;
@@ -422,14 +422,14 @@ struct Restore<'r> {
     wc: &'r WorkingCopy,
     options: &'r RevertOptions,
     tell: &'r Tell<'r>,
-    gone: Gone,
+    gone: RemovedRows,
     queued: bool,
     /// The only paths below the target that need a look; `None` for all.
     todo: Option<HashSet<RelPathBuf>>,
 }
 
 /// What is to be on disk in the place of a path.
-struct Wanted<'w> {
+struct Expected<'w> {
     view: Option<&'w View>,
     kind: Kind,
     /// Whether a node is there for the user.
@@ -448,7 +448,7 @@ impl Restore<'_> {
             return Err(Error::Cancelled);
         }
         if !target && self.wc.abspath(relpath).join(".svn").is_dir() {
-            super::tell_path(self.wc, self.tell, Action::UpdateSkipObstruction, relpath);
+            super::notify_path(self.wc, self.tell, Action::UpdateSkipObstruction, relpath);
             return Ok(());
         }
         let row = self.gone.0.remove(relpath);
@@ -457,15 +457,17 @@ impl Restore<'_> {
         let copied =
             layer.is_some_and(|(op_depth, copied, _)| copied && op_depth == depth_of(relpath));
         let wanted = match view {
-            Some(view) => Wanted { view: Some(view), kind: view.top().kind, there: is_there(view) },
+            Some(view) => {
+                Expected { view: Some(view), kind: view.top().kind, there: is_there(view) }
+            }
             None if !self.options.remove_added && !copied => {
                 if changed {
-                    super::tell_path(self.wc, self.tell, Action::Revert, relpath);
+                    super::notify_path(self.wc, self.tell, Action::Revert, relpath);
                 }
-                self.gone.tell(self.wc, relpath, self.tell);
+                self.gone.notify(self.wc, relpath, self.tell);
                 return Ok(());
             }
-            None => Wanted { view: None, kind: Kind::Unknown, there: false },
+            None => Expected { view: None, kind: Kind::Unknown, there: false },
         };
         let is_dir = wanted.view.is_some() && wanted.kind == Kind::Dir;
         if !self.options.metadata_only {
@@ -478,7 +480,7 @@ impl Restore<'_> {
             }
         }
         if changed {
-            super::tell_path(self.wc, self.tell, Action::Revert, relpath);
+            super::notify_path(self.wc, self.tell, Action::Revert, relpath);
         }
         if deep && is_dir {
             self.remove_copies(relpath)?;
@@ -497,7 +499,7 @@ impl Restore<'_> {
             }
         }
         if target || is_dir {
-            self.gone.tell(self.wc, relpath, self.tell);
+            self.gone.notify(self.wc, relpath, self.tell);
         }
         Ok(())
     }
@@ -522,7 +524,7 @@ impl Restore<'_> {
     fn on_disk(
         &mut self,
         relpath: &RelPath,
-        wanted: &Wanted<'_>,
+        wanted: &Expected<'_>,
         copied: Option<Kind>,
         changed: &mut bool,
     ) -> Result<()> {

@@ -7,5 +7,5 @@ mod plain;
 mod tree;
 
 pub use node::{FileMerge, FileMerged, PropsMerge};
-pub use obstruction::{Obstruction, Seen};
+pub use obstruction::{NodeOnDisk, Obstruction};
 pub use plain::Pristine;

@@ -33,7 +33,7 @@ pub struct Obstruction {
 
 /// A node that is there as the database says, as it was found.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct NodeOnDisk {
     /// What the database says.
     pub view: View,
     /// Whether it is a plain file.
@@ -60,7 +60,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         is_target: bool,
-    ) -> Result<(Obstruction, Option<Seen>)> {
+    ) -> Result<(Obstruction, Option<NodeOnDisk>)> {
         let abspath = self.abspath(relpath);
         let disk = on_disk(&abspath)?;
         let plain = disk.is_some_and(|(_, plain)| plain);
@@ -114,7 +114,7 @@ impl WorkingCopy {
                 };
             }
         }
-        Ok((found, Some(Seen { view, plain })))
+        Ok((found, Some(NodeOnDisk { view, plain })))
     }
 
     /// Whether something could be added to the parent of a path.

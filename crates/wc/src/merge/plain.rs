@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, PropList};
 
-use super::Seen;
+use super::NodeOnDisk;
 use crate::conflict::TextOutcome;
 use crate::db::Kind;
 use crate::error::{Error, Result};
@@ -94,7 +94,7 @@ impl WorkingCopy {
     /// That the file cannot be read or written.
     pub fn merge_plain(
         &self,
-        seen: &Seen,
+        seen: &NodeOnDisk,
         old: &[u8],
         new: &[u8],
         dry_run: bool,

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::local::From;
 use crate::node::Origin;
 use crate::root::WorkingCopy;
-use crate::update::{Changed, split_props};
+use crate::update::{LastChange, split_props};
 use crate::view::Status;
 
 impl WorkingCopy {
@@ -71,7 +71,7 @@ impl WorkingCopy {
     pub fn add_repos_dir(&self, relpath: &RelPath, origin: &Origin) -> Result<()> {
         self.check_addable(relpath)?;
         self.check_parent_of_addition(relpath)?;
-        let changed = Changed { revision: Some(origin.revision), ..Changed::default() };
+        let changed = LastChange { revision: Some(origin.revision), ..LastChange::default() };
         self.put_repos_dir(relpath, origin, &PropList::new(), &changed)
     }
 
@@ -103,7 +103,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         origin: &Origin,
         props: &PropList,
-        changed: &Changed,
+        changed: &LastChange,
     ) -> Result<()> {
         let place = From {
             repos_id: Some(origin.repos_id),

@@ -19,7 +19,7 @@ pub enum Source {
 
 /// Properties that a node inherits, and from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inherited {
+pub struct InheritedProps {
     /// From where.
     pub source: Source,
     /// Which.
@@ -57,7 +57,11 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155010 for what is not known, E155035 for what has no properties.
-    pub fn inherited_props(&self, relpath: &RelPath, name: Option<&str>) -> Result<Vec<Inherited>> {
+    pub fn inherited_props(
+        &self,
+        relpath: &RelPath,
+        name: Option<&str>,
+    ) -> Result<Vec<InheritedProps>> {
         self.db().read(|db| {
             let mut found = Vec::new();
             let mut expected: Option<RelPathBuf> = None;
@@ -87,7 +91,7 @@ impl WorkingCopy {
                 if dir != relpath {
                     let props = only(view.props()?, name);
                     if !props.is_empty() {
-                        found.push(Inherited { source: Source::Node(dir.to_owned()), props });
+                        found.push(InheritedProps { source: Source::Node(dir.to_owned()), props });
                     }
                 }
                 let cached = top.inherited_props.as_deref().filter(|_| top.op_depth == 0);
@@ -95,7 +99,7 @@ impl WorkingCopy {
                     for (above, props) in read_inherited(cached)?.into_iter().rev() {
                         let props = only(props, name);
                         if !props.is_empty() {
-                            found.push(Inherited {
+                            found.push(InheritedProps {
                                 source: Source::Repository(above.into_string()),
                                 props,
                             });

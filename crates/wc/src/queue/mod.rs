@@ -9,7 +9,7 @@
 mod old;
 mod run;
 
-pub(crate) use run::Recorded;
+pub(crate) use run::RecordedStat;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;

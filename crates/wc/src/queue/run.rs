@@ -26,7 +26,7 @@ use crate::view::{FileStat, Status, stat_file};
 const BATCH: u32 = 1000;
 
 /// Size and time of a file, to be recorded when its item is removed.
-pub(crate) type Recorded = (RelPathBuf, FileStat);
+pub(crate) type RecordedStat = (RelPathBuf, FileStat);
 
 impl WorkingCopy {
     /// Runs the queue to its end. The caller holds a lock.
@@ -85,7 +85,7 @@ impl WorkingCopy {
     }
 
     /// Removes items that are done, and records what they found.
-    pub(crate) fn finish_items(&self, done: &[i64], recorded: &[Recorded]) -> Result<()> {
+    pub(crate) fn finish_items(&self, done: &[i64], recorded: &[RecordedStat]) -> Result<()> {
         if done.is_empty() {
             return Ok(());
         }
@@ -98,11 +98,11 @@ impl WorkingCopy {
     }
 
     /// Does one item. Returns what to record of a file when the item is removed.
-    pub(crate) fn run_item(&self, item: &WorkItem) -> Result<Option<Recorded>> {
+    pub(crate) fn run_item(&self, item: &WorkItem) -> Result<Option<RecordedStat>> {
         self.db().questions(|| self.do_item(item))
     }
 
-    fn do_item(&self, item: &WorkItem) -> Result<Option<Recorded>> {
+    fn do_item(&self, item: &WorkItem) -> Result<Option<RecordedStat>> {
         match item {
             WorkItem::FileCommit { relpath } => self.run_file_commit(relpath),
             WorkItem::FileInstall { relpath, use_commit_times, record_fileinfo, source } => {
@@ -288,7 +288,7 @@ impl WorkingCopy {
     }
 
     /// After a commit: translates anew where keywords or line ends ask for it, sets flags, records.
-    fn run_file_commit(&self, relpath: &RelPath) -> Result<Option<Recorded>> {
+    fn run_file_commit(&self, relpath: &RelPath) -> Result<Option<RecordedStat>> {
         let Some(view) = self.view(relpath)? else { return Ok(None) };
         let path = self.abspath(relpath);
         let props = view.props()?;

@@ -47,7 +47,7 @@ impl std::fmt::Debug for Crawl<'_> {
 
 /// What a directory was told as.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct ReportedDir<'a> {
     relpath: &'a RelPath,
     repos_path: &'a RelPath,
     /// Whether that is where its place below the root says.
@@ -108,7 +108,7 @@ impl WorkingCopy {
             None => {
                 let table = self.db().read(|db| Table::read(db, scope))?;
                 let incomplete = (recursive && how.restore).then(|| {
-                    let whole = crate::status::Whole::remembered(self);
+                    let whole = crate::status::Whole::cached(self);
                     missing::incomplete(self.root(), &table, &whole)
                 });
                 (table, incomplete)
@@ -144,7 +144,7 @@ impl WorkingCopy {
         if how.depth == Depth::Empty {
             return Ok(());
         }
-        crawler.dir(Told {
+        crawler.dir(ReportedDir {
             relpath: how.target,
             repos_path: &repos_path,
             implied: table.implied_path(how.target) == repos_path,
@@ -224,7 +224,7 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    fn dir(&mut self, told: Told<'_>) -> Result<()> {
+    fn dir(&mut self, told: ReportedDir<'_>) -> Result<()> {
         let table = self.table;
         let children = table.children(told.relpath);
         let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(told.relpath));
@@ -241,12 +241,18 @@ impl Crawler<'_> {
             let Some(node) = table.node(*at) else { continue };
             let Some(row) = &node.base else { continue };
             let missing = restore && !is_whole && !names.contains(OsStr::new(node.name()));
-            self.child(Told { restore, ..told }, node, row, missing)?;
+            self.child(ReportedDir { restore, ..told }, node, row, missing)?;
         }
         Ok(())
     }
 
-    fn child(&mut self, told: Told<'_>, node: &Node, row: &Layer, missing: bool) -> Result<()> {
+    fn child(
+        &mut self,
+        told: ReportedDir<'_>,
+        node: &Node,
+        row: &Layer,
+        missing: bool,
+    ) -> Result<()> {
         if row.file_external {
             return Ok(());
         }
@@ -322,7 +328,7 @@ impl Crawler<'_> {
             self.report.set_path(below, revision, said, start_empty, None)?;
         }
         if self.is_recursive() {
-            self.dir(Told {
+            self.dir(ReportedDir {
                 relpath: &node.relpath,
                 repos_path,
                 implied,

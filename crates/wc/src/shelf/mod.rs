@@ -85,7 +85,7 @@ pub struct Version {
 
 /// A shelf of a working copy, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ShelfEntry {
     /// Its name.
     pub name: String,
     /// When a version was last made or thrown away.
@@ -135,7 +135,7 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 /// That the folder cannot be read.
-pub fn list(wc: &WorkingCopy, store: Store) -> Result<Vec<Listed>> {
+pub fn list(wc: &WorkingCopy, store: Store) -> Result<Vec<ShelfEntry>> {
     let Some(dir) = folder(wc, store)? else { return Ok(Vec::new()) };
     let failed = |e| Error::io(e, "Can't read directory", &dir);
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ pub fn list(wc: &WorkingCopy, store: Store) -> Result<Vec<Listed>> {
         let Some(name) = code.and_then(name::decode) else { continue };
         let metadata = entry.metadata().map_err(failed)?;
         if metadata.is_file() {
-            found.push(Listed { name, changed: metadata.modified().map_err(failed)? });
+            found.push(ShelfEntry { name, changed: metadata.modified().map_err(failed)? });
         }
     }
     found.sort_by(|a, b| a.changed.cmp(&b.changed).then_with(|| a.name.cmp(&b.name)));
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
     use crate::Options;
 
-    fn made() -> (tempfile::TempDir, WorkingCopy) {
+    fn fixture() -> (tempfile::TempDir, WorkingCopy) {
         let folder = tempfile::tempdir().unwrap();
         let wc = WorkingCopy::create(folder.path(), Options::default()).unwrap();
         (folder, wc)
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn versions_come_and_go() {
-        let (folder, wc) = made();
+        let (folder, wc) = fixture();
         assert!(list(&wc, Store::V2).unwrap().is_empty());
         let mut shelf = Shelf::open_or_create(&wc, Store::V2, "a", false).unwrap();
         for number in 1..=3 {
@@ -484,14 +484,14 @@ mod tests {
 
     #[test]
     fn a_dry_run_makes_nothing() {
-        let (folder, wc) = made();
+        let (folder, wc) = fixture();
         Shelf::open_or_create(&wc, Store::V3, "a", true).unwrap();
         assert!(!folder.path().join(".svn/experimental").exists());
     }
 
     #[test]
     fn links_and_odd_numbers_are_no_shelves() {
-        let (folder, wc) = made();
+        let (folder, wc) = fixture();
         let outside = tempfile::tempdir().unwrap();
         let shelves = folder.path().join(".svn/experimental/shelves");
         fs::create_dir_all(shelves.join("v2")).unwrap();

@@ -245,7 +245,7 @@ fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
 
 /// A version that is there.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredVersion {
     dir: PathBuf,
 }
 
@@ -258,7 +258,7 @@ pub struct Node {
     pub meta: Meta,
 }
 
-impl Stored {
+impl StoredVersion {
     /// That of a shelf.
     #[must_use]
     pub fn of(version: &Version) -> Self {
@@ -346,7 +346,7 @@ impl Stored {
     /// Writes the text after the change in normal form.
     ///
     /// # Errors
-    /// As [`Stored::work`]; that it cannot be written.
+    /// As [`StoredVersion::work`]; that it cannot be written.
     pub fn normal_work(&self, node: &Node, props: &PropList, to: &mut dyn io::Write) -> Result<()> {
         let file = self.work(node)?;
         // A link is in normal form already.
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let stored = Stored { dir: folder.path().join("v") };
+        let stored = StoredVersion { dir: folder.path().join("v") };
         fs::create_dir_all(stored.dir.join("a/.svn")).unwrap();
         fs::write(stored.dir.join(".meta"), "d M M 1").unwrap();
         fs::write(stored.dir.join("a/f.meta"), "f A . -1").unwrap();

@@ -130,7 +130,7 @@ impl WorkingCopy {
         let Some(mut status) = status else { return Ok(()) };
         status.remote = incoming.anchor.clone();
         if status.remote.changed.revision == status.revision {
-            status.remote.changed = super::value::Changed::default();
+            status.remote.changed = super::value::LastChange::default();
         }
         if status.is_worth_telling(options) { visit(status) } else { Ok(()) }
     }
@@ -195,7 +195,7 @@ impl WorkingCopy {
             tell.opened(&below, depth, gone)?;
         }
         match status {
-            Some(status) => tell.tell(status),
+            Some(status) => tell.send(status),
             None => Ok(()),
         }
     }
@@ -249,7 +249,7 @@ impl<'t> Against<'t, '_> {
             if gone {
                 status.remote.node = State::Deleted;
             }
-            self.tell(status)?;
+            self.send(status)?;
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ impl<'t> Against<'t, '_> {
             Some(State::Deleted | State::Replaced)
         );
         self.opened(&below, depth, gone)?;
-        status.map_or(Ok(()), |status| self.tell(status))
+        status.map_or(Ok(()), |status| self.send(status))
     }
 
     /// What is below a directory that the edit did not go into.
@@ -408,7 +408,7 @@ impl<'t> Against<'t, '_> {
         self.incoming.locks.get(&*at.to_fspath()).cloned()
     }
 
-    fn tell(&mut self, status: Status) -> Result<()> {
+    fn send(&mut self, status: Status) -> Result<()> {
         if status.is_worth_telling(self.options) { (self.visit)(status) } else { Ok(()) }
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn unversioned(
 /// Which kinds of conflict are still there: those of text and properties are settled when their
 /// files are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Conflicted {
+pub struct OpenConflicts {
     /// The text.
     pub text: bool,
     /// The properties.
@@ -133,7 +133,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// When the record is malformed.
-    pub fn conflicted(&self, record: &[u8]) -> Result<Conflicted> {
+    pub fn conflicted(&self, record: &[u8]) -> Result<OpenConflicts> {
         let conflict = Conflict::parse(record)?;
         let there =
             |file: &Option<RelPathBuf>| file.as_deref().is_some_and(|f| self.is_file_there(f));
@@ -143,7 +143,7 @@ impl WorkingCopy {
         });
         let prop = conflict.prop.as_ref();
         let props = prop.is_some_and(|prop| prop.marker.is_none() || there(&prop.marker));
-        Ok(Conflicted { text, props, tree: conflict.tree.is_some() })
+        Ok(OpenConflicts { text, props, tree: conflict.tree.is_some() })
     }
 
     fn is_file_there(&self, relpath: &RelPath) -> bool {

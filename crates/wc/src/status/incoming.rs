@@ -13,12 +13,12 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 
-use super::value::{Changed, LockInfo, Remote, State};
+use super::value::{LastChange, LockInfo, Remote, State};
 use crate::props::rules::{PropKind, kind_of};
 
 /// What an edit said of one name in a directory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct IncomingChange {
     /// Whether the node that was reported is gone there.
     deleted: bool,
     /// Whether there is one that was not reported.
@@ -26,7 +26,7 @@ pub(super) struct Told {
     remote: Remote,
 }
 
-impl Told {
+impl IncomingChange {
     /// What it means beside a local status, or without one: nodes that are not known here and that
     /// are not added are not spoken of.
     pub(super) fn beside(&self, local: bool) -> Option<Remote> {
@@ -53,14 +53,14 @@ pub struct Incoming {
     /// What was said of the anchor itself.
     pub(super) anchor: Remote,
     /// What was said, by directory and name.
-    pub(super) told: HashMap<RelPathBuf, BTreeMap<String, Told>>,
+    pub(super) told: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
     /// Directories that the edit went into, with the names of those below that it went into too,
     /// in the order in which it left them.
     pub(super) dirs: HashMap<RelPathBuf, Vec<String>>,
 }
 
 impl Incoming {
-    pub(super) fn of(&self, relpath: &RelPath) -> Option<&Told> {
+    pub(super) fn of(&self, relpath: &RelPath) -> Option<&IncomingChange> {
         let (dir, name) = relpath.parent_and_name();
         self.told.get(dir)?.get(name)
     }
@@ -80,7 +80,7 @@ struct Open {
     added: bool,
     text: bool,
     props: bool,
-    changed: Changed,
+    changed: LastChange,
 }
 
 /// Takes the edit down.
@@ -150,14 +150,14 @@ impl StatusEditor {
         Handle(self.next)
     }
 
-    fn told(&mut self, relpath: &RelPath) -> &mut Told {
+    fn incoming(&mut self, relpath: &RelPath) -> &mut IncomingChange {
         let (dir, name) = relpath.parent_and_name();
         let dir = self.incoming.told.entry(dir.to_owned()).or_default();
         dir.entry(name.to_owned()).or_default()
     }
 
     fn write(&mut self, open: &Open, words: &Words) {
-        let told = self.told(&open.relpath);
+        let told = self.incoming(&open.relpath);
         told.added |= open.added;
         let remote = &mut told.remote;
         remote.node = words.node.unwrap_or(remote.node);
@@ -228,7 +228,7 @@ impl Editor for StatusEditor {
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
         // Other sides do not say when; the last change of the directory is the best guess.
         let revision = revision.or(open.changed.revision);
-        let told = self.told(&relpath);
+        let told = self.incoming(&relpath);
         told.deleted = true;
         told.remote.node = State::Deleted;
         told.remote.changed.revision = revision;

@@ -6,13 +6,13 @@
 //! name, each followed by what is below it.
 
 mod against;
-mod ahead;
 mod assemble;
+mod cache;
+mod clean_tree;
 pub(crate) mod fan_out;
 mod incoming;
 mod listing;
-mod ordinary;
-mod remembered;
+mod prefetch;
 mod table;
 mod value;
 mod walk;
@@ -24,22 +24,22 @@ use std::sync::{Mutex, PoisonError};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
 
-pub use assemble::Conflicted;
+pub use assemble::OpenConflicts;
 pub(crate) use assemble::markers;
+pub(crate) use cache::{UniformBase, Whole, ground, restless};
 pub(crate) use fan_out::over_directories;
 pub use incoming::{Incoming, StatusEditor};
 pub(crate) use listing::{Look, OpenDir};
-pub(crate) use remembered::{Even, Whole, ground, restless};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
-pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
+pub use value::{DiskKind, LastChange, LockInfo, Remote, State, Status};
 
 use crate::db::{Kind, NodeRow};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
-use ahead::Ahead;
 use assemble::{Context, assemble, unversioned};
 use listing::look;
+use prefetch::DirPrefetch;
 use walk::{Item, Items, Walk};
 
 /// What to look at, and what to leave out.
@@ -127,7 +127,7 @@ impl WorkingCopy {
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let remembers =
-            depth == Depth::Infinity && !options.kinds_only && remembered::applies(self, options);
+            depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
         // The question takes the lock under which no writer changes what is compared then.
         // Of a file nothing is worth remembering: what is remembered of all others is not read for it.
         let is_dir = |row: NodeRow| row.kind == Kind::Dir;
@@ -135,9 +135,9 @@ impl WorkingCopy {
         let known = match self.db().base(RelPath::ROOT)?.filter(|_| remembers) {
             Some(root) => {
                 let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
-                remembered::known(self, relpath, options, root)
+                cache::load(self, relpath, options, root)
             }
-            None => remembered::Known::default(),
+            None => cache::CachedStatus::default(),
         };
         let remembers = remembers && relpath.is_empty();
         let keeps = remembers && options.unversioned;
@@ -153,9 +153,9 @@ impl WorkingCopy {
             _ => Scope::One(relpath),
         };
         // What is not remembered of a working copy of many directories takes a while to read.
-        let walks_ahead = remembers && options.unversioned && ahead::pays(self.db());
+        let walks_ahead = remembers && options.unversioned && prefetch::pays(self.db());
         let (table, ahead) = if walks_ahead {
-            let (ahead, table) = Ahead::during(self.root(), || Table::read(self.db(), scope));
+            let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
             (table?, Some(ahead))
         } else {
             (Table::read(self.db(), scope)?, None)
@@ -177,8 +177,8 @@ impl WorkingCopy {
         if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
             return Ok(());
         }
-        let found = Mutex::new(remembered::Found::new());
-        let keeps = keeps && remembered::is_quiet(node);
+        let found = Mutex::new(cache::FoundDirs::new());
+        let keeps = keeps && cache::is_quiet(node);
         let walk = Walk {
             found: keeps.then_some(&found),
             ahead: ahead.as_ref(),
@@ -188,7 +188,7 @@ impl WorkingCopy {
         let items = walk.run(relpath, inherited, depth)?;
         if keeps {
             let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            remembered::keep(self, options, &table, &mut found, began);
+            cache::keep(self, options, &table, &mut found, began);
         }
         let modified = self.compare(&table, &items)?;
         let mut tell =
@@ -198,13 +198,13 @@ impl WorkingCopy {
     }
 
     /// When a walk begins. Only of one whose findings are kept the clock need be known, which costs a file.
-    fn began(&self, known: &remembered::Known, keeps: bool) -> remembered::Began {
+    fn began(&self, known: &cache::CachedStatus, keeps: bool) -> cache::WalkStart {
         let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
             self.db().clock().now()
         } else {
             None
         };
-        remembered::Began { clock, token: known.token }
+        cache::WalkStart { clock, token: known.token }
     }
 
     /// The status of a directory, when it is known that there is nothing to say but of what is in some
@@ -213,8 +213,8 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         dirs: &BTreeSet<RelPathBuf>,
-        known: &remembered::Known,
-        began: remembered::Began,
+        known: &cache::CachedStatus,
+        began: cache::WalkStart,
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
@@ -227,7 +227,7 @@ impl WorkingCopy {
             return Ok(false);
         }
         // Of another directory than the root its parent says whether it is there.
-        let may_tell = |node: &&Node| !relpath.is_empty() || !remembered::is_quiet(node);
+        let may_tell = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
         if let Some(node) = table.find(relpath).filter(may_tell) {
             let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
             let all = options.wants(node);
@@ -238,7 +238,7 @@ impl WorkingCopy {
         if dirs.is_empty() {
             return Ok(true);
         }
-        let found = Mutex::new(remembered::Found::new());
+        let found = Mutex::new(cache::FoundDirs::new());
         let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
         let walk = Walk {
             found: settles.then_some(&found),
@@ -268,7 +268,7 @@ impl WorkingCopy {
         }
         if settles {
             let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            remembered::settle(self, options, &table, &found, known, began);
+            cache::save_changes(self, options, &table, &found, known, began);
         }
         let modified = self.compare(&table, &items)?;
         let context = Context::of_target(self, &table, relpath)?;

@@ -14,7 +14,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, SvnError};
 
-use super::value::{Changed, LockInfo};
+use super::value::{LastChange, LockInfo};
 use crate::Result;
 use crate::db::{Db, Kind, Paths, Presence, read_props};
 
@@ -500,8 +500,8 @@ impl Table {
         self.authors.get(at).map(|a| a.to_string())
     }
 
-    pub(crate) fn changed(&self, layer: &Layer) -> Changed {
-        Changed {
+    pub(crate) fn changed(&self, layer: &Layer) -> LastChange {
+        LastChange {
             revision: layer.changed_revision,
             date: layer.changed_date,
             author: self.author(layer.author),

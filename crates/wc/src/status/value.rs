@@ -102,7 +102,7 @@ pub struct LockInfo {
 
 /// The last change of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct LastChange {
     /// Its revision.
     pub revision: Option<Revnum>,
     /// Its date, in microseconds since 1970; 0 when there is none.
@@ -125,7 +125,7 @@ pub struct Remote {
     /// Its kind.
     pub kind: Option<NodeKind>,
     /// Its last change.
-    pub changed: Changed,
+    pub changed: LastChange,
 }
 
 /// The status of one path.
@@ -166,7 +166,7 @@ pub struct Status {
     /// The revision of BASE.
     pub revision: Option<Revnum>,
     /// The last change.
-    pub changed: Changed,
+    pub changed: LastChange,
     /// Where it is in the repository.
     pub repos_relpath: Option<RelPathBuf>,
     /// The repository, as its number in the working copy.

@@ -16,11 +16,11 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
-use super::ahead::{Ahead, Entry, Listing};
+use super::cache::{self, FoundDir, FoundDirs};
 use super::fan_out::{Crew, lock};
-use super::incoming::{Incoming, Told};
+use super::incoming::{Incoming, IncomingChange};
 use super::listing::{Look, OpenDir};
-use super::remembered::{self, Found, FoundDir};
+use super::prefetch::{DirPrefetch, Entry, Listing};
 use super::table::{Layer, Node, ReposPath, Table};
 use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
@@ -55,17 +55,17 @@ pub(super) struct Walk<'w> {
     pub(super) config: Patterns,
     pub(super) cancel: CancelToken,
     /// Gets what was found in order.
-    pub(super) found: Option<&'w Mutex<Found>>,
+    pub(super) found: Option<&'w Mutex<FoundDirs>>,
     /// What the repository spoke of: none of that is dropped.
     pub(super) incoming: Option<&'w Incoming>,
     /// What was listed while the table was read; only where names that are only on disk matter.
-    pub(super) ahead: Option<&'w Ahead>,
+    pub(super) ahead: Option<&'w DirPrefetch>,
 }
 
 /// What the repository spoke of in one directory.
 #[derive(Clone, Copy, Default)]
 struct Spoken<'w> {
-    names: Option<&'w BTreeMap<String, Told>>,
+    names: Option<&'w BTreeMap<String, IncomingChange>>,
     /// The directory was replaced there, so all that is in it here is gone.
     all: bool,
 }
@@ -77,7 +77,7 @@ impl Spoken<'_> {
 }
 
 /// What holds for all names of one directory.
-struct Place<'w> {
+struct DirContext<'w> {
     patterns: DirPatterns,
     spoken: Spoken<'w>,
 }
@@ -233,7 +233,7 @@ impl<'w> Walk<'w> {
             }
             _ => false,
         };
-        found.iter().all(plain) && nodes.all(remembered::is_quiet)
+        found.iter().all(plain) && nodes.all(cache::is_quiet)
     }
 
     fn directory(&self, task: &Task, buffer: &mut Vec<u8>) -> Result<(Vec<Item>, Vec<Task>)> {
@@ -259,7 +259,7 @@ impl<'w> Walk<'w> {
             names: incoming.told.get(task.relpath.as_path()),
             all: incoming.is_replaced(&task.relpath),
         });
-        let place = Place { patterns, spoken };
+        let place = DirContext { patterns, spoken };
         let mut found = Vec::new();
         let mut below = Vec::new();
         let own_adm =
@@ -341,7 +341,7 @@ impl<'w> Walk<'w> {
         at: u32,
         node: &Node,
         look: Option<Look>,
-        place: &Place<'_>,
+        place: &DirContext<'_>,
         found: &mut Vec<Item>,
         below: &mut Vec<Task>,
     ) {
@@ -379,7 +379,7 @@ impl<'w> Walk<'w> {
     fn only_on_disk(
         &self,
         task: &Task,
-        place: &Place<'_>,
+        place: &DirContext<'_>,
         name: &[u8],
         kind: Option<DiskKind>,
         dir: Option<&OpenDir>,
@@ -411,7 +411,7 @@ impl<'w> Walk<'w> {
     fn push_unversioned(
         &self,
         task: &Task,
-        place: &Place<'_>,
+        place: &DirContext<'_>,
         name: Box<str>,
         kind: DiskKind,
         found: &mut Vec<Item>,

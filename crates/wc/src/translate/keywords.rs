@@ -37,20 +37,20 @@ pub struct Keywords {
 }
 
 /// A keyword that Subversion knows.
-struct Known {
+struct KeywordSpec {
     /// Its names; the first `exact` of them are known in this letter case only.
     names: &'static [&'static str],
     exact: usize,
     format: &'static str,
 }
 
-const KNOWN: [Known; 6] = [
-    Known { names: &["LastChangedRevision", "Revision", "Rev"], exact: 2, format: "%r" },
-    Known { names: &["LastChangedDate", "Date"], exact: 1, format: "%D" },
-    Known { names: &["LastChangedBy", "Author"], exact: 1, format: "%a" },
-    Known { names: &["HeadURL", "URL"], exact: 1, format: "%u" },
-    Known { names: &["Id"], exact: 0, format: "%b %r %d %a" },
-    Known { names: &["Header"], exact: 0, format: "%u %r %d %a" },
+const KNOWN: [KeywordSpec; 6] = [
+    KeywordSpec { names: &["LastChangedRevision", "Revision", "Rev"], exact: 2, format: "%r" },
+    KeywordSpec { names: &["LastChangedDate", "Date"], exact: 1, format: "%D" },
+    KeywordSpec { names: &["LastChangedBy", "Author"], exact: 1, format: "%a" },
+    KeywordSpec { names: &["HeadURL", "URL"], exact: 1, format: "%u" },
+    KeywordSpec { names: &["Id"], exact: 0, format: "%b %r %d %a" },
+    KeywordSpec { names: &["Header"], exact: 0, format: "%u %r %d %a" },
 ];
 
 const fn is_separator(byte: &u8) -> bool {

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::NewPristine;
-use crate::queue::{Recorded, WorkItem};
+use crate::queue::{RecordedStat, WorkItem};
 use crate::root::WorkingCopy;
 
 /// How many steps are written together at most.
@@ -104,7 +104,7 @@ pub(super) struct Batch {
     started: HashSet<RelPathBuf>,
     /// Items that are done and still in the queue.
     done: Vec<i64>,
-    recorded: Vec<Recorded>,
+    recorded: Vec<RecordedStat>,
     /// Files that they read.
     needed: HashSet<RelPathBuf>,
     /// Texts that only their working files need, which are not written yet.
@@ -271,7 +271,7 @@ impl Batch {
 }
 
 /// Does what follows from a step; what to record of a file.
-fn run(wc: &WorkingCopy, work: Work) -> Result<Option<Recorded>> {
+fn run(wc: &WorkingCopy, work: Work) -> Result<Option<RecordedStat>> {
     match work {
         Work::Item(item) => wc.run_item(&item),
         Work::Install { relpath, form, text, new } => {

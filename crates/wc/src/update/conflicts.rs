@@ -13,7 +13,7 @@ use crate::view::{Addition, Status, View};
 
 /// Where a node was and will be in the repository, for the record of a conflict.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places<'s> {
+pub(super) struct ConflictSides<'s> {
     pub(super) old_path: Option<&'s RelPath>,
     pub(super) old_revision: Option<Revnum>,
     pub(super) old_kind: Option<NodeKind>,
@@ -32,7 +32,7 @@ impl UpdateEditor<'_> {
     pub(super) fn complete(
         &self,
         conflict: &mut Conflict,
-        places: &Places<'_>,
+        places: &ConflictSides<'_>,
         deletion: Option<&Conflict>,
     ) -> Result<()> {
         if conflict.operation.is_some() {
@@ -154,7 +154,7 @@ impl UpdateEditor<'_> {
         kind: NodeKind,
     ) -> Result<()> {
         self.step(Step::Conflict(relpath.to_owned(), conflict.write()))?;
-        self.tell(relpath, Told::TreeConflict, Some(kind));
+        self.notify(relpath, Told::TreeConflict, Some(kind));
         Ok(())
     }
 }

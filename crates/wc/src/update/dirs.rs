@@ -9,7 +9,7 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, path};
 
 use super::batch::{Step, Work};
-use super::conflicts::Places;
+use super::conflicts::ConflictSides;
 use super::{UpdateEditor, sort_changes};
 use crate::base::BaseNode;
 use crate::conflict::{Conflict, PropChange, PropState, merge_props, names as files_beside};
@@ -19,13 +19,13 @@ use crate::queue::WorkItem;
 
 /// The last change of a node.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Changed {
+pub(crate) struct LastChange {
     pub(crate) revision: Option<Revnum>,
     pub(crate) date: Option<Timestamp>,
     pub(crate) author: Option<String>,
 }
 
-impl Changed {
+impl LastChange {
     pub(super) fn of(row: &NodeRow) -> Self {
         Self {
             revision: row.changed_revision,
@@ -88,7 +88,7 @@ pub(super) struct Dir {
     /// Children that are not in the database yet, and would be missing if the update stopped.
     pub(super) not_present: BTreeMap<String, Kind>,
     pub(super) changes: Vec<PropChange>,
-    pub(super) changed: Changed,
+    pub(super) changed: LastChange,
     pub(super) depth: Depth,
     pub(super) was_incomplete: bool,
 }
@@ -113,14 +113,14 @@ impl Dir {
             deletions: HashMap::new(),
             not_present: BTreeMap::new(),
             changes: Vec::new(),
-            changed: Changed::default(),
+            changed: LastChange::default(),
             depth: Depth::Unknown,
             was_incomplete: false,
         }
     }
 
-    pub(super) fn places(&self) -> Places<'_> {
-        Places {
+    pub(super) fn places(&self) -> ConflictSides<'_> {
+        ConflictSides {
             old_path: self.old_repos_path.as_deref(),
             old_revision: self.old_revision,
             old_kind: Some(NodeKind::Dir),
@@ -143,7 +143,7 @@ pub(super) fn patched(base: &PropList, changes: &[PropChange]) -> PropList {
 }
 
 /// The state that is told of a merge of properties.
-pub(super) const fn told(state: PropState) -> State {
+pub(super) const fn notify_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,
         PropState::Changed => State::Changed,
@@ -215,7 +215,7 @@ impl UpdateEditor<'_> {
                 PropList::new()
             };
             let merged = merge_props(&base_props, &base_props, &actual, &regular);
-            state = told(merged.state);
+            state = notify_state(merged.state);
             if let Some(prop) = merged.conflict {
                 conflict.get_or_insert_default().prop = Some(prop);
             }
@@ -281,7 +281,7 @@ impl UpdateEditor<'_> {
                 revision: self.revision,
                 ..Notify::new(action, "")
             };
-            self.tell_value(&dir.relpath, value);
+            self.notify_value(&dir.relpath, value);
         }
         self.edited |= dir.edited;
         Ok(())

@@ -14,8 +14,8 @@ use sapwood_core::{
 use sapwood_delta::TextDelta;
 
 use super::batch::{Body, NewText, Step, Work};
-use super::conflicts::Places;
-use super::dirs::{Changed, patched, told};
+use super::conflicts::ConflictSides;
+use super::dirs::{LastChange, notify_state, patched};
 use super::text::{Lazy, receive};
 use super::{UpdateEditor, is_regular, sort_changes};
 use crate::base::BaseNode;
@@ -49,7 +49,7 @@ pub(super) struct OpenFile {
     pub(super) edited: bool,
     pub(super) conflict: Option<Conflict>,
     pub(super) changes: Vec<PropChange>,
-    pub(super) changed: Changed,
+    pub(super) changed: LastChange,
     /// The pristine text before.
     pub(super) old_text: Option<Sha1>,
     /// The pristine text after, when it changed.
@@ -74,14 +74,14 @@ impl OpenFile {
             edited: false,
             conflict: None,
             changes: Vec::new(),
-            changed: Changed::default(),
+            changed: LastChange::default(),
             old_text: None,
             new_text: None,
         }
     }
 
-    fn places(&self) -> Places<'_> {
-        Places {
+    fn places(&self) -> ConflictSides<'_> {
+        ConflictSides {
             old_path: self.old_repos_path.as_deref(),
             old_revision: self.old_revision,
             old_kind: Some(NodeKind::File),
@@ -230,7 +230,7 @@ impl UpdateEditor<'_> {
         }
         self.step(Step::MakeCopy(relpath.to_owned(), conflict.write()))?;
         self.flush()?;
-        self.tell(relpath, Told::TreeConflict, Some(NodeKind::File));
+        self.notify(relpath, Told::TreeConflict, Some(NodeKind::File));
         let file = self.file_mut(handle)?;
         file.conflict = Some(conflict);
         file.shadowed = true;
@@ -257,7 +257,7 @@ impl UpdateEditor<'_> {
         let (base_props, local_props) = if fresh {
             (PropList::new(), PropList::new())
         } else {
-            self.settle(&file.relpath)?;
+            self.flush_if_touched(&file.relpath)?;
             let base = self.old_props(&file.relpath, file.add_existed)?;
             let local = if file.shadowed {
                 base.clone()
@@ -271,7 +271,7 @@ impl UpdateEditor<'_> {
         if let Some(prop) = merged.conflict {
             conflict.get_or_insert_default().prop = Some(prop);
         }
-        let prop_state = told(merged.state);
+        let prop_state = notify_state(merged.state);
         let new_sum = file.new_text.as_ref().map(|t| t.sha1).or(file.old_text);
 
         self.file_closed = true;
@@ -318,7 +318,7 @@ impl UpdateEditor<'_> {
         self.wc.options().meter.add_file();
         let name = path::basename(&file.relpath).to_owned();
         self.dir_mut(file.parent)?.not_present.remove(&name);
-        self.tell_file(&file, outcome.content, prop_state, lock, mime.as_deref());
+        self.notify_file(&file, outcome.content, prop_state, lock, mime.as_deref());
         Ok(())
     }
 
@@ -569,7 +569,7 @@ impl UpdateEditor<'_> {
         self.remove_later(source, work)
     }
 
-    fn tell_file(
+    fn notify_file(
         &self,
         file: &OpenFile,
         content: State,
@@ -600,7 +600,7 @@ impl UpdateEditor<'_> {
             revision: self.revision,
             ..Notify::new(action, "")
         };
-        self.tell_value(&file.relpath, value);
+        self.notify_value(&file.relpath, value);
     }
 }
 

@@ -42,8 +42,8 @@ use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 
 use batch::{Batch, Step};
-pub(crate) use dirs::Changed;
 use dirs::Dir;
+pub(crate) use dirs::LastChange;
 use files::OpenFile;
 
 /// What is to be brought, and how.
@@ -213,7 +213,7 @@ impl<'a> UpdateEditor<'a> {
     }
 
     /// Before the database is asked about a path: writes what waits, if that is about it.
-    fn settle(&mut self, relpath: &RelPath) -> Result<()> {
+    fn flush_if_touched(&mut self, relpath: &RelPath) -> Result<()> {
         if self.batch.touches(relpath) { self.flush() } else { Ok(()) }
     }
 
@@ -225,12 +225,12 @@ impl<'a> UpdateEditor<'a> {
         self.skipped.insert(relpath.to_owned());
     }
 
-    fn tell(&self, relpath: &RelPath, action: Action, kind: Option<NodeKind>) {
-        self.tell_value(relpath, Notify { kind, ..Notify::new(action, "") });
+    fn notify(&self, relpath: &RelPath, action: Action, kind: Option<NodeKind>) {
+        self.notify_value(relpath, Notify { kind, ..Notify::new(action, "") });
     }
 
     /// Tells a value about a path, which is filled in.
-    fn tell_value(&self, relpath: &RelPath, value: Notify<'_>) {
+    fn notify_value(&self, relpath: &RelPath, value: Notify<'_>) {
         if let Some(notify) = self.params.notify {
             let path = self.wc.abspath(relpath);
             let path = path.to_string_lossy();
@@ -285,7 +285,7 @@ impl<'a> UpdateEditor<'a> {
                 Ok(moved)
             })?;
             for (relpath, kind) in moved {
-                self.tell(&relpath, Action::TreeConflict, kind);
+                self.notify(&relpath, Action::TreeConflict, kind);
             }
         }
         if self.is_switch() && !self.file_external {
@@ -350,14 +350,14 @@ fn protocol(what: &str) -> Error {
 }
 
 /// The changes that are versioned properties, and those of the last change.
-pub(crate) struct Sorted {
+pub(crate) struct SortedChanges {
     pub(crate) regular: Vec<PropChange>,
     pub(crate) dav: Vec<PropChange>,
     pub(crate) entry: Vec<PropChange>,
 }
 
-fn sort_changes(changes: Vec<PropChange>) -> Sorted {
-    let mut sorted = Sorted { regular: Vec::new(), dav: Vec::new(), entry: Vec::new() };
+fn sort_changes(changes: Vec<PropChange>) -> SortedChanges {
+    let mut sorted = SortedChanges { regular: Vec::new(), dav: Vec::new(), entry: Vec::new() };
     for change in changes {
         if change.0.starts_with(names::ENTRY_PREFIX) {
             sorted.entry.push(change);
@@ -371,10 +371,10 @@ fn sort_changes(changes: Vec<PropChange>) -> Sorted {
 }
 
 /// The versioned ones among properties that a repository told, and what they say of the last change.
-pub(crate) fn split_props(props: &PropList) -> (PropList, Changed) {
+pub(crate) fn split_props(props: &PropList) -> (PropList, LastChange) {
     let all = props.iter().map(|(name, value)| (name.to_owned(), Some(value.to_vec())));
     let sorted = sort_changes(all.collect());
-    let mut changed = Changed::default();
+    let mut changed = LastChange::default();
     changed.take(&sorted.entry);
     let mut regular = PropList::new();
     for (name, value) in sorted.regular {

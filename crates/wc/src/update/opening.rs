@@ -6,8 +6,8 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, path};
 
 use super::batch::Step;
-use super::conflicts::{Places, tree};
-use super::dirs::{Changed, Dir};
+use super::conflicts::{ConflictSides, tree};
+use super::dirs::{Dir, LastChange};
 use super::files::OpenFile;
 use super::{UpdateEditor, protocol};
 use crate::base::{BaseNode, Removal};
@@ -20,7 +20,7 @@ use crate::view::{Addition, Status, View};
 
 /// What an addition meets.
 #[derive(Default)]
-struct Met {
+struct Obstruction {
     skip: bool,
     notified: bool,
     shadowed: bool,
@@ -117,7 +117,7 @@ impl UpdateEditor<'_> {
             self.skip(&target);
             dir.skip = true;
             dir.notified = true;
-            self.tell(&target, Told::SkipConflicted, None);
+            self.notify(&target, Told::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -171,12 +171,12 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.tell(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::Dir));
+            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::Dir));
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
-        self.settle(&relpath)?;
-        let view = self.known(&relpath)?;
+        self.flush_if_touched(&relpath)?;
+        let view = self.view_of(&relpath)?;
         let base = self.base_of(&view)?;
         from_base(&mut dir, &base);
         dir.was_incomplete = base.presence == Presence::Incomplete;
@@ -185,7 +185,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.tell(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, Told::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -216,16 +216,16 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.tell(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::File));
+            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::File));
             self.files.insert(handle, file);
             return Ok(handle);
         }
-        self.settle(&relpath)?;
-        let view = self.known(&relpath)?;
+        self.flush_if_touched(&relpath)?;
+        let view = self.view_of(&relpath)?;
         let base = self.base_of(&view)?;
         file.old_revision = base.revision;
         file.old_repos_path.clone_from(&base.repos_path);
-        file.changed = Changed::of(&base);
+        file.changed = LastChange::of(&base);
         file.old_text = base.checksum;
         file.repos_path =
             self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
@@ -233,7 +233,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.tell(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, Told::SkipConflicted, None);
             self.files.insert(handle, file);
             return Ok(handle);
         }
@@ -286,7 +286,7 @@ impl UpdateEditor<'_> {
         let mut conflict = met.conflict;
         if let Some(conflict) = &mut conflict {
             let deletion = self.deletion_of(Some(parent), &relpath);
-            let places = Places { old_kind: None, ..dir.places() };
+            let places = ConflictSides { old_kind: None, ..dir.places() };
             self.complete(conflict, &places, deletion.as_ref())?;
         }
         let mut row = NodeRow::new(relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
@@ -308,7 +308,7 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), work))?;
         if node_met_conflict(&conflict) {
             dir.notified = true;
-            self.tell(&relpath, Told::TreeConflict, Some(NodeKind::Dir));
+            self.notify(&relpath, Told::TreeConflict, Some(NodeKind::Dir));
         }
         dir.conflict = conflict.or(met.later);
         if !dir.notified && !dir.add_existed {
@@ -320,7 +320,7 @@ impl UpdateEditor<'_> {
                 Told::UpdateAdd
             };
             dir.notified = true;
-            self.tell(&relpath, action, Some(NodeKind::Dir));
+            self.notify(&relpath, action, Some(NodeKind::Dir));
         }
         self.dirs.insert(handle, dir);
         Ok(handle)
@@ -360,10 +360,10 @@ impl UpdateEditor<'_> {
         if let Some(mut conflict) = met.conflict {
             let deletion = self.deletion_of(Some(parent), &relpath);
             let repos_path = file.repos_path.clone();
-            let places = Places {
+            let places = ConflictSides {
                 new_path: &repos_path,
                 new_kind: Some(NodeKind::File),
-                ..Places::default()
+                ..ConflictSides::default()
             };
             self.complete(&mut conflict, &places, deletion.as_ref())?;
             self.raise(&relpath, &conflict, NodeKind::File)?;
@@ -383,12 +383,12 @@ impl UpdateEditor<'_> {
         parent: u64,
         kind: NodeKind,
         shadowed: bool,
-    ) -> Result<Met> {
-        let mut met = Met { shadowed, ..Met::default() };
+    ) -> Result<Obstruction> {
+        let mut met = Obstruction { shadowed, ..Obstruction::default() };
         if self.params.clean_checkout {
             return Ok(met);
         }
-        self.settle(relpath)?;
+        self.flush_if_touched(relpath)?;
         let on_disk = disk_kind(&self.wc.abspath(relpath))?;
         let view = self.wc.view(relpath)?;
         let status = view.as_ref().map(View::status);
@@ -403,7 +403,7 @@ impl UpdateEditor<'_> {
             self.skip(relpath);
             (met.skip, met.notified) = (true, true);
             let kind = view.as_ref().and_then(|v| v.top().kind.node_kind());
-            self.tell(relpath, Told::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
+            self.notify(relpath, Told::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
             return Ok(met);
         }
         let actual = self.wc.db().actual(relpath)?;
@@ -427,7 +427,7 @@ impl UpdateEditor<'_> {
                 (met.skip, met.notified) = (true, true);
                 let name = path::basename(relpath).to_owned();
                 self.dir_mut(parent)?.not_present.insert(name, kind.into());
-                self.tell(relpath, Told::SkipConflicted, Some(kind));
+                self.notify(relpath, Told::SkipConflicted, Some(kind));
                 return Ok(met);
             }
             met.shadowed |= ignored;
@@ -473,11 +473,11 @@ impl UpdateEditor<'_> {
         let is_target = relpath == self.target;
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
-            self.tell(&relpath, Told::UpdateSkipObstruction, None);
+            self.notify(&relpath, Told::UpdateSkipObstruction, None);
             return Ok(());
         }
-        self.settle(&relpath)?;
-        let view = self.known(&relpath)?;
+        self.flush_if_touched(&relpath)?;
+        let view = self.view_of(&relpath)?;
         let base = self.base_of(&view)?;
         let kind = view.top().kind.node_kind();
         let name = path::basename(&relpath);
@@ -487,7 +487,7 @@ impl UpdateEditor<'_> {
         };
         if self.node_conflict(&view, hidden)?.0 {
             self.skip(&relpath);
-            self.tell(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, Told::SkipConflicted, None);
             return Ok(());
         }
         if !base.presence.is_there() {
@@ -509,7 +509,7 @@ impl UpdateEditor<'_> {
         if let Some(conflict) = &mut conflict {
             let new_path =
                 self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
-            let places = Places {
+            let places = ConflictSides {
                 old_path: base.repos_path.as_deref(),
                 old_revision: base.revision,
                 old_kind: kind,
@@ -538,7 +538,7 @@ impl UpdateEditor<'_> {
             None if hidden || obstructed => Told::UpdateShadowedDelete,
             None => Told::UpdateDelete,
         };
-        self.tell(&relpath, action, kind);
+        self.notify(&relpath, action, kind);
         Ok(())
     }
 
@@ -552,7 +552,7 @@ impl UpdateEditor<'_> {
         let above = dir.repos_path.clone();
         let relpath = self.child_of(parent, edit_path)?;
         let repos_path = above.child(path::basename(edit_path));
-        self.settle(&relpath)?;
+        self.flush_if_touched(&relpath)?;
         let view = self.wc.view(&relpath)?;
         let status = view.as_ref().map_or(Status::NotPresent, View::status);
         if status != Status::ServerExcluded {
@@ -562,7 +562,7 @@ impl UpdateEditor<'_> {
         match (&view, status) {
             (Some(view), Status::Normal) if !self.is_other_root(&relpath) => {
                 if view.base().is_some_and(|b| b.file_external) {
-                    self.tell(&relpath, Told::UpdateSkipObstruction, None);
+                    self.notify(&relpath, Told::UpdateSkipObstruction, None);
                     return Ok(());
                 }
                 self.delete(edit_path, parent)?;
@@ -574,7 +574,7 @@ impl UpdateEditor<'_> {
             _ => {}
         }
         if let Some(conflict) = &mut conflict {
-            let places = Places { new_path: &repos_path, ..Places::default() };
+            let places = ConflictSides { new_path: &repos_path, ..ConflictSides::default() };
             self.complete(conflict, &places, None)?;
         }
         let mut row = NodeRow::new(relpath.clone(), 0, Presence::ServerExcluded, kind.into());
@@ -586,7 +586,7 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), Vec::new()))?;
         if conflict.is_some() {
             let kind = view.and_then(|v| v.top().kind.node_kind());
-            self.tell(&relpath, Told::TreeConflict, kind);
+            self.notify(&relpath, Told::TreeConflict, kind);
         }
         Ok(())
     }
@@ -598,7 +598,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    fn known(&self, relpath: &RelPath) -> Result<View> {
+    fn view_of(&self, relpath: &RelPath) -> Result<View> {
         self.wc.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
     }
 
@@ -631,6 +631,6 @@ fn obstructed_or_shadowed(found: Option<&Conflict>) -> (bool, bool) {
 fn from_base(dir: &mut Dir, base: &NodeRow) {
     dir.old_revision = base.revision;
     dir.old_repos_path.clone_from(&base.repos_path);
-    dir.changed = Changed::of(base);
+    dir.changed = LastChange::of(base);
     dir.depth = base.depth.unwrap_or(Depth::Unknown);
 }

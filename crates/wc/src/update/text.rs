@@ -1,5 +1,6 @@
 //! Receiving a text: applying its delta to the pristine one, in memory while it is small.
 
+use sapwood_core::len64;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl Sink {
             Self::Memory { bytes, sha1, md5 } => NewText {
                 sha1: sha1.finish(),
                 md5: md5.finish(),
-                size: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                size: len64(bytes.len()),
                 body: Body::Memory(Arc::new(bytes)),
             },
             Self::File(file) => {

@@ -16,7 +16,7 @@ use sapwood_core::{Sha1, SvnError};
 
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
-use crate::queue::Recorded;
+use crate::queue::RecordedStat;
 
 /// Fewer files than this are written faster than a thread starts.
 const FEW: usize = 8;
@@ -84,9 +84,9 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// What a thread wrote.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WriterResult {
     /// The items that are done, and what to record.
-    pub(super) done: Vec<(i64, Option<Recorded>)>,
+    pub(super) done: Vec<(i64, Option<RecordedStat>)>,
     /// A file that could not be made, and those after it.
     pub(super) left: Vec<Install>,
     /// Texts that only these files needed.
@@ -95,7 +95,7 @@ pub(super) struct Written {
 
 /// Working files on their way.
 #[derive(Debug)]
-pub(super) struct Installing(JoinHandle<Written>);
+pub(super) struct Installing(JoinHandle<WriterResult>);
 
 impl Installing {
     /// Whether it is worth a thread to write so many files.
@@ -105,19 +105,19 @@ impl Installing {
 
     /// Begins to write files.
     pub(super) fn begin(files: Vec<Install>, passing: Vec<Sha1>) -> Self {
-        let all = Written { left: files, passing, ..Written::default() };
+        let all = WriterResult { left: files, passing, ..WriterResult::default() };
         Self(thread::spawn(|| write(all)))
     }
 
     /// Waits until they are written.
-    pub(super) fn wait(self) -> Result<Written> {
+    pub(super) fn wait(self) -> Result<WriterResult> {
         self.0.join().map_err(|_| stopped())
     }
 }
 
 /// Writes until one fails.
-fn write(all: Written) -> Written {
-    let Written { mut done, left, passing } = all;
+fn write(all: WriterResult) -> WriterResult {
+    let WriterResult { mut done, left, passing } = all;
     let mut left = left.into_iter();
     while let Some(one) = left.next() {
         let made = match &one.temporary {
@@ -127,11 +127,15 @@ fn write(all: Written) -> Written {
         match made {
             Ok(stat) => done.push((one.id, stat.map(|stat| (one.relpath, stat)))),
             Err(_) => {
-                return Written { done, left: std::iter::once(one).chain(left).collect(), passing };
+                return WriterResult {
+                    done,
+                    left: std::iter::once(one).chain(left).collect(),
+                    passing,
+                };
             }
         }
     }
-    Written { done, left: Vec::new(), passing }
+    WriterResult { done, left: Vec::new(), passing }
 }
 
 #[cfg(test)]

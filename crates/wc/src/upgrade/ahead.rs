@@ -19,7 +19,7 @@ use sapwood_core::{ErrorCode, PropList, SvnError};
 
 use super::entry::Entries;
 use super::read::{self, Props};
-use super::texts::{Brought, Texts};
+use super::texts::{DirTexts, Texts};
 use super::{FIRST_WITH_DATABASE, wipe};
 use crate::error::{Error, Result};
 use crate::layout;
@@ -33,7 +33,7 @@ const READERS: usize = 2;
 /// What the files of a directory have to say beside its entries.
 pub(super) struct Files {
     pub(super) format: i64,
-    pub(super) texts: Brought,
+    pub(super) texts: DirTexts,
     /// The directory's own properties.
     pub(super) own: Props,
     pub(super) props: HashMap<String, Props>,
@@ -47,9 +47,9 @@ type Answer = Result<Option<Directory>>;
 
 /// Lock files that were made.
 #[derive(Debug, Default)]
-pub(super) struct Locked(Mutex<Vec<PathBuf>>);
+pub(super) struct LockFiles(Mutex<Vec<PathBuf>>);
 
-impl Locked {
+impl LockFiles {
     fn add(&self, path: PathBuf) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path);
     }
@@ -68,20 +68,20 @@ pub(super) fn at(root: &Path, relpath: &RelPath) -> PathBuf {
 }
 
 /// Asks the threads that read.
-pub(super) struct Ahead {
+pub(super) struct EntriesReader {
     asked: Sender<RelPathBuf>,
     answers: Receiver<(RelPathBuf, Answer)>,
     /// What was asked for and not taken yet, with the answer once it is here.
     waiting: HashMap<RelPathBuf, Option<Answer>>,
 }
 
-impl Ahead {
+impl EntriesReader {
     /// Starts the threads: they end with this value.
     pub(super) fn start<'s, 'e: 's>(
         scope: &'s Scope<'s, 'e>,
         root: &'e Path,
         workshop: &'e Path,
-        locked: &'e Locked,
+        locked: &'e LockFiles,
     ) -> Self {
         let (asked, questions) = channel::<RelPathBuf>();
         let (answer, answers) = channel();
@@ -106,7 +106,7 @@ impl Ahead {
     pub(super) fn ask(&mut self, relpath: &RelPath) -> Result<()> {
         if !self.waiting.contains_key(relpath) {
             self.waiting.insert(relpath.to_owned(), None);
-            self.asked.send(relpath.to_owned()).map_err(|_| gone())?;
+            self.asked.send(relpath.to_owned()).map_err(|_| reader_gone())?;
         }
         Ok(())
     }
@@ -119,21 +119,21 @@ impl Ahead {
                 self.waiting.remove(relpath);
                 return answer;
             }
-            let (of, answer) = self.answers.recv().map_err(|_| gone())?;
+            let (of, answer) = self.answers.recv().map_err(|_| reader_gone())?;
             self.waiting.insert(of, Some(answer));
         }
     }
 }
 
 /// The threads ended though they were asked.
-fn gone() -> Error {
+fn reader_gone() -> Error {
     Error::Svn(SvnError::internal("threads that read directories"))
 }
 
 /// Reads.
 struct Reader<'r> {
     root: &'r Path,
-    locked: &'r Locked,
+    locked: &'r LockFiles,
     texts: Texts<'r>,
 }
 

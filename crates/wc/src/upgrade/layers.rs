@@ -44,7 +44,7 @@ pub(super) struct Layers {
 
 /// What all entries of one directory have in common.
 #[derive(Debug)]
-pub(super) struct Shared<'a> {
+pub(super) struct DirEntryContext<'a> {
     /// The root of the working copy, for messages.
     pub(super) root: &'a Path,
     /// The repository's number.
@@ -55,7 +55,7 @@ pub(super) struct Shared<'a> {
 
 /// An entry on its way into rows.
 struct Making<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a DirEntryContext<'a>,
     entry: &'a Entry,
     relpath: &'a RelPath,
     parent: Option<&'a Layers>,
@@ -70,7 +70,7 @@ struct Making<'a> {
 /// E155016 for a file without or with the wrong base text, E150004 for a copy from nowhere, E235000
 /// for what could not have come to be.
 pub(super) fn make(
-    shared: &Shared<'_>,
+    shared: &DirEntryContext<'_>,
     entry: &Entry,
     relpath: &RelPath,
     parent: Option<&Layers>,

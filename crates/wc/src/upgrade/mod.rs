@@ -57,7 +57,7 @@ const FIRST_OF_SCRIPTS: i64 = 19;
 
 /// What happened to a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum UpgradeNotice {
     /// It is of the present format now.
     Upgraded,
     /// It is not there, or not what its parent thinks.
@@ -78,7 +78,7 @@ pub struct Caller<'a> {
     /// Finds the repository where no entry says it (before 1.3).
     pub ask: &'a mut AskRepository<'a>,
     /// Is told of each directory.
-    pub tell: &'a mut dyn FnMut(&Path, Told),
+    pub tell: &'a mut dyn FnMut(&Path, UpgradeNotice),
 }
 
 impl std::fmt::Debug for Caller<'_> {
@@ -122,7 +122,7 @@ pub fn upgrade(root: &Path, caller: &mut Caller<'_>) -> Result<()> {
         wipe::wipe_root(root);
     }
     if format < FORMAT {
-        (caller.tell)(root, Told::Upgraded);
+        (caller.tell)(root, UpgradeNotice::Upgraded);
     }
     Ok(())
 }

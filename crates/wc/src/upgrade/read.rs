@@ -1,6 +1,7 @@
 //! Reading the files of a directory of an old working copy: which format it has, its entries, and
 //! its properties.
 
+use sapwood_core::len64;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -50,7 +51,7 @@ pub(super) fn whole(path: &Path) -> Result<Vec<u8>> {
     file.take(LIMIT.plus(1))
         .read_to_end(&mut bytes)
         .map_err(|error| Error::io(error, "Can't read file", path))?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LIMIT {
+    if len64(bytes.len()) > LIMIT {
         return Err(corrupt(format!("File '{}' is too large", path.display())));
     }
     Ok(bytes)

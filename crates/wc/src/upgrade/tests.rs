@@ -11,7 +11,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 
 use super::entry::{Entries, Schedule};
-use super::{Caller, Told, parse_entries, read, upgrade, walk, workshop};
+use super::{Caller, UpgradeNotice, parse_entries, read, upgrade, walk, workshop};
 use crate::Error;
 use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, Kind, Presence};
@@ -159,7 +159,7 @@ fn old_working_copy(root: &Path) {
 }
 
 /// Runs something with a caller; the directories that it was told of.
-fn told<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, Told)>) {
+fn notices<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, UpgradeNotice)>) {
     let told = RefCell::new(Vec::new());
     let result = run(&mut Caller {
         access: Access::default(),
@@ -201,12 +201,12 @@ fn a_small_one() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     old_working_copy(root);
-    let (done, told_of) = told(|caller| upgrade(root, caller));
+    let (done, told_of) = notices(|caller| upgrade(root, caller));
     done.unwrap();
-    let wanted = [root.to_owned(), root.join("sub")].map(|path| (path, Told::Upgraded));
+    let wanted = [root.to_owned(), root.join("sub")].map(|path| (path, UpgradeNotice::Upgraded));
     assert_eq!(told_of, wanted);
     assert_upgraded(root);
-    let (again, nothing) = told(|caller| upgrade(root, caller));
+    let (again, nothing) = notices(|caller| upgrade(root, caller));
     again.unwrap();
     assert!(nothing.is_empty());
 }
@@ -218,7 +218,7 @@ fn killed_before_and_after_the_new_database() {
     old_working_copy(root);
     let prepare = || {
         let entries = read::entries(root).unwrap();
-        told(|caller| walk::prepare(root, &entries, caller)).0.unwrap();
+        notices(|caller| walk::prepare(root, &entries, caller)).0.unwrap();
     };
     // Twice: what the first one left is no hindrance.
     prepare();
@@ -227,7 +227,7 @@ fn killed_before_and_after_the_new_database() {
     fs::rename(layout::db(&workshop(root)), layout::db(root)).unwrap();
     // As after a kill between the directories.
     fs::remove_file(root.join("sub/.svn/lock")).unwrap();
-    told(|caller| upgrade(root, caller)).0.unwrap();
+    notices(|caller| upgrade(root, caller)).0.unwrap();
     assert_upgraded(root);
 }
 
@@ -237,12 +237,12 @@ fn a_failure_leaves_the_old_one() {
     let root = folder.path();
     old_working_copy(root);
     fs::write(root.join("sub/.svn/text-base/f.svn-base"), "other\n").unwrap();
-    let error = told(|caller| upgrade(root, caller)).0.unwrap_err();
+    let error = notices(|caller| upgrade(root, caller)).0.unwrap_err();
     let error = SvnError::from(error);
     assert!(error.cause().unwrap().message().starts_with("Bad base MD5 checksum"), "{error:?}");
     assert!(!root.join(".svn/lock").exists() && !workshop(root).exists());
     fs::write(root.join("sub/.svn/text-base/f.svn-base"), "text\n").unwrap();
-    told(|caller| upgrade(root, caller)).0.unwrap();
+    notices(|caller| upgrade(root, caller)).0.unwrap();
     assert_upgraded(root);
 }
 
@@ -256,8 +256,8 @@ fn nothing_outside_is_touched() {
     }
     fs::remove_dir_all(root.join("sub")).unwrap();
     std::os::unix::fs::symlink(other.join("sub"), root.join("sub")).unwrap();
-    let (done, told_of) = told(|caller| upgrade(&root, caller));
+    let (done, told_of) = notices(|caller| upgrade(&root, caller));
     done.unwrap();
-    assert_eq!(told_of[1], (root.join("sub"), Told::Skipped));
+    assert_eq!(told_of[1], (root.join("sub"), UpgradeNotice::Skipped));
     assert!(other.join("sub/.svn/entries").exists() && !other.join("sub/.svn/lock").exists());
 }

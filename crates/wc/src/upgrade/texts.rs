@@ -22,7 +22,7 @@ const CHUNK: usize = 64 << 10;
 
 /// The texts of a directory.
 #[derive(Debug, Default)]
-pub(super) struct Brought {
+pub(super) struct DirTexts {
     /// What they are, by the name of the file that they are of.
     pub(super) by_name: TextsByName,
     /// Each, and how long it is.
@@ -50,9 +50,9 @@ impl<'w> Texts<'w> {
     ///
     /// # Errors
     /// That a file cannot be read or a folder not be made.
-    pub(super) fn bring(&mut self, dir: &Path) -> Result<Brought> {
+    pub(super) fn bring(&mut self, dir: &Path) -> Result<DirTexts> {
         let folder = layout::adm(dir).join("text-base");
-        let mut brought = Brought::default();
+        let mut brought = DirTexts::default();
         for (name, is_link) in files_in(&folder)? {
             let (text, size) = self.bring_one(&folder.join(&name), is_link)?;
             brought.all.push((text, size));

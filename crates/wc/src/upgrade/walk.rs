@@ -9,12 +9,12 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, Sha1, SvnError, path, uri};
 
-use super::ahead::{self, AHEAD, Ahead, Directory, Files, Locked};
+use super::ahead::{self, AHEAD, Directory, EntriesReader, Files, LockFiles};
 use super::conflicts;
 use super::entry::{Entries, Entry, corrupt};
-use super::layers::{self, Layers, Shared, Texts};
+use super::layers::{self, DirEntryContext, Layers, Texts};
 use super::read::{self, Props};
-use super::{AskRepository, Caller, Told};
+use super::{AskRepository, Caller, UpgradeNotice};
 use crate::conflict::Conflict;
 use crate::db::{ActualRow, Db, Kind, LockRow, NodeRow, write_props};
 use crate::error::{Error, Result};
@@ -64,9 +64,9 @@ pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -
     files::remove_tree(&workshop)?;
     let pristine = layout::adm(&workshop).join(layout::PRISTINE);
     fs::create_dir_all(&pristine).map_err(|e| Error::io(e, "Can't create directory", &pristine))?;
-    let locked = Locked::default();
+    let locked = LockFiles::default();
     let made = std::thread::scope(|scope| {
-        let mut ahead = Ahead::start(scope, root, &workshop, &locked);
+        let mut ahead = EntriesReader::start(scope, root, &workshop, &locked);
         make((root, &workshop), known, caller, &mut ahead)
     });
     made.inspect_err(|_| {
@@ -84,7 +84,7 @@ fn make(
     (root, workshop): (&Path, &Path),
     known: Vec<(String, String)>,
     caller: &mut Caller<'_>,
-    ahead: &mut Ahead,
+    ahead: &mut EntriesReader,
 ) -> Result<()> {
     let mut db = Db::create(&layout::db(workshop), caller.access)?;
     db.note_times_at(caller.recorded.clock(&layout::tmp(root)));
@@ -158,7 +158,7 @@ struct Walk<'a, 'c> {
     known: Vec<(String, String)>,
     caller: &'a mut Caller<'c>,
     /// Reads directories.
-    ahead: &'a mut Ahead,
+    ahead: &'a mut EntriesReader,
     counts: Counts,
 }
 
@@ -218,10 +218,10 @@ impl Walk<'_, '_> {
             match self.ahead.take(&task.relpath)? {
                 Some(directory) => {
                     let children = self.directory(&dir, &task, directory)?;
-                    (self.caller.tell)(&dir, Told::Upgraded);
+                    (self.caller.tell)(&dir, UpgradeNotice::Upgraded);
                     tasks.extend(children.into_iter().rev());
                 }
-                None => (self.caller.tell)(&dir, Told::Skipped),
+                None => (self.caller.tell)(&dir, UpgradeNotice::Skipped),
             }
         }
         Ok(())
@@ -265,7 +265,8 @@ impl Walk<'_, '_> {
 
     /// Writes the rows of a directory and its children.
     fn entries(&mut self, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
-        let shared = Shared { root: self.root, repos_id: self.repos_id, this: &entries.this };
+        let shared =
+            DirEntryContext { root: self.root, repos_id: self.repos_id, this: &entries.this };
         let parent = task.parent.as_deref();
         let relpath = &task.relpath;
         let (layers, rows) =

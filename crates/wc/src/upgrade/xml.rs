@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 /// Those of [`super::parse_entries`].
 pub(super) fn parse(bytes: &[u8], shown: &str) -> Result<Vec<Entry>> {
     read(utf8(bytes)?).map_err(|failed| match failed {
-        Failed::Entry(error) => error,
-        Failed::Xml(what) => {
+        ReadFailure::Entry(error) => error,
+        ReadFailure::Xml(what) => {
             let malformed =
                 SvnError::new(ErrorCode::XML_MALFORMED, format!("Malformed XML: {what}"));
             let text = format!("XML parser failed in '{shown}'");
@@ -31,24 +31,24 @@ pub(super) fn parse(bytes: &[u8], shown: &str) -> Result<Vec<Entry>> {
 }
 
 /// Why a file cannot be read.
-enum Failed {
+enum ReadFailure {
     Xml(String),
     Entry(Error),
 }
 
-impl From<Error> for Failed {
+impl From<Error> for ReadFailure {
     fn from(error: Error) -> Self {
         Self::Entry(error)
     }
 }
 
-impl From<quick_xml::Error> for Failed {
+impl From<quick_xml::Error> for ReadFailure {
     fn from(error: quick_xml::Error) -> Self {
         Self::Xml(error.to_string())
     }
 }
 
-fn read(text: &str) -> std::result::Result<Vec<Entry>, Failed> {
+fn read(text: &str) -> std::result::Result<Vec<Entry>, ReadFailure> {
     let mut reader = Reader::from_str(text);
     let mut found = Vec::new();
     let mut open = 0usize;
@@ -65,13 +65,13 @@ fn read(text: &str) -> std::result::Result<Vec<Entry>, Failed> {
                 found.extend(entry_of(&start)?);
             }
             Event::End(_) => open = open.minus(1),
-            Event::DocType(_) => return Err(Failed::Xml("a document type".to_owned())),
+            Event::DocType(_) => return Err(ReadFailure::Xml("a document type".to_owned())),
             Event::Eof => break,
             _ => {}
         }
     }
     if open > 0 || elements == 0 {
-        return Err(Failed::Xml("no element found".to_owned()));
+        return Err(ReadFailure::Xml("no element found".to_owned()));
     }
     Ok(found)
 }
@@ -119,14 +119,14 @@ impl Attributes {
 }
 
 /// The entry that an element is, if it is one.
-fn entry_of(start: &BytesStart<'_>) -> std::result::Result<Option<Entry>, Failed> {
+fn entry_of(start: &BytesStart<'_>) -> std::result::Result<Option<Entry>, ReadFailure> {
     let name: &str = start.name().into_inner();
     if name != "entry" {
         return Ok(None);
     }
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|e| Failed::Xml(e.to_string()))?;
+        let attribute = attribute.map_err(|e| ReadFailure::Xml(e.to_string()))?;
         let value = attribute.normalized_value(XmlVersion::Explicit1_0)?;
         let name: &str = attribute.key.into_inner();
         attributes.push((name.to_owned(), value.into_owned()));

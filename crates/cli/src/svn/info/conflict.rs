@@ -45,7 +45,7 @@ impl Printer {
             ];
             for (name, file) in names.iter().zip(files) {
                 if let Some(file) = file {
-                    line(name, &self.shown(file));
+                    line(name, &self.display_path(file));
                 }
             }
         }

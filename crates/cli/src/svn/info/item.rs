@@ -58,7 +58,7 @@ impl Item {
     ) -> SvnResult<()> {
         let shown = match is_url {
             true => info.url.clone().map_or_else(String::new, UrlBuf::into_string),
-            false => printer.shown(path),
+            false => printer.display_path(path),
         };
         if self.printed {
             printer.out.text("\n")?;

@@ -7,7 +7,7 @@ use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, NodeKind, SvnResult, path, uri};
 use sapwood_wc::db::{FORMAT, Settings};
 
-use crate::svn::notify::shown_below;
+use crate::svn::notify::display_below;
 use crate::svn::options::Opt;
 use crate::svn::out::Out;
 use crate::svn::{Invocation, size, xml_out};
@@ -37,8 +37,8 @@ impl Printer {
     }
 
     /// A path as it is shown.
-    pub(super) fn shown(&self, path: &str) -> String {
-        shown_below(&self.here, path)
+    pub(super) fn display_path(&self, path: &str) -> String {
+        display_below(&self.here, path)
     }
 
     pub(super) fn size(&self, size: u64) -> String {
@@ -53,7 +53,7 @@ impl Printer {
             }
         };
         let working = info.working.as_ref();
-        line("Path", Some(self.shown(path)));
+        line("Path", Some(self.display_path(path)));
         if info.kind != Some(NodeKind::Dir) {
             line("Name", Some(path::basename(path).to_owned()));
         }
@@ -114,8 +114,8 @@ impl Printer {
             line("Copied From URL", Some(url.to_string()));
             line("Copied From Rev", Some(revision.to_string()));
         }
-        line("Moved From", working.moved_from.as_deref().map(|path| self.shown(path)));
-        line("Moved To", working.moved_to.as_deref().map(|path| self.shown(path)));
+        line("Moved From", working.moved_from.as_deref().map(|path| self.display_path(path)));
+        line("Moved To", working.moved_to.as_deref().map(|path| self.display_path(path)));
     }
 
     fn lock_lines(&self, text: &mut String, info: &Info) {
@@ -137,7 +137,7 @@ impl Printer {
 
     pub(super) fn xml(&self, path: &str, info: &Info) -> SvnResult<()> {
         let mut text = String::new();
-        let shown = self.shown(path);
+        let shown = self.display_path(path);
         let kind = match info.kind {
             Some(kind) => kind.word(),
             None if info.is_missing => "none",

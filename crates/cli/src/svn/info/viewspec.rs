@@ -20,7 +20,7 @@ enum Form {
 }
 
 /// A node that was told.
-struct Told {
+struct ReportedNode {
     relpath: RelPathBuf,
     url: UrlBuf,
     revision: Revnum,
@@ -35,11 +35,11 @@ struct Printer {
     root: UrlBuf,
     url: UrlBuf,
     /// The nodes above the present one.
-    above: Vec<Told>,
+    above: Vec<ReportedNode>,
 }
 
 /// What is printed of a node.
-struct Line<'a> {
+struct ViewLine<'a> {
     relpath: &'a RelPath,
     /// `None` of what is gone.
     url: Option<&'a Url>,
@@ -51,8 +51,8 @@ struct Line<'a> {
     depth_differs: bool,
 }
 
-impl Line<'_> {
-    fn shown_url(&self) -> &str {
+impl ViewLine<'_> {
+    fn display_url(&self) -> &str {
         self.url.map_or("", Url::as_str)
     }
 }
@@ -97,7 +97,7 @@ impl Printer {
         }
     }
 
-    fn told(
+    fn report_node(
         &mut self,
         relpath: &RelPath,
         url: Option<&Url>,
@@ -115,13 +115,13 @@ impl Printer {
                 (parent.url.join(below), expected, parent.revision != revision)
             }
         };
-        let told = Told {
+        let told = ReportedNode {
             relpath: relpath.to_owned(),
             url: url.map_or(own_url, Url::to_owned),
             revision,
             depth,
         };
-        let line = Line {
+        let line = ViewLine {
             relpath,
             url: Some(&told.url),
             gone: false,
@@ -136,14 +136,14 @@ impl Printer {
         self.out.text(&text)
     }
 
-    fn line(&self, line: &Line<'_>, first: bool) -> String {
+    fn line(&self, line: &ViewLine<'_>, first: bool) -> String {
         match self.form {
             Form::Classic => self.classic(line, first),
             Form::Commands => self.command(line, first),
         }
     }
 
-    fn classic(&self, line: &Line<'_>, first: bool) -> String {
+    fn classic(&self, line: &ViewLine<'_>, first: bool) -> String {
         let depth = match line.depth {
             _ if !(line.depth_differs || first) => "",
             Depth::Infinity => "/**",
@@ -161,7 +161,7 @@ impl Printer {
         };
         if first {
             let head =
-                format!("Format: 2\nUrl: {}\nRevision: {}\n\n", line.shown_url(), line.revision);
+                format!("Format: 2\nUrl: {}\nRevision: {}\n\n", line.display_url(), line.revision);
             if line.depth == Depth::Empty {
                 return head;
             }
@@ -180,7 +180,7 @@ impl Printer {
         below.map_or_else(|| "^/".to_owned(), |below| format!("^/{below}"))
     }
 
-    fn command(&self, line: &Line<'_>, first: bool) -> String {
+    fn command(&self, line: &ViewLine<'_>, first: bool) -> String {
         let mut depth = match line.depth_differs {
             true => format!(" --set-depth={}", line.depth.word()),
             false => String::new(),
@@ -189,7 +189,7 @@ impl Printer {
             if line.depth != Depth::Infinity {
                 depth = format!(" --depth={}", line.depth.word());
             }
-            ("svn checkout", format!(" {}@{}", line.shown_url(), line.revision))
+            ("svn checkout", format!(" {}@{}", line.display_url(), line.revision))
         } else if line.gone {
             ("svn update", " -r0".to_owned())
         } else if line.switched {
@@ -215,7 +215,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(RelPath::new(path)?, None, revision, depth)
+        self.report_node(RelPath::new(path)?, None, revision, depth)
     }
 
     fn link_path(
@@ -227,12 +227,12 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(RelPath::new(path)?, Some(url), revision, depth)
+        self.report_node(RelPath::new(path)?, Some(url), revision, depth)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
         self.leave(path);
-        let line = Line {
+        let line = ViewLine {
             relpath: path,
             url: None,
             gone: true,

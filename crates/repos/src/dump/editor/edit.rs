@@ -1,5 +1,6 @@
 //! The editor calls: which nodes changed, and how.
 
+use sapwood_core::len64;
 use std::collections::BTreeSet;
 
 use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
@@ -44,7 +45,7 @@ impl NodeDumper<'_> {
     }
 
     fn push_dir(&mut self, dir: Dir) -> Handle {
-        let handle = Handle(u64::try_from(self.dirs.len()).unwrap_or(u64::MAX));
+        let handle = Handle(len64(self.dirs.len()));
         self.dirs.push(dir);
         handle
     }

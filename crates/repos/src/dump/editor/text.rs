@@ -1,6 +1,7 @@
 //! The contents of node records.
 
 use sapwood_core::Exact;
+use sapwood_core::len64;
 use std::io::{self, Write};
 
 use sapwood_core::CancelToken;
@@ -27,7 +28,7 @@ struct Counter<'a> {
 
 impl Write for Counter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let added = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let added = len64(bytes.len());
         self.len = self.len.plus(added);
         if self.whole && self.kept.len().plus(bytes.len()) <= MAX_KEPT_DELTA {
             self.kept.extend_from_slice(bytes);
@@ -102,7 +103,7 @@ impl NodeDumper<'_> {
         }
         let mut content_len = text_len;
         if with_props {
-            let len = u64::try_from(self.block.len()).unwrap_or(u64::MAX);
+            let len = len64(self.block.len());
             content_len = content_len.plus(len);
             header_value(&mut self.head, header::PROP_CONTENT_LENGTH, len);
         }

@@ -80,12 +80,48 @@ impl Drive<'_> {
     ) -> Result<Option<Level>> {
         let mut entry = entry;
         let link = info.and_then(|info| info.link.as_deref());
+        let hidden = match link {
+            Some(link) => !self.authorizer.readable(link)?,
+            None => false,
+        };
+        if hidden && self.is_switch {
+            self.forget_hidden_source(&mut entry)?;
+            return self.bring(entry, None);
+        }
+        if hidden {
+            return self.send_hidden_link(&entry).map(|()| None);
+        }
         if let Some(link) = link.filter(|_| !self.is_switch) {
             entry.target = self.target_root.find(link)?;
             entry.target_path = link;
             entry.readable = false;
         }
         self.take_reported_source(&mut entry, info)?;
+        self.bring(entry, info)
+    }
+
+    /// The answer about an entry that is linked to a path which may not be read: the same whether that path exists, in
+    /// whatever revision and of whatever kind.
+    fn send_hidden_link(&mut self, entry: &Entry<'_>) -> Result<()> {
+        match entry.source.node.as_ref().map(Node::kind) {
+            Some(NodeKind::Dir) => self.editor.absent_directory(entry.path, entry.parent)?,
+            Some(NodeKind::File) | None => self.editor.absent_file(entry.path, entry.parent)?,
+        }
+        self.skip(entry.path)
+    }
+
+    /// A switched entry whose present path may not be read: it is replaced whole, so that the edit does not depend on
+    /// what is there.
+    fn forget_hidden_source(&mut self, entry: &mut Entry<'_>) -> Result<()> {
+        self.editor.delete_entry(entry.path, None, entry.parent)?;
+        entry.source.path = None;
+        entry.source.node = None;
+        Ok(())
+    }
+
+    /// Sends what brings an entry from its source to its target.
+    fn bring(&mut self, entry: Entry<'_>, info: Option<&PathInfo>) -> Result<Option<Level>> {
+        let mut entry = entry;
         let change = self.change_of(&entry, info)?;
         if change == Change::Nothing {
             return Ok(None);

@@ -35,7 +35,7 @@ impl Base {
 
 /// Addresses below one base become those below another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moved<'b> {
+pub(super) struct AddressMap<'b> {
     pub(super) from: &'b Base,
     pub(super) to: &'b Base,
 }
@@ -50,7 +50,7 @@ fn split(address: &str) -> (&str, &str) {
     (address.strip_suffix(path).unwrap_or(""), path)
 }
 
-impl Moved<'_> {
+impl AddressMap<'_> {
     /// The other path.
     pub(super) fn path(&self, path: &str) -> Option<String> {
         let below = self.from.below(path)?;
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn paths_and_addresses() {
         let (mirror, master) = (Base::of("mirror/a b"), Base::of("/svn/"));
-        let moved = Moved { from: &mirror, to: &master };
+        let moved = AddressMap { from: &mirror, to: &master };
         for (from, to) in [
             ("/mirror/a%20b/repo/!svn/txr/1-1/x", "/svn/repo/!svn/txr/1-1/x"),
             ("/m%69rror/a%20b/%2e", "/svn/%2e"),
@@ -115,15 +115,15 @@ mod tests {
         assert_eq!(to("/mirror/a%20b/x").as_deref(), Some("/svn/x"));
         assert_eq!(to("http://h"), None);
         let top = Base::of("");
-        assert_eq!(Moved { from: &top, to: &master }.path("/x").as_deref(), Some("/svn/x"));
-        assert_eq!(Moved { from: &master, to: &top }.path("/svn").as_deref(), Some("/"));
-        assert_eq!(Moved { from: &master, to: &top }.path("/svn/x").as_deref(), Some("/x"));
+        assert_eq!(AddressMap { from: &top, to: &master }.path("/x").as_deref(), Some("/svn/x"));
+        assert_eq!(AddressMap { from: &master, to: &top }.path("/svn").as_deref(), Some("/"));
+        assert_eq!(AddressMap { from: &master, to: &top }.path("/svn/x").as_deref(), Some("/x"));
     }
 
     #[test]
     fn conditions() {
         let (mirror, master) = (Base::of("mirror"), Base::of("svn"));
-        let moved = Moved { from: &mirror, to: &master };
+        let moved = AddressMap { from: &mirror, to: &master };
         let header =
             "<http://h/mirror/r/f> (<opaquelocktoken:1> [\"5//f\"]) </mirror/g> (Not <x:y>)";
         assert_eq!(

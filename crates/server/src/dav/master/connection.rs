@@ -1,6 +1,7 @@
 //! The way to the master: connections that are kept for a moment and used again, one request on each at a
 //! time.
 
+use sapwood_core::len64;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -47,7 +48,7 @@ pub struct Master {
     /// The release of Subversion that it is, at least: what older ones lack is not promised.
     version: Option<(u32, u32)>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
-    idle: Mutex<Vec<(Instant, SendRequest<Passed>)>>,
+    idle: Mutex<Vec<(Instant, SendRequest<ForwardedBody>)>>,
 }
 
 impl std::fmt::Debug for Master {
@@ -138,7 +139,7 @@ impl Master {
         bad_gateway(format!("The master '{}' cannot be reached: {why}", self.origin))
     }
 
-    async fn connect(&self) -> SvnResult<SendRequest<Passed>> {
+    async fn connect(&self) -> SvnResult<SendRequest<ForwardedBody>> {
         let opening = async {
             let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
             // Requests are small, and each waits for its answer.
@@ -157,14 +158,14 @@ impl Master {
         }
     }
 
-    fn kept(&self) -> Option<SendRequest<Passed>> {
+    fn idle_sender(&self) -> Option<SendRequest<ForwardedBody>> {
         let mut idle = self.idle.lock();
         idle.retain(|(since, sender)| since.elapsed() < IDLE && !sender.is_closed());
         idle.pop().map(|(_, sender)| sender)
     }
 
     /// A reply was read to its end: the connection may take another request.
-    pub(super) fn keep(&self, sender: SendRequest<Passed>) {
+    pub(super) fn keep(&self, sender: SendRequest<ForwardedBody>) {
         let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE && !sender.is_closed() {
             idle.push((Instant::now(), sender));
@@ -175,10 +176,10 @@ impl Master {
     /// its last use, goes over another one.
     pub(super) async fn send(
         self: Arc<Self>,
-        mut request: Request<Passed>,
-    ) -> SvnResult<(SendRequest<Passed>, Response<Incoming>)> {
+        mut request: Request<ForwardedBody>,
+    ) -> SvnResult<(SendRequest<ForwardedBody>, Response<Incoming>)> {
         loop {
-            let kept = self.kept();
+            let kept = self.idle_sender();
             let reused = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
@@ -203,7 +204,7 @@ impl Master {
 /// Speaks http over a stream. The connection goes on by itself; what it has to say of its end, requests hear.
 async fn shake(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
-) -> io::Result<SendRequest<Passed>> {
+) -> io::Result<SendRequest<ForwardedBody>> {
     let (sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     tokio::spawn(async move {
@@ -215,14 +216,14 @@ async fn shake(
 /// A request's body on its way through: pieces, and an empty one at the end. Without that one there was
 /// no end, and the master hears of none.
 #[derive(Debug)]
-pub(super) struct Passed {
+pub(super) struct ForwardedBody {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     /// What is still to come, if that is known.
     left: Option<u64>,
     ended: bool,
 }
 
-impl Passed {
+impl ForwardedBody {
     pub(super) const fn new(
         pieces: mpsc::Receiver<io::Result<Bytes>>,
         length: Option<u64>,
@@ -231,7 +232,7 @@ impl Passed {
     }
 }
 
-impl Body for Passed {
+impl Body for ForwardedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -251,7 +252,7 @@ impl Body for Passed {
                 None
             }
             Some(Ok(piece)) => {
-                let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                let length = len64(piece.len());
                 self.left = self.left.map(|left| left.minus(length));
                 Some(Ok(Frame::data(piece)))
             }

@@ -3,7 +3,7 @@
 //! Nothing but these elements is understood; everything else goes through as it is. Memory is bounded by
 //! the longest address.
 
-use super::addresses::Moved;
+use super::addresses::AddressMap;
 
 /// An address longer than this is none of ours, and is left as it is.
 const MAX_ADDRESS: usize = 64 << 10;
@@ -25,7 +25,7 @@ enum State {
 /// Rewrites addresses.
 #[derive(Debug)]
 pub(super) struct Hrefs<'b> {
-    moved: Moved<'b>,
+    moved: AddressMap<'b>,
     /// The server of whole URLs; without one these are left as they are, but for their paths.
     origin: Option<&'b str>,
     state: State,
@@ -36,7 +36,7 @@ pub(super) struct Hrefs<'b> {
 }
 
 impl<'b> Hrefs<'b> {
-    pub(super) const fn new(moved: Moved<'b>, origin: Option<&'b str>) -> Self {
+    pub(super) const fn new(moved: AddressMap<'b>, origin: Option<&'b str>) -> Self {
         Self { moved, origin, state: State::Text, held: Vec::new(), last: [0; 3] }
     }
 
@@ -151,7 +151,7 @@ mod tests {
     /// What becomes of a text, whatever pieces it comes in.
     fn of(text: &str) -> String {
         let (from, to) = (Base::of("svn"), Base::of("mi&rror"));
-        let moved = Moved { from: &from, to: &to };
+        let moved = AddressMap { from: &from, to: &to };
         let mut results: Vec<String> = [1, 2, 7, 1000]
             .into_iter()
             .map(|size| {

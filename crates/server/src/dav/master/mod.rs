@@ -33,9 +33,9 @@ use tokio::task::JoinHandle;
 use super::exchange::Exchange;
 use super::head::Head;
 use super::session::{DavResult, Fail, Session};
-use addresses::{Base, Moved};
+use addresses::{AddressMap, Base};
+use connection::ForwardedBody;
 pub use connection::Master;
-use connection::Passed;
 use hrefs::Hrefs;
 
 /// Bytes that are passed on at a time.
@@ -104,14 +104,14 @@ pub(super) fn pass_on(
 ) -> DavResult {
     let head = session.head;
     let local = Base::of(session.location.map_or("", |location| &location.prefix));
-    let moved = Moved { from: &local, to: &master.base };
+    let moved = AddressMap { from: &local, to: &master.base };
     let rewrites = local != master.base;
     let rewrites_body = rewrites && has_addresses(head.method.as_str());
     let (pieces, body) = mpsc::channel(PIECES_WAITING);
     let length = head.header("content-length").and_then(|text| text.parse().ok());
     let length = if exchange.body.is_over() { Some(0) } else { length };
     let length = length.filter(|_| !rewrites_body);
-    let mut request = request(head, &moved, master, Passed::new(body, length))?;
+    let mut request = request(head, &moved, master, ForwardedBody::new(body, length))?;
     if rewrites_body {
         // It is unpacked to be rewritten.
         request.headers_mut().remove(header::CONTENT_ENCODING);
@@ -130,7 +130,7 @@ pub(super) fn pass_on(
     let sent = exchange.wait(&mut sending.0)?;
     let sent = sent.map_err(|_| bad_gateway("the master's reply is lost")).and_then(|sent| sent);
     let (sender, response) = sent.map_err(|error| Fail::with(error, 502))?;
-    let back = Moved { from: &master.base, to: &local };
+    let back = AddressMap { from: &master.base, to: &local };
     let origin = head.absolute("");
     reply(head, exchange, response, rewrites.then(|| Hrefs::new(back, Some(&origin))), &back)?;
     master.keep(sender);
@@ -149,10 +149,10 @@ impl<T> Drop for Beside<T> {
 /// The same request, as the master is asked.
 fn request(
     head: &Head,
-    moved: &Moved<'_>,
+    moved: &AddressMap<'_>,
     master: &Master,
-    body: Passed,
-) -> DavResult<Request<Passed>> {
+    body: ForwardedBody,
+) -> DavResult<Request<ForwardedBody>> {
     let bad = |why: &str| Fail::status(400, format!("Unusable request: {why}"));
     let via = head.headers.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok());
     if via.flat_map(|via| via.split(',')).filter(|via| via.trim() == VIA).count() >= MAX_MIRRORS {
@@ -244,7 +244,7 @@ fn reply(
     exchange: &mut Exchange,
     response: Response<Incoming>,
     hrefs: Option<Hrefs<'_>>,
-    back: &Moved<'_>,
+    back: &AddressMap<'_>,
 ) -> DavResult {
     let (parts, mut body) = response.into_parts();
     // What the master packed stays as it is.

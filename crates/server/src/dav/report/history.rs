@@ -18,14 +18,14 @@ use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
 use sapwood_wire_dav::xml::{Element, Xml as _};
 
 use super::{full_path, readable_path};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 
 /// All entries of a span, which live as long as a client has not got them.
-struct Kept(Arc<EncodedEntries>);
+struct SharedEntries(Arc<EncodedEntries>);
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for SharedEntries {
     fn as_ref(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -80,7 +80,9 @@ impl LogReceiver for LogSender<'_> {
         youngest_first: bool,
     ) -> SvnResult<()> {
         match entries.whole(youngest_first) {
-            Some(_) => self.exchange.write_kept(Bytes::from_owner(Kept(Arc::clone(entries)))),
+            Some(_) => {
+                self.exchange.write_kept(Bytes::from_owner(SharedEntries(Arc::clone(entries))))
+            }
             None => entries.pieces(youngest_first).try_for_each(|piece| self.encoded(piece)),
         }
     }

@@ -15,7 +15,7 @@ use sapwood_wire_dav::{NS_SVN, Resource};
 
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::common::access::Required;
+use crate::common::access::Action;
 
 pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let limits = Limits::default();
@@ -61,7 +61,7 @@ fn full_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
 /// The same, when it may be read.
 fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
     let path = full_path(session, relative)?;
-    session.must(Required::Read, Some(&path))?;
+    session.must(Action::Read, Some(&path))?;
     Ok(path)
 }
 

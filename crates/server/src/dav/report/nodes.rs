@@ -14,7 +14,7 @@ use sapwood_wire_dav::report::{Sink as _, reply};
 use sapwood_wire_dav::xml::Element;
 
 use super::{full_path, readable_path, revision_of};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 

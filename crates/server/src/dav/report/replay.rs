@@ -9,7 +9,7 @@ use sapwood_wire_dav::report::replay::ReplayEditor;
 use sapwood_wire_dav::report::request;
 use sapwood_wire_dav::xml::Element;
 
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 

@@ -13,8 +13,8 @@ use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, Updat
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
-use crate::common::access::{Decision, Required};
-use crate::common::oplog::Operation;
+use crate::common::access::{Action, Decision};
+use crate::common::operation_log::Operation;
 use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
@@ -38,7 +38,7 @@ struct Plan {
 }
 
 /// A report that was read to its end.
-pub(super) struct Asked<'a> {
+pub(super) struct ParsedReport<'a> {
     plan: Plan,
     reporter: Reporter<'a>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Asked<'a> {
 pub(super) fn read<'a, R: Read>(
     session: &'a Session<'_>,
     mut document: Document<R>,
-) -> DavResult<Asked<'a>> {
+) -> DavResult<ParsedReport<'a>> {
     if !matches!(session.resource, Resource::Me | Resource::Vcc) {
         return Err(Fail::status(
             409,
@@ -66,7 +66,7 @@ pub(super) fn read<'a, R: Read>(
     let wanted = &plan.wanted;
     // What may not be read is told as being absent. But who has not said a name may still do so.
     let target = FsPathBuf::canonicalized(join(&plan.source, &wanted.target));
-    if session.decide(Required::Read, Some(&target)) == Decision::AskWho {
+    if session.decide(Action::Read, Some(&target)) == Decision::AskWho {
         return Err(Fail::AskWho);
     }
     let request = ReportWalk {
@@ -94,16 +94,16 @@ pub(super) fn read<'a, R: Read>(
         }
     }
     log(session, &plan, &summary);
-    Ok(Asked { plan, reporter })
+    Ok(ParsedReport { plan, reporter })
 }
 
 /// Drives the edit that brings what the client has to what it wants.
 pub(super) fn answer(
     session: &Session<'_>,
-    asked: Asked<'_>,
+    asked: ParsedReport<'_>,
     exchange: &mut Exchange,
 ) -> DavResult {
-    let Asked { plan, reporter } = asked;
+    let ParsedReport { plan, reporter } = asked;
     let wanted = &plan.wanted;
     let style = Style {
         send_all: wanted.send_all,

@@ -9,8 +9,8 @@ use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
 use super::locks::unlock_all;
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::session::{CommandResult, Fail, Session};
@@ -43,7 +43,7 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
         revprops = params.opt_list()?;
     }
     let has_tokens = tokens.is_some_and(|list| !list.is_empty());
-    must_have_access(session, Required::Write, None, has_tokens)?;
+    must_have_access(session, Action::Write, None, has_tokens)?;
     let tokens = match tokens {
         Some(list) => lock_tokens(session, list)?,
         None => Vec::new(),
@@ -84,7 +84,7 @@ fn lock_tokens(session: &mut Session<'_>, list: List<'_>) -> Result<Vec<(String,
         let token = pair.text().map_err(|_| WireError::Part("Lock token isn't a string"))?;
         let full = session.full_path(&path);
         let anonymous = session.access.user().is_none();
-        if !anonymous && !session.access.may(Required::Write, Some(&full), true) {
+        if !anonymous && !session.access.may(Action::Write, Some(&full), true) {
             let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
             session.log_error(&error);
             return Err(Fail::Command(error));

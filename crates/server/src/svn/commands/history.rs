@@ -19,7 +19,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Sink as _, T
 
 use super::revisions::reply_rev;
 use super::{full_paths, strings};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::trivial_auth;
 use crate::svn::connection::Connection;
 use crate::svn::session::{CommandResult, Fail, Session};

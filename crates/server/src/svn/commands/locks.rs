@@ -18,8 +18,8 @@ use sapwood_repos::{
 use sapwood_wire_svn::data::{LockDesc, write_lock};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Sink as _, Tuple};
 
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::session::{CommandResult, Fail, Session};
 
@@ -43,7 +43,7 @@ fn lock_out(out: &mut Vec<u8>, lock: &Lock) {
 pub(super) fn get_lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let relative = params.relpath()?;
     let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     session.log_command(&Operation::GetLock { path: &path });
     let lock = session.repository.fs().lock(&path)?;
     let out = session.conn.out();
@@ -134,7 +134,7 @@ pub(super) fn lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let comment = params.bracketed_text()?;
     let steal = params.bool()?;
     let revision = params.bracketed_rev()?;
-    must_have_access(session, Required::Write, Some(&path), true)?;
+    must_have_access(session, Action::Write, Some(&path), true)?;
     log_lock(session, &[&path], steal);
     let target = LockTarget { path, token: None, revision };
     let Some(lock) = lock_all(session, comment, steal, vec![target]).into_single()? else {
@@ -152,7 +152,7 @@ pub(super) fn unlock(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     let path = session.full_path(&params.relpath()?);
     let token = params.bracketed_text()?.unwrap_or("").to_owned();
     let break_lock = params.bool()?;
-    must_have_access(session, Required::Write, Some(&path), !break_lock)?;
+    must_have_access(session, Action::Write, Some(&path), !break_lock)?;
     log_unlock(session, &[&path], break_lock);
     unlock_all(session, break_lock, vec![UnlockTarget { path, token }]).into_single()?;
     session.conn.success();
@@ -168,7 +168,7 @@ fn log_unlock(session: &Session<'_>, paths: &[&FsPath], break_lock: bool) {
 }
 
 /// One path of a request for many.
-struct Wanted<'a, T> {
+struct PathRequest<'a, T> {
     /// As the client wrote it.
     shown: &'a str,
     path: FsPathBuf,
@@ -182,7 +182,7 @@ fn read_many<'a, T>(
     list: List<'a>,
     no_list: &'static str,
     read: impl Fn(FsPathBuf, &mut Tuple<'a>) -> Result<T, WireError>,
-) -> Result<Vec<Wanted<'a, T>>, Fail> {
+) -> Result<Vec<PathRequest<'a, T>>, Fail> {
     session.make_room_for(list)?;
     let mut wanted = Vec::new();
     for item in list {
@@ -191,13 +191,13 @@ fn read_many<'a, T>(
         let shown = fields.text()?;
         let path = session.full_path(&sapwood_core::path::canonical_relpath(shown));
         let target = read(path.clone(), &mut fields)?;
-        wanted.push(Wanted { shown, path, target });
+        wanted.push(PathRequest { shown, path, target });
     }
     Ok(wanted)
 }
 
 /// The paths of a request, each once.
-fn paths<'a, T>(wanted: &'a [Wanted<'_, T>]) -> Vec<&'a FsPath> {
+fn paths<'a, T>(wanted: &'a [PathRequest<'_, T>]) -> Vec<&'a FsPath> {
     let mut seen = HashSet::with_capacity(wanted.len());
     wanted.iter().map(|wanted| wanted.path.as_path()).filter(|path| seen.insert(*path)).collect()
 }
@@ -205,7 +205,7 @@ fn paths<'a, T>(wanted: &'a [Wanted<'_, T>]) -> Vec<&'a FsPath> {
 /// Splits off the paths that the user may not write, with their errors.
 fn sort_out<T: Clone, R>(
     session: &Session<'_>,
-    wanted: &[Wanted<'_, T>],
+    wanted: &[PathRequest<'_, T>],
     needs_username: bool,
 ) -> (Vec<T>, HashMap<FsPathBuf, SvnResult<R>>) {
     let last: HashMap<&FsPath, &T> =
@@ -213,7 +213,7 @@ fn sort_out<T: Clone, R>(
     let (mut allowed, mut results) = (Vec::with_capacity(last.len()), HashMap::new());
     for path in paths(wanted) {
         let Some(target) = last.get(path).copied() else { continue };
-        if session.access.may(Required::Write, Some(path), needs_username) {
+        if session.access.may(Action::Write, Some(path), needs_username) {
             allowed.push(target.clone());
         } else {
             let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
@@ -227,12 +227,12 @@ fn sort_out<T: Clone, R>(
 /// Writes the results in the order of the request, and how it went besides.
 fn write_results<T, R>(
     session: &mut Session<'_>,
-    wanted: &[Wanted<'_, T>],
+    wanted: &[PathRequest<'_, T>],
     results: &HashMap<FsPathBuf, SvnResult<R>>,
     failure: Option<SvnError>,
     write: impl Fn(&mut Vec<u8>, &str, &R),
 ) -> CommandResult {
-    for Wanted { shown, path, .. } in wanted {
+    for PathRequest { shown, path, .. } in wanted {
         match results.get(path) {
             Some(Ok(result)) => {
                 let out = session.conn.out();
@@ -263,7 +263,7 @@ pub(super) fn lock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
     let comment = params.bracketed_text()?;
     let steal = params.bool()?;
     let list = params.list()?;
-    must_have_access(session, Required::Write, None, true)?;
+    must_have_access(session, Action::Write, None, true)?;
     let no_list = "Lock requests should be list of lists";
     let wanted = read_many(session, list, no_list, |path, fields| {
         let revision: Option<Revnum> = fields.bracketed_rev()?;
@@ -280,7 +280,7 @@ pub(super) fn lock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
 pub(super) fn unlock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let break_lock = params.bool()?;
     let list = params.list()?;
-    must_have_access(session, Required::Write, None, !break_lock)?;
+    must_have_access(session, Action::Write, None, !break_lock)?;
     let no_list = "Unlock request should be a list of lists";
     let wanted = read_many(session, list, no_list, |path, fields| {
         let token = fields.bracketed_text()?.unwrap_or("").to_owned();

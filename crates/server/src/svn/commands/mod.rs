@@ -25,7 +25,7 @@ use crate::svn::session::{CommandResult, Fail, Session};
 /// Whatever keeps it from being done.
 pub(crate) fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandResult {
     // What other protocols have told as done is there for this one.
-    session.shared.settle(session.repository.path());
+    session.shared.commit_pending(session.repository.path());
     match name {
         "reparent" => revisions::reparent(session, params),
         "get-latest-rev" => revisions::get_latest_rev(session),

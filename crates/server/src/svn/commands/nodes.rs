@@ -18,8 +18,8 @@ use sapwood_wire_svn::encode::LARGE_STRING;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Sink as _, Tuple};
 
 use super::{full_paths, or_youngest, strings};
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::Connection;
 use crate::svn::session::{CommandResult, Fail, Session};
@@ -95,7 +95,7 @@ impl NodeRequest {
         want_inherited: bool,
     ) -> Result<FoundNode, Fail> {
         let Self { path, rev, want_props, want_contents } = self;
-        must_have_access(session, Required::Read, Some(&path), false)?;
+        must_have_access(session, Action::Read, Some(&path), false)?;
         let rev = or_youngest(session, rev)?;
         let (text, props, revision) = (want_contents, want_props, rev);
         session.log_command(&match is_file {
@@ -223,7 +223,7 @@ pub(super) fn check_path(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     let relative = params.relpath()?;
     let rev = params.bracketed_rev()?;
     let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(&Operation::CheckPath { path: &path, revision: rev });
     let kind = session.root(rev)?.kind(&path)?;
@@ -260,7 +260,7 @@ pub(super) fn stat(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let relative = params.relpath()?;
     let rev = params.bracketed_rev()?;
     let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(&Operation::Stat { path: &path, revision: rev });
     let root = session.root(rev)?;
@@ -339,7 +339,7 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let fields = read_dirent_fields(params.opt_list()?)?;
     let patterns = params.opt_list()?;
     let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     // There may be many: they are taken when it is clear that the client may read.
     let patterns = patterns.map(|list| strings(list, "Pattern field not a string").collect());
     let patterns: Option<Vec<&str>> = patterns.transpose()?;
@@ -372,7 +372,7 @@ pub(super) fn get_iprops(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     let relative = params.relpath()?;
     let rev = params.bracketed_rev()?;
     let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(&Operation::GetInheritedProps { path: &path, revision: rev });
     let root = session.root(rev)?;

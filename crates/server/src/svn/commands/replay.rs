@@ -8,7 +8,7 @@ use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::editor::WireEditor;
 use sapwood_wire_svn::{Encode as _, Sink as _, Tuple};
 
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::trivial_auth;
 use crate::svn::session::{CommandResult, Fail, Session};
 

@@ -9,8 +9,8 @@ use sapwood_wire_svn::Tuple;
 use sapwood_wire_svn::editor::WireEditor;
 
 use super::{canonical_url, or_youngest, path_of_url, unknown};
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::Wait;
 use crate::svn::session::{CommandResult, Fail, Session};
@@ -44,7 +44,7 @@ pub(super) fn update(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     let ignore_ancestry = params.opt_bool()?.unwrap_or(false);
     let depth = depth_of(word, recurse, Depth::Files);
     let path = session.full_path(&target);
-    must_have_access(session, Required::Read, Some(&path), false)?;
+    must_have_access(session, Action::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     let anchor = session.fs_path.clone();
     let request = ReportWalk {

@@ -7,7 +7,7 @@ use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::{Encode as _, Tuple};
 
 use super::{canonical_url, path_of_url};
-use crate::common::oplog::Operation;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::trivial_auth;
 use crate::svn::session::{CommandResult, Session};
 

@@ -4,8 +4,8 @@ use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_repos::{RevpropHooks, RevpropRequest, change_revision_prop};
 use sapwood_wire_svn::Tuple;
 
-use crate::common::access::Required;
-use crate::common::oplog::Operation;
+use crate::common::access::Action;
+use crate::common::operation_log::Operation;
 use crate::svn::auth::must_have_access;
 use crate::svn::session::{CommandResult, Fail, Session};
 
@@ -39,7 +39,7 @@ fn change(
     expected: Option<Option<&[u8]>>,
     value: Option<&[u8]>,
 ) -> CommandResult {
-    must_have_access(session, Required::Write, None, false)?;
+    must_have_access(session, Action::Write, None, false)?;
     session.log_command(&Operation::ChangeRevProp { revision, name });
     let Session { access, repository, .. } = session;
     let hooks = access.hooks(repository);

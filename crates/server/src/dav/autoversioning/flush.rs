@@ -1,0 +1,368 @@
+//! Revisions of what waits ([`super::pending`]): alone, or with the request that goes on with it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sapwood_core::FsPath;
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+use sapwood_fs::{LockTarget, Root};
+use sapwood_repos::authz::Access;
+use sapwood_repos::{
+    CommitAuthorizer, CommitResult, LockRequest, Repository, TxnEditor, TxnRequest, lock_paths,
+};
+use sapwood_wire_dav::Resource;
+
+use super::super::exchange::Exchange;
+use super::super::propfind;
+use super::super::session::{DavResult, Session};
+use super::held::DavLock;
+use super::pending::{Change, ChangeKind, Context, JoinedChanges, Owner, Save, State};
+use super::{begin, changes, describe, is_on, refused, youngest};
+use crate::common::operation_log::{Operation, Subject};
+use crate::common::state::ServerState;
+
+/// How often a revision is tried where others make some at the same time.
+const ATTEMPTS: usize = 5;
+
+/// What may be done was asked when it was told as done.
+struct AlreadyAuthorized;
+
+impl CommitAuthorizer for AlreadyAuthorized {
+    fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
+        true
+    }
+}
+
+/// Whose changes those of the request are.
+pub(super) fn who(session: &Session<'_>) -> Owner {
+    Owner {
+        repository: session.repository.path().to_owned(),
+        user: session.access.user().map(str::to_owned),
+        client: session.head.client,
+    }
+}
+
+/// How a path is for the request, if something waits.
+pub(super) fn state(session: &Session<'_>, path: &FsPath) -> Option<State> {
+    let saves = &session.shared.saves;
+    if saves.is_empty() { None } else { saves.state(&who(session), path) }
+}
+
+/// What is at a path for the request: in the repository, or by what waits.
+pub(super) fn kind(
+    session: &Session<'_>,
+    root: &Root,
+    path: &FsPath,
+) -> DavResult<Option<NodeKind>> {
+    let own = root.kind(path)?;
+    Ok(match state(session, path) {
+        None => own,
+        Some(State::Gone { .. }) => None,
+        Some(State::Made(kind, _)) => own.or(Some(kind)),
+    })
+}
+
+/// Whether changes may wait: not where a hook may want to refuse what would have been told as done.
+pub(super) fn may_wait(session: &Session<'_>) -> bool {
+    let hooks = session.access.hooks(&session.repository);
+    !session.shared.settings.http.autoversioning_wait.is_zero()
+        && !hooks.has_any(&["start-commit", "pre-commit", "pre-lock"])
+}
+
+fn context(session: &Session<'_>) -> Context {
+    Context {
+        repository: session.repository.at_rest(),
+        hooks: session.access.hooks(&session.repository),
+        name: session.access.subject().repository.map(str::to_owned),
+    }
+}
+
+/// Lets a change wait. False when it has to be done at once.
+pub(super) fn hold(session: &Session<'_>, path: &FsPath, what: ChangeKind) -> bool {
+    session.shared.saves.hold(&who(session), || context(session), (path, what))
+}
+
+/// What waits, for this request to go on with.
+pub(super) fn join<'s>(session: &Session<'s>) -> JoinedChanges<'s> {
+    session.shared.saves.join(&who(session))
+}
+
+/// Takes back what waits to be made.
+pub(super) fn unmake(session: &Session<'_>, path: &FsPath) -> bool {
+    session.shared.saves.unmake(&who(session), path)
+}
+
+/// Begins the commit of a request that changes `path`, which is to be of a kind: with what waits, if
+/// that is about the same; otherwise what waits becomes a revision of its own first.
+pub(super) fn together<'s>(
+    session: &Session<'s>,
+    path: &FsPath,
+    kind: NodeKind,
+) -> DavResult<(TxnEditor, Option<JoinedChanges<'s>>)> {
+    let joined = goes_on(session, path).then(|| join(session));
+    if joined.is_none() {
+        flush_own(session);
+    }
+    let mut editor = begin(session)?;
+    for change in joined.iter().flat_map(|joined| &joined.changes) {
+        // A file that is deleted and written again is the same file, with its history.
+        let is_rewritten = kind == NodeKind::File
+            && change.path == path
+            && matches!(change.what, ChangeKind::Delete(_))
+            && editor.kind(path)? == Some(NodeKind::File);
+        if !is_rewritten {
+            replay(&mut editor, change, &session.access).map_err(refused)?;
+        }
+    }
+    Ok((editor, joined))
+}
+
+/// What waits, if a COPY or MOVE from `source` takes the place of what is deleted by it at `path`.
+pub(super) fn replaces<'s>(
+    session: &Session<'s>,
+    source: &FsPath,
+    path: &FsPath,
+) -> Option<JoinedChanges<'s>> {
+    let own = who(session);
+    let is_gone = matches!(state(session, path), Some(State::Gone { .. }));
+    let concerns = |save: &Save| *save.who() == own && save.concerns(source);
+    (is_gone && !session.shared.saves.any(concerns)).then(|| join(session))
+}
+
+/// Makes the revision of a request, with what waits and is part of it.
+pub(super) fn commit(
+    session: &Session<'_>,
+    editor: TxnEditor,
+    joined: Option<JoinedChanges<'_>>,
+    path: &FsPath,
+) -> DavResult<CommitResult> {
+    let committed = super::commit(session, editor, path)?;
+    if let Some(joined) = joined {
+        let failed = |error: &SvnError| session.log_error(error);
+        let context = context(session);
+        keep_locks(session.shared, &session.repository, &context, &joined.changes, &failed);
+        joined.done();
+    }
+    Ok(committed)
+}
+
+/// Puts changes into a commit, as far as others have not made them.
+///
+/// # Errors
+/// What is in the way of one.
+pub(super) fn replay(
+    editor: &mut TxnEditor,
+    change: &Change,
+    authorizer: &dyn CommitAuthorizer,
+) -> SvnResult<bool> {
+    let path = &*change.path;
+    let is_there = editor.kind(path)?.is_some();
+    match &change.what {
+        ChangeKind::Make(kind, props) if !is_there => {
+            editor.add(path, *kind, authorizer)?;
+            for (name, value) in props.iter() {
+                editor.change_prop(path, name, Some(value))?;
+            }
+        }
+        ChangeKind::Delete(tokens) if is_there => {
+            editor.show_tokens(tokens.iter().cloned());
+            editor.delete(path, None, authorizer)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Makes a revision of changes that have waited. What cannot be made any more, for others have changed or
+/// locked the same since, is for the log. `there` is called when the revision is there.
+pub(super) fn make(
+    shared: &ServerState,
+    who: &Owner,
+    context: &Context,
+    changes: &[Change],
+    there: &dyn Fn(),
+) {
+    let host = who.client.to_string();
+    let subject = Subject {
+        host: Some(&host),
+        user: who.user.as_deref(),
+        repository: context.name.as_deref(),
+    };
+    let failed = |error: &SvnError| {
+        if let Some(log) = &shared.log {
+            log.error(subject, error, false);
+        }
+    };
+    let repository = context.repository.opened_again();
+    for attempt in 1..=ATTEMPTS {
+        match revision(&repository, who, context, changes, &failed, there) {
+            Ok(None) => break,
+            Ok(Some(operation)) => {
+                if let Some(log) = &shared.log {
+                    log.command(subject, &operation);
+                }
+                break;
+            }
+            Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}
+            Err(error) => {
+                failed(&error);
+                break;
+            }
+        }
+    }
+    keep_locks(shared, &repository, context, changes, &failed);
+}
+
+fn revision(
+    repository: &Repository,
+    who: &Owner,
+    context: &Context,
+    changes: &[Change],
+    failed: &dyn Fn(&SvnError),
+    there: &dyn Fn(),
+) -> SvnResult<Option<Operation<'static>>> {
+    let mut editor = TxnEditor::begin(TxnRequest {
+        repository,
+        hooks: context.hooks.clone(),
+        revprops: PropList::new(),
+        user: who.user.as_deref(),
+        lock_tokens: Vec::new(),
+        capabilities: &[],
+        base: None,
+    })?;
+    let mut made = Vec::new();
+    for change in changes {
+        match replay(&mut editor, change, &AlreadyAuthorized) {
+            Ok(true) => made.push(change.path.as_path()),
+            Ok(false) => {}
+            Err(error) => failed(&error),
+        }
+    }
+    if made.is_empty() {
+        return Ok(None);
+    }
+    describe(&mut editor, &made)?;
+    let committed = editor.commit_telling(there)?;
+    if let Some(why) = &committed.post_commit_error {
+        failed(&SvnError::new(ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED, why));
+    }
+    Ok(Some(Operation::Commit { revision: committed.revision }))
+}
+
+/// Files that were locked while they waited have a lock of the repository, now that they are in it.
+pub(super) fn keep_locks(
+    shared: &ServerState,
+    repository: &Repository,
+    context: &Context,
+    changes: &[Change],
+    failed: &dyn Fn(&SvnError),
+) {
+    for change in changes.iter().filter(|c| matches!(c.what, ChangeKind::Make(NodeKind::File, _))) {
+        let on = shared.held.on(repository.path(), &change.path);
+        let own = on.into_iter().find(|held| held.path == change.path && !held.is_shared);
+        if let Some(held) = own {
+            match keep_lock(repository, context, &held) {
+                Ok(()) => shared.held.end(repository.path(), &held.token),
+                // It goes on as a lock of the server's.
+                Err(error) => failed(&error),
+            }
+        }
+    }
+}
+
+fn keep_lock(repository: &Repository, context: &Context, held: &DavLock) -> SvnResult<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let left = held.ends.duration_since(Instant::now());
+    let request = LockRequest {
+        repository,
+        hooks: Some(&context.hooks),
+        user: Some(&held.user),
+        comment: held.owner.as_deref(),
+        steal: false,
+        is_dav_comment: held.is_xml,
+        expires: now.checked_add(left).and_then(|end| i64::try_from(end.as_micros()).ok()),
+    };
+    let target =
+        LockTarget { path: held.path.clone(), token: Some(held.token.clone()), revision: None };
+    lock_paths(&request, vec![target]).into_single().map(drop)
+}
+
+/// Makes a revision of what the request's user has waiting, since the request goes on with something else.
+pub(super) fn flush_own(session: &Session<'_>) {
+    let own = who(session);
+    session.shared.saves.flush(session.shared, |save| *save.who() == own);
+}
+
+/// Makes revisions of what waits, as far as the answer to the request could tell that they are not
+/// there; or answers from what waits.
+pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {
+    let saves = &session.shared.saves;
+    let method = session.head.method.as_str();
+    // Others are not told of revisions by OPTIONS.
+    if saves.is_empty() || (method == "OPTIONS" && !session.is_svn_client()) {
+        return None;
+    }
+    let repository = session.repository.path();
+    let path = match &session.resource {
+        Resource::Public(path) if is_on(session) && !session.is_svn_client() => path,
+        _ => {
+            saves.flush(session.shared, |save| save.is_of(repository));
+            return None;
+        }
+    };
+    let own = who(session);
+    let to = match session.head.header("destination").map(|to| session.resource_at(to)) {
+        Some(Ok(Resource::Public(to))) => Some(to),
+        _ => None,
+    };
+    saves.flush(session.shared, |save| {
+        save.is_of(repository)
+            && *save.who() != own
+            && (save.concerns(path) || to.as_ref().is_some_and(|to| save.concerns(to)))
+    });
+    let reads = matches!(method, "GET" | "HEAD" | "PROPFIND");
+    if !reads {
+        return None;
+    }
+    let is_flat = method == "PROPFIND" && session.head.header("depth").map(str::trim) == Some("0");
+    let state = saves.state(&own, path);
+    // Others may have made the same meanwhile.
+    let state = match (&state, youngest(session).and_then(|root| Ok(root.kind(path)?))) {
+        (Some(State::Made(..)), Ok(None)) | (Some(State::Gone { .. }), _) => state,
+        _ => None,
+    };
+    match (state, method) {
+        (Some(State::Gone { .. }), _) if session.head.query.is_none() => {
+            return Some(Err(changes::not_there(path)));
+        }
+        (Some(State::Made(NodeKind::File, props)), "GET" | "HEAD")
+            if session.head.query.is_none() =>
+        {
+            let given = props.get_str(sapwood_core::props::names::MIME_TYPE);
+            exchange.header("content-type", given.unwrap_or("text/plain"));
+            exchange.header("cache-control", "no-cache");
+            return Some(Ok(()));
+        }
+        (Some(State::Made(kind, props)), "PROPFIND") if is_flat || kind == NodeKind::File => {
+            return Some(propfind::waiting(session, exchange, path, (kind, &props)));
+        }
+        _ => {}
+    }
+    saves.flush(session.shared, |save| {
+        *save.who() == own
+            && (save.changes_entries(path) || session.head.query.is_some() || save.makes(path))
+            && !is_flat
+    });
+    None
+}
+
+/// Whether what waits is about a path or a directory that it is in: a request that changes it goes on with it.
+pub(super) fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
+    let saves = &session.shared.saves;
+    if saves.is_empty() {
+        return false;
+    }
+    let own = who(session);
+    // What becomes a revision just now is waited for.
+    let _ = saves.state(&own, path);
+    saves.any(|save| *save.who() == own && save.is_at_or_above(path))
+}
