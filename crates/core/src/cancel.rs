@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inner_token_ends_with_the_outer_one_and_when_it_is_told() {
+    fn an_inner_token_ends_with_the_outer_one_and_when_its_condition_holds() {
         let outer = CancelToken::new();
         let gone = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&gone);

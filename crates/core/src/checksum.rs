@@ -98,7 +98,7 @@ digest_type! {
     Sha1, Sha1Hasher, sha1::Sha1, 20
 }
 
-/// A reader that remembers the MD5 of what it gave.
+/// A reader that keeps the MD5 of what was read from it.
 #[derive(Debug)]
 pub struct Md5Reader<R> {
     inner: R,

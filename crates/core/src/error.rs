@@ -63,7 +63,7 @@ impl SvnError {
         Self::new(ErrorCode::ASSERTION_FAIL, message)
     }
 
-    /// A text is not the one whose checksum was told (E200014). `shown` is the file as people know it.
+    /// A text does not have the expected checksum (E200014). `shown` is the file as people know it.
     #[must_use]
     pub fn checksum_mismatch(shown: impl fmt::Display, expected: Md5, actual: Md5) -> Self {
         let message = format!(

@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// The revisions that [`Meter::set_revisions`] was told last.
+    /// The revisions that [`Meter::set_revisions`] was given last.
     #[must_use]
     pub fn revisions(&self) -> Option<[(u64, u64); 2]> {
         let [a, b, c, d] = &self.counts.revisions;

@@ -1,4 +1,4 @@
-//! What an operation tells while it works: one value a path or step.
+//! What an operation reports while it runs: one value for each path or step.
 //!
 //! The working copy and the client's operations make these values; the `svn` program turns them into
 //! the lines that people know. Only the fields that an action needs are filled.

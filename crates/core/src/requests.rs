@@ -1,4 +1,4 @@
-//! What is asked of a repository, alike by a client of a session and by a server of the repository itself.
+//! Requests to a repository: the same types for clients of a session and for a server that reads the repository itself.
 //!
 //! `P` is the kind of path that the one who is asked understands: relpaths below the session's URL where a session is
 //! asked, fspaths where a repository is. Each of them has a name for its own form of these types.
@@ -32,9 +32,9 @@ copied!(LogRequest, FileRevsRequest, MergeinfoRequest, ListRequest);
 pub struct LogRequest<'a, P: ?Sized> {
     /// None for the whole repository; an empty relpath for the session's URL.
     pub paths: &'a [&'a P],
-    /// First revision to tell.
+    /// First revision to send.
     pub start: Option<Revnum>,
-    /// Last revision to tell; older than `start` for youngest first.
+    /// Last revision to send; older than `start` for youngest first.
     pub end: Option<Revnum>,
     /// At most so many revisions (merged ones not counted); 0 for all.
     pub limit: u64,
@@ -42,7 +42,7 @@ pub struct LogRequest<'a, P: ?Sized> {
     pub changed_paths: bool,
     /// Whether to stop at copies.
     pub strict_node_history: bool,
-    /// Whether to tell merged revisions below the merging one.
+    /// Whether to send merged revisions below the merging one.
     pub include_merged_revisions: bool,
     /// Which revision properties are wanted.
     pub revprops: RevpropSelection<'a>,
@@ -78,7 +78,7 @@ pub struct FileRevsRequest<'a, P: ?Sized> {
     pub start: Option<Revnum>,
     /// Last revision.
     pub end: Option<Revnum>,
-    /// Whether to tell revisions that were merged into the file.
+    /// Whether to send revisions that were merged into the file.
     pub include_merged_revisions: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct MergeinfoRequest<'a, P: ?Sized> {
     pub revision: Option<Revnum>,
     /// Where it may come from.
     pub inherit: Inherit,
-    /// Whether to tell that of what is below the paths, too.
+    /// Whether to send the mergeinfo of what is below the paths, too.
     pub include_descendants: bool,
 }
 
@@ -102,19 +102,19 @@ pub struct ListRequest<'a, P: ?Sized> {
     pub path: &'a P,
     /// The revision.
     pub revision: Option<Revnum>,
-    /// Glob patterns; a node is told when its last name matches one of them. `None`: all nodes.
+    /// Glob patterns; a node is sent when its last name matches one of them. `None`: all nodes.
     pub patterns: Option<&'a [&'a str]>,
     /// How deep.
     pub depth: Depth,
-    /// What to tell of each node.
+    /// What to send of each node.
     pub fields: DirentFields,
 }
 
-/// How to tell a revision as it was committed. Which part of the repository is told is said beside it: a session tells
+/// How to replay a revision as it was committed. The part of the repository is an argument beside it: a session sends
 /// what is below its URL.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayRequest {
-    /// Copies from revisions before this one are told as additions; 0 for no limit.
+    /// Copies from revisions before this one are sent as additions; 0 for no limit.
     pub low_water_mark: Revnum,
     /// Whether texts and property values are wanted (else that they changed).
     pub send_deltas: bool,
@@ -136,7 +136,7 @@ pub struct CommitRequest<'a> {
 pub enum ReportKind<'a> {
     /// Brings what is reported to a revision.
     Update {
-        /// Whether additions may be told as copies.
+        /// Whether additions may be sent as copies.
         send_copyfrom: bool,
         /// Whether unrelated nodes count as changes of one another.
         ignore_ancestry: bool,

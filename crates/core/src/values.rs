@@ -1,6 +1,6 @@
-//! The values that every layer speaks of: what is asked of a repository and what it says, whatever
-//! filesystem answers and whatever protocol carries it. They live here once; the crates that make
-//! and read them hand the same types on.
+//! The values that every layer uses: requests to a repository and its replies, whatever
+//! filesystem answers and whatever protocol carries them. They are defined here once; the crates that make
+//! and read them re-export the same types.
 
 use crate::date::Timestamp;
 use crate::paths::{FsPath, FsPathBuf, RelPathBuf};
@@ -47,7 +47,7 @@ pub struct FileRev<'a> {
     pub revprops: &'a PropList,
     /// Whether the revision came by a merge.
     pub merged_revision: bool,
-    /// How the file's properties differ from the revision told before.
+    /// How the file's properties differ from the revision sent before.
     pub prop_changes: &'a [(String, Option<Vec<u8>>)],
 }
 

@@ -1,4 +1,4 @@
-//! The tree-delta editor: how one tree tells another what to change.
+//! The tree-delta editor: the calls that turn one tree into another.
 //!
 //! The driver makes the calls in the order that the reference defines: one [`Editor::open_root`],
 //! then depth first, every opened or added directory and file closed, files opened and closed
@@ -33,8 +33,8 @@ pub trait Editor {
         Ok(())
     }
 
-    /// What the node is that the next call opens or adds. Drivers say it that answer reports, whose
-    /// receivers may tell more of a node than the edit does: most do not care.
+    /// Announces the node that the next call opens or adds. Drivers that answer reports call it, because their
+    /// receivers may send more of a node than the edit does. Most editors ignore it.
     fn leads_to(&mut self, target: &EditTarget<'_>) {
         let _ = target;
     }

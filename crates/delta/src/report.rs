@@ -1,4 +1,4 @@
-//! The report: how a client tells the other side of an edit what it has already.
+//! The report: how a client describes to the other side of an edit what it has already.
 //!
 //! A working copy makes the calls, a session takes them; when the report is finished, the other side
 //! drives an [`crate::Editor`] that brings what was reported to what was asked for.
@@ -6,7 +6,7 @@
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{Depth, Revnum, SvnResult};
 
-/// Tells the other side what there is already; then has the editor driven. Entries come depth
+/// Sends the other side what the client has; then the other side drives the editor. Entries come depth
 /// first, parents before children; the first is the target itself.
 #[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
 pub trait Report {

@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(apply(&w, &source), &target[..]);
         prop_assert!(w.new_data.len() <= target.len());
         prop_assert!(w.ops.iter().all(|op| !op.is_empty()));
-        // The tables do not remember the last texts.
+        // The tables hold nothing of the last texts.
         let again = w.clone();
         xdelta.compute(0, &target, &source, &mut w);
         xdelta.compute(0, &source, &target, &mut w);

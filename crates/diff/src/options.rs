@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The number of context lines that unified diffs have unless told otherwise.
+    /// The number of context lines that unified diffs have by default.
     pub const DEFAULT_CONTEXT: usize = 3;
 
     /// Parses the arguments of `-x`, split at white space: `-b`, `-w`, `-p`, `-u`, `-U N` and

@@ -110,7 +110,7 @@ impl Error {
         }
     }
 
-    /// This error as the program tells it, with `place` behind its sentence.
+    /// This error as the program reports it, with `place` behind its sentence.
     #[must_use]
     pub fn with_place(self, place: std::fmt::Arguments<'_>) -> SvnError {
         let (code, message) = (self.code(), format!("{self}{place}"));

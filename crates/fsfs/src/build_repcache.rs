@@ -17,7 +17,7 @@ use crate::rep_cache::{RepCache, Row};
 use crate::txn::WriteConfig;
 
 impl Filesystem {
-    /// Enters the texts of revisions `first` to `last`. `progress` is told of each revision before
+    /// Enters the texts of revisions `first` to `last`. `progress` is called for each revision before
     /// its turn.
     ///
     /// # Errors

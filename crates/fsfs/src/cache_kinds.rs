@@ -1,4 +1,4 @@
-//! What this engine keeps in the caches: a number for each kind of value, and the kinds whose types
+//! The kinds of values that this engine caches: a number for each kind, and the kinds whose types
 //! have no module of their own here.
 //!
 //! The other kinds stand beside their types, with a number from the same list: so the list knows no
@@ -43,7 +43,7 @@ pub(crate) enum Number {
 impl Number {
     /// The kind of values that has this number.
     pub(crate) const fn kind<T>(self, weight: fn(&T) -> usize) -> Kind<T> {
-        #[allow(clippy::as_conversions, reason = "this is how an enum tells its number")]
+        #[allow(clippy::as_conversions, reason = "this is how an enum gives its number")]
         Kind::new(self as u8, weight)
     }
 }
@@ -76,7 +76,7 @@ pub(crate) const DIRECTORY: Kind<Directory> =
     Number::Directory.kind(Directory::byte_len).found_while_held();
 /// Node properties by their representation: revision, item.
 pub(crate) const PROPS: Kind<PropList> = Number::Props.kind(props_len).found_while_held();
-/// Revision properties: revision, nothing, generation of the shard.
+/// Revision properties: revision, nothing, version of the shard.
 pub(crate) const REVPROPS: Kind<PropList> = Number::Revprops.kind(props_len).of_neighbours();
 /// Offsets in a pack with physical addressing: shard.
 pub(crate) const MANIFEST: Kind<Manifest> =
@@ -92,10 +92,10 @@ pub(crate) const RAW_REP: Kind<RawRep> = Number::RawRep.kind(|v: &RawRep| v.0.le
 pub(crate) const ENCODED: Kind<CachedDelta> = Number::Encoded.kind(|v: &CachedDelta| v.bytes.len());
 /// Where root and changed paths are with physical addressing: revision.
 pub(crate) const TRAILER: Kind<Trailer> = Number::Trailer.kind(|_: &Trailer| size_of::<Trailer>());
-/// Manifest of packed revision properties: shard, generation of the shard.
+/// Manifest of packed revision properties: shard, version of the shard.
 pub(crate) const REVPROP_MANIFEST: Kind<RevpropManifest> =
     Number::RevpropManifest.kind(RevpropManifest::byte_len).found_while_held();
-/// A file of packed revision properties: first revision, generation of the shard.
+/// A file of packed revision properties: first revision, version of the shard.
 pub(crate) const REVPROP_PACK: Kind<RevpropPack> =
     Number::RevpropPack.kind(revprop_pack_len).found_while_held();
 
@@ -107,7 +107,7 @@ fn revprop_pack_len(pack: &RevpropPack) -> usize {
     pack.len().times(pack.get(pack.first_revision()).map_or(64, <[u8]>::len).max(256))
 }
 
-/// The name of a value that stands for item `item` of a revision.
+/// The cache key of a value for item `item` of a revision.
 pub(crate) fn item<T>(kind: &Kind<T>, fs: u32, revision: Revnum, item: u64) -> Key<T> {
     kind.key(fs, revision.0, item, 0)
 }

@@ -1,6 +1,6 @@
 //! Changed paths of a revision or transaction.
 //!
-//! Lists of changed paths are the bulk of what a `log -v` touches, so all that a log needs of a
+//! Lists of changed paths are most of the data of a `log -v`, so everything that a log needs of a
 //! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
 //! [`ChangedPath`] values that are cheap to copy.
 

@@ -3,7 +3,7 @@
 //! A request that goes through a whole directory wants the node-revision of each of its entries: a
 //! look-up each, for which the cache has to be searched in places that were not touched for long. So
 //! the first such request leaves them behind as one item, by the directory's representation, in the
-//! order of its entries. They are shared with those that are kept one by one.
+//! order of its entries. They are shared with those that are cached one by one.
 
 use sapwood_core::Exact;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::node::Node;
 
 /// The node-revisions of fewer entries are as soon found one by one.
 const FEW: usize = 3;
-/// Those of more entries are not kept together: one item would be a large part of the cache.
+/// Larger directories are not cached as one: the item would be a large part of the cache.
 const MANY: usize = 4096;
 /// What an allocation and the shared pointer's counters take.
 const OVERHEAD: usize = 32;
@@ -47,7 +47,7 @@ pub struct Children {
 
 #[derive(Debug, Default)]
 enum FoundNodes {
-    /// They are looked for one by one.
+    /// They are looked up one by one.
     #[default]
     Nothing,
     /// They are looked for one by one, and are to be kept together: those that were found, and how

@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 const DELTIFICATION: u32 = since::PACKING;
 /// From which format on svndiff 1 may be written.
 const SVNDIFF1: u32 = 2;
-/// The zlib level unless said otherwise.
+/// The default zlib level.
 const DEFAULT_LEVEL: u32 = 5;
 
-/// Items in a page of the log-to-phys index, unless `fsfs.conf` says otherwise.
+/// Items in a page of the log-to-phys index, by default.
 pub const DEFAULT_L2P_PAGE_SIZE: u64 = 8192;
-/// Bytes that a page of the phys-to-log index describes, unless `fsfs.conf` says otherwise.
+/// Bytes that a page of the phys-to-log index describes, by default.
 pub const DEFAULT_P2L_PAGE_SIZE: u64 = 1024 * 1024;
 
 /// How new data are stored.

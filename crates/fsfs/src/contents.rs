@@ -23,7 +23,7 @@ pub(crate) struct TextReader {
     chain: Option<Chain>,
     /// Number of the next window.
     window: u64,
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     given: u64,
     sum: Checksum,
     done: bool,
@@ -62,7 +62,7 @@ impl TextReader {
         }
     }
 
-    /// Whether everything was handed out.
+    /// Whether everything was returned.
     pub(crate) const fn is_done(&self) -> bool {
         self.done
     }
@@ -85,7 +85,7 @@ impl TextReader {
             }
         };
         let Some(text) = chain.window(fs, self.window)? else {
-            // The text is shorter than the node-revision says. It may be right all the same.
+            // The text is shorter than the node-revision says. It may be correct nevertheless.
             self.done = true;
             self.check(fs, &rep)?;
             return Ok(None);
@@ -113,7 +113,7 @@ impl TextReader {
             None => return Ok(()),
             Some(Digest::Md5(actual)) => actual,
             Some(Digest::Sha1(actual)) if rep.sha1 == Some(actual) => return Ok(()),
-            // The MD5 decides, and is what people are told.
+            // The MD5 decides, and messages show it.
             Some(Digest::Sha1(_)) => self.md5_again(fs, rep)?,
         };
         match rep.known_md5() {
@@ -128,7 +128,7 @@ impl TextReader {
         }
     }
 
-    /// The MD5 of what was handed out, read once more.
+    /// The MD5 of the returned text, read once more.
     fn md5_again(&self, fs: &Fs, rep: &Representation) -> Result<Md5> {
         let mut again = Self::new(Some(*rep), self.txn);
         again.sum = Checksum::Unknown;
@@ -145,12 +145,12 @@ const SUM_ASIDE: u64 = 4 << 20;
 /// How many parts of a text may wait for that thread.
 const WAITING: usize = 4;
 
-/// The checksum of what was read so far.
+/// The checksum of the text read so far.
 #[derive(Debug)]
 enum Checksum {
     Here(Hasher),
     ByThread(SyncSender<Piece>, JoinHandle<Digest>),
-    /// It is not asked for.
+    /// No checksum is wanted.
     Unknown,
 }
 
@@ -178,7 +178,7 @@ fn sha1_is_fast() -> bool {
 }
 
 impl Hasher {
-    /// What tells soonest whether a text is that of `rep`.
+    /// The cheapest way to find out whether a text is that of `rep`.
     fn of(rep: Option<&Representation>) -> Self {
         match rep.and_then(|rep| rep.sha1) {
             Some(_) if sha1_is_fast() => Self::Sha1(Sha1Hasher::new()),
@@ -228,7 +228,7 @@ impl Checksum {
     fn update(&mut self, piece: &Piece) {
         match self {
             Self::Here(sum) => sum.update(piece.bytes()),
-            // The thread takes what it is sent for as long as there is a sender.
+            // The thread receives until the sender is dropped.
             Self::ByThread(to, _) => drop(to.send(piece.clone())),
             Self::Unknown => {}
         }
@@ -271,7 +271,7 @@ pub struct Contents {
     fs: Filesystem,
     reader: TextReader,
     piece: Option<Piece>,
-    /// How much of `piece` was handed out.
+    /// How much of `piece` was returned.
     taken: usize,
 }
 
@@ -285,12 +285,12 @@ impl Contents {
         Self { fs: fs.clone(), reader: TextReader::new(rep, txn), piece: None, taken: 0 }
     }
 
-    /// Says what of the text, and of those that it is made of, is left in the cache.
+    /// Sets what of the text, and of its bases, is left in the cache.
     pub(crate) const fn keep(&mut self, keep: Keep) {
         self.reader.keep = keep;
     }
 
-    /// Does not look at the checksum: for texts that are only compared with another one.
+    /// Does not check the checksum: for texts that are only compared with another one.
     #[must_use]
     pub(crate) fn unchecked(mut self) -> Self {
         self.reader.sum = Checksum::Unknown;

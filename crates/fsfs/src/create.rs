@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::uuid;
 use sapwood_store::write::WriteStorage;
 
-/// Revisions a shard unless said otherwise.
+/// The default number of revisions in a shard.
 pub const DEFAULT_SHARD_SIZE: u64 = 1000;
 
 /// The `fsfs.conf` of a new filesystem: every option, commented out.

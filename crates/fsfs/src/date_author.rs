@@ -1,10 +1,10 @@
 //! Date and author of a revision, for neighbouring revisions together.
 //!
-//! Listings, checkouts and single looks want two of a revision's properties, of thousands of
-//! revisions. A property list each is a look-up each, and several places in memory that were
-//! not touched for long; so date and author of 64 revisions are one item of the cache. It is named by
-//! the generation of the shard's revision properties (see [`crate::revprops`]): any change
-//! gives it another name. It holds those revisions that were asked for.
+//! Listings, checkouts and single look-ups need two of a revision's properties, for thousands of
+//! revisions. A property list for each would be a look-up for each, and several cold cache lines,
+//! so date and author of 64 revisions are one item of the cache. Its key holds
+//! the version of the shard's revision properties (see [`crate::revprops`]): any change
+//! gives another key. It holds those revisions that were requested.
 
 use sapwood_core::Exact;
 use std::collections::HashMap;
@@ -17,11 +17,11 @@ use sapwood_store::{Key, Kind, PassThrough};
 
 use crate::cache_kinds::Number;
 
-/// Revisions that are kept together.
+/// Revisions in a block.
 const LEN: u64 = 64;
-/// The longest date and author, together, that are kept.
+/// The most bytes of date and author together that are cached.
 const TEXT_LEN: usize = 58;
-/// What stands for the length of a property that is not there.
+/// The length that stands for a missing property.
 const ABSENT: u8 = u8::MAX;
 
 /// Date and author as they are stored.
@@ -103,7 +103,7 @@ impl DateAuthorBlock {
     }
 }
 
-/// Date and author of neighbouring revisions: first revision, generation of the shard.
+/// Date and author of neighbouring revisions: first revision, version of the shard.
 const DATE_AUTHOR: Kind<DateAuthorBlock> = Number::DateAuthor.kind(DateAuthorBlock::weight);
 
 /// Date and author of a revision, as one request found them.
@@ -152,7 +152,7 @@ pub(crate) struct DateAuthorBlocks {
 #[derive(Debug)]
 pub(crate) struct BlockInUse {
     pub(crate) block: Arc<DateAuthorBlock>,
-    pub(crate) generation: u64,
+    pub(crate) version: u64,
     /// Whether the cache lacks some of it.
     pub(crate) is_news: bool,
 }
@@ -165,7 +165,7 @@ impl DateAuthorBlocks {
 }
 
 /// The first revision of a block, and the revision's bit in it. No block lies in two shards, whose
-/// generation it has; and revision 0, which is never packed, is not in one with others.
+/// version it has; and revision 0, which is never packed, is not in one with others.
 pub(crate) fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
     let in_shard = revision.0.checked_rem(shard_size).unwrap_or(revision.0);
     let in_block = in_shard % LEN;
@@ -173,8 +173,8 @@ pub(crate) fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
     (first, 1u64 << in_block)
 }
 
-pub(crate) fn date_author_key(fs: u32, first: u64, generation: u64) -> Key<DateAuthorBlock> {
-    DATE_AUTHOR.key(fs, first, generation, 0)
+pub(crate) fn date_author_key(fs: u32, first: u64, version: u64) -> Key<DateAuthorBlock> {
+    DATE_AUTHOR.key(fs, first, version, 0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! In which revision a path was deleted, as an earlier request found out.
+//! A cache of the revisions in which paths were deleted.
 //!
-//! A comparison of two trees tells of each entry that is gone when it went, which takes a search
+//! A comparison of two trees reports when each missing entry was deleted, which takes a search
 //! by halves through the revisions between. What is committed never changes, so neither does the
 //! answer.
 
@@ -14,7 +14,7 @@ use sapwood_store::{Key, Kind};
 use crate::cache_kinds::Number;
 use crate::filesystem::Filesystem;
 
-/// A path that was looked for, and the answer.
+/// A path, and the revision in which it was deleted.
 #[derive(Debug)]
 pub(crate) struct Deletion {
     path: Box<str>,
@@ -37,7 +37,7 @@ impl Filesystem {
         DELETION.key(self.fs.id, start.0, end.0, hasher.finish())
     }
 
-    /// What was found out about a path between two committed revisions: the revision of its first
+    /// The cached result for a path between two committed revisions: the revision of its first
     /// deletion, if there was one.
     #[must_use]
     pub fn cached_deletion(
@@ -50,7 +50,7 @@ impl Filesystem {
         (*found.path == *path).then_some(found.revision)
     }
 
-    /// Keeps such a finding.
+    /// Caches such a result.
     pub fn cache_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
         let deletion = Deletion { path: path.into(), revision: found };
         self.fs.caches.put(self.deletion_key(path, start, end), deletion);

@@ -134,7 +134,7 @@ impl Error {
         Self::Io { what: format!("{verb} '{}'", path.display()), error }
     }
 
-    /// A revision's file that is not there, told as the revision that is missing.
+    /// Reports a revision's file that is missing as the missing revision.
     pub(crate) fn missing_instead_of_gone(self, first: Revnum) -> Self {
         match self {
             Self::FileGone { .. } => Self::NoSuchRevision(first),

@@ -104,7 +104,7 @@ pub(crate) struct SharedState {
     /// Numbers of transactions that this process took from `txn-current` and has not used: the
     /// next, and the end.
     pub(crate) txn_numbers: Mutex<(u64, u64)>,
-    /// What `fsfs.conf` says to writers, once one asked.
+    /// The options of `fsfs.conf` for writers, once one needed them.
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
     /// How many openings are in use; those [at rest](Filesystem::at_rest) are not.
     pub(crate) openings: AtomicUsize,
@@ -112,7 +112,7 @@ pub(crate) struct SharedState {
     pub(crate) attached: OnceLock<Arc<dyn Extension>>,
     /// Whether syncing the whole file system took long when that was last done.
     pub(crate) whole_syncs_are_slow: Arc<AtomicBool>,
-    /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
+    /// Revisions that a commit has prepared and not published: numbers, and where they are.
     pub(crate) unpublished: Mutex<Vec<(Revnum, UnpublishedFile)>>,
 }
 
@@ -121,11 +121,11 @@ pub(crate) trait Extension: Any + Send + Sync + std::fmt::Debug {
     /// The last opening in this process was closed.
     fn last_closed(&self);
 
-    /// File handles are wanted: closes what is kept open and not in use; whether there was any.
+    /// Closes cached file handles that are not in use, because handles are scarce. Returns whether there were any.
     fn close_idle(&self) -> bool;
 }
 
-/// Where the file of a revision is that only its writer knows of.
+/// The path of the file of an unpublished revision.
 #[derive(Clone, Debug)]
 pub(crate) enum UnpublishedFile {
     /// In a file that is yet to be moved.
@@ -204,7 +204,7 @@ impl Filesystem {
         Self { fs: Arc::new(fs) }
     }
 
-    /// A new opening of the same filesystem, without a look at the disk.
+    /// A new handle of the same filesystem, without reading the disk.
     #[must_use]
     pub fn opened_again(&self) -> Self {
         Self { fs: Arc::new(Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches))) }
@@ -227,7 +227,7 @@ impl Filesystem {
         self.fs.work.svndiff()
     }
 
-    /// Where its files are, as said when it was opened.
+    /// The path of its files, as it was given when it was opened.
     #[must_use]
     pub fn storage(&self) -> &dyn WriteStorage {
         &*self.fs.storage
@@ -256,7 +256,7 @@ impl Filesystem {
         minor_of_format(self.fs.layout.format.number)
     }
 
-    /// Whether revisions record where mergeinfo is, so that it can be asked for.
+    /// Whether revisions record where mergeinfo is, so that it can be searched.
     #[must_use]
     pub fn records_mergeinfo(&self) -> bool {
         self.fs.layout.format.number >= since::LAYOUT
@@ -330,7 +330,7 @@ impl Fs {
         if self.glance_at_min_unpacked()? {
             let now = std::time::SystemTime::now();
             let stamp = self.revisions.version(Object::AllProps).ok();
-            let stamp = stamp.filter(|stamp| stamp.is_settled(now));
+            let stamp = stamp.filter(|stamp| stamp.is_stable(now));
             let mut known = self.revprop_top.lock();
             if stamp.is_none() || *known != stamp {
                 *known = stamp;
@@ -354,7 +354,7 @@ impl SharedState {
         any.downcast().map_err(|_| Error::internal("something else is attached"))
     }
 
-    /// How to open another filesystem, or this one anew, on the same storage.
+    /// How to open another filesystem, or this one again, on the same storage.
     pub(crate) fn same_storage(&self) -> OpenOptions {
         let storage = self.storage_is_given.then(|| Arc::clone(&self.storage));
         OpenOptions { storage, ..OpenOptions::default() }
@@ -365,12 +365,12 @@ impl SharedState {
         Revnum(self.min_unpacked.load(Ordering::Acquire))
     }
 
-    /// The file or folder that a name of the layout stands for.
+    /// The path of a file or folder of the layout.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// A small object, if it may have changed since it was last looked at.
+    /// A small object, if it may have changed since it was last read.
     fn look(&self, watched: &mut ReloadedFile<()>, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         let store = &self.revisions;
         watched

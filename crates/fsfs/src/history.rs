@@ -19,13 +19,13 @@ pub struct History {
     at: Option<Step>,
 }
 
-/// One place of a history, and what is known about the way on.
+/// One location of a history, and what is known about the next steps.
 #[derive(Clone, Debug)]
 struct Step {
     path: SharedFsPath,
     revision: Revnum,
-    /// Whether the place was told to the caller.
-    told: bool,
+    /// Whether the place was returned to the caller.
+    returned: bool,
     /// When the place is the target of a copy: where the copy came from.
     source: Option<(SharedFsPath, Revnum)>,
     /// When no copy touches the way down to this revision: the node-revision at this place, and
@@ -34,8 +34,8 @@ struct Step {
 }
 
 impl Step {
-    fn new(path: &FsPath, revision: Revnum, told: bool) -> Self {
-        Self { path: path.into(), revision, told, source: None, linear: None }
+    fn new(path: &FsPath, revision: Revnum, returned: bool) -> Self {
+        Self { path: path.into(), revision, returned, source: None, linear: None }
     }
 }
 
@@ -87,13 +87,14 @@ impl History {
         while let Some(step) = self.at.take() {
             // The root changes in every revision and is never copied.
             let next = if step.path.is_root() {
-                let revision = if step.told { step.revision.prev() } else { Some(step.revision) };
+                let revision =
+                    if step.returned { step.revision.prev() } else { Some(step.revision) };
                 revision.map(|revision| Step::new(FsPath::ROOT, revision, true))
             } else {
                 self.older(step, cross_copies)?
             };
             let Some(next) = next else { break };
-            let found = next.told.then(|| (next.path.clone(), next.revision));
+            let found = next.returned.then(|| (next.path.clone(), next.revision));
             self.at = Some(next);
             if found.is_some() {
                 return Ok(found);
@@ -102,14 +103,14 @@ impl History {
         Ok(None)
     }
 
-    /// The node-revision at the place that was told last, when it is known without a walk from the
+    /// The node-revision at the place that was returned last, when it is known without a walk from the
     /// root: that is so wherever no copy is near.
     #[must_use]
     pub fn id(&self) -> Option<NodeRevId> {
         self.at.as_ref()?.linear.map(|(id, _)| id)
     }
 
-    /// The next older step, which need not be one to tell.
+    /// The next older step, which need not be one for the caller.
     fn older(&self, step: Step, cross_copies: bool) -> Result<Option<Step>> {
         let fs = &self.fs.fs;
         if let Some((id, next_copy)) = step.linear
@@ -121,16 +122,16 @@ impl History {
                 // No copy in between: the predecessor's path is the same, and need not be read.
                 let path = here.created_path().into();
                 let linear = Some((id, next_copy));
-                return Ok(Some(Step { path, revision, told: true, source: None, linear }));
+                return Ok(Some(Step { path, revision, returned: true, source: None, linear }));
             }
         }
-        let mut told = step.told;
+        let mut returned = step.returned;
         let (mut at_path, mut revision) = (step.path, step.revision);
         if let Some((source, source_rev)) = step.source {
             if !cross_copies {
                 return Ok(None);
             }
-            told = false;
+            returned = false;
             (at_path, revision) = (source, source_rev);
         }
         let root = self.fs.revision_root(revision)?;
@@ -138,7 +139,7 @@ impl History {
         let Some(mut node) = chain.last().cloned() else { return Ok(None) };
         let mut predecessor = None;
         if Some(revision) == node.id.revision() {
-            if !told {
+            if !returned {
                 return Ok(Some(Step::new(node.created_path(), revision, true)));
             }
             let Some(id) = node.predecessor else { return Ok(None) };
@@ -148,7 +149,8 @@ impl History {
         let commit = committed(node.id.revision())?;
         let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
         if copy_rev > commit
-            && let Some(copied) = self.copy_step(&at_path, copy_rev, &copy_path, revision, told)?
+            && let Some(copied) =
+                self.copy_step(&at_path, copy_rev, &copy_path, revision, returned)?
         {
             return Ok(Some(copied));
         }
@@ -164,19 +166,19 @@ impl History {
         copy_rev: Revnum,
         copy_path: &FsPath,
         revision: Revnum,
-        told: bool,
+        returned: bool,
     ) -> Result<Option<Step>> {
         let target = self.fs.revision_root(copy_rev)?.node(copy_path)?;
         let Some(below) = at_path.below(target.created_path()) else {
             return Ok(None);
         };
         let Some((source_rev, source)) = target.copied_from() else { return Ok(None) };
-        // The target may be the place that was told last: then only go on from it.
-        let again = copy_rev == revision && told;
+        // The target may be the place that was returned last: then only go on from it.
+        let again = copy_rev == revision && returned;
         Ok(Some(Step {
             path: at_path.clone(),
             revision: copy_rev,
-            told: !again,
+            returned: !again,
             source: Some((source.join(below).into(), source_rev)),
             linear: None,
         }))
@@ -243,7 +245,7 @@ fn node_origin_rev(root: &Root, at_path: &FsPath) -> Result<Revnum> {
     if made != Revnum::ZERO || id.number() == 0 {
         return Ok(made);
     }
-    // An id of formats 1 and 2 does not say. It may have been found out already.
+    // An id of formats 1 and 2 lacks it. It may be known already.
     let fs = &root.fs.fs;
     let path = fs.file(&sapwood_fsfs_format::Layout::node_origins_file(id));
     if let Ok(bytes) = fs.storage.read(&path, 1 << 26)

@@ -14,7 +14,7 @@
 //!    an interrupted run left behind is not trusted), properties and locks that have changed: what
 //!    is replaced is durable before it gets its name;
 //! 2. everything else is made durable, then `min-unpacked-rev` and `current` are replaced, at once
-//!    where one without the other would tell lies ([`publish`]), and then the rep-cache, so that none
+//!    where one without the other would be wrong ([`publish`]), and then the rep-cache, so that none
 //!    of its rows names a revision that is not there;
 //! 3. files of revisions that are now packed are removed.
 
@@ -42,7 +42,7 @@ use sapwood_store::write::WriteStorage;
 pub struct HotcopyOptions {
     /// Whether the copy is made durable before it counts.
     pub flush_to_disk: bool,
-    /// Copy only what a copy made before does not have.
+    /// Copy only what an earlier copy lacks.
     pub incremental: bool,
     /// Whether files are copied by two threads.
     pub threads: bool,
@@ -227,7 +227,7 @@ impl Hotcopy<'_> {
         Ok(())
     }
 
-    /// `fsfs.conf`, first of all: what is missing there is told before the work. A new copy gets it
+    /// `fsfs.conf`, first of all: if it is missing, that is reported before the work. A new copy gets it
     /// at the `last`.
     fn config(&self, last: bool) -> Result<()> {
         if self.format() < since::PACKING {
@@ -266,12 +266,12 @@ impl Hotcopy<'_> {
     }
 
     fn run(&mut self, notify: Notify<'_>) -> Result<()> {
-        // What comes to a copy that is in use is there when readers see it, not before: it is told
-        // of at the end.
-        let mut told = Vec::new();
+        // Readers of a copy that is in use see new revisions only when they are published: they are
+        // reported at the end.
+        let mut published = Vec::new();
         let packed = if self.in_use {
             self.revisions(&mut |first, last| {
-                told.push((first, last));
+                published.push((first, last));
                 Ok(())
             })?
         } else {
@@ -304,7 +304,7 @@ impl Hotcopy<'_> {
         let mut format = Vec::new();
         self.source.layout.format.write(&mut format);
         self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))?;
-        told.into_iter().try_for_each(|(first, last)| notify(first, last))
+        published.into_iter().try_for_each(|(first, last)| notify(first, last))
     }
 
     /// Copies all revisions with their properties: the first that is not packed in the copy.
@@ -343,7 +343,7 @@ impl Hotcopy<'_> {
                     next = end;
                 }
                 Err(Error::Io { what, error }) if error.kind() == ErrorKind::NotFound => {
-                    // The pack of this shard is taken next, and what is here of it removed.
+                    // The pack of this shard is copied next, and the shard's unpacked files are removed.
                     if next >= self.source.refresh_min_unpacked()? {
                         return Err(Error::Io { what, error });
                     }
@@ -397,7 +397,7 @@ impl Hotcopy<'_> {
         }
     }
 
-    /// Removes what the packs of the destination replace.
+    /// Removes files that the packs of the destination replace.
     fn remove_packed(&self, packed: Revnum) -> Result<()> {
         let Some(size) = self.source.layout.format.shard_size else { return Ok(()) };
         let layout = &self.source.layout;

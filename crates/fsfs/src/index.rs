@@ -18,7 +18,7 @@ use crate::revision_store::{Object, gone_or};
 /// The longest manifest of a pack that is read.
 const MANIFEST_LEN: usize = 1 << 28;
 
-/// What a file with logical addressing says of its indexes.
+/// The footer of a file with logical addressing: its indexes.
 #[derive(Debug)]
 pub(crate) struct FileIndex {
     pub(crate) footer: Footer,
@@ -56,7 +56,7 @@ impl Fs {
             .map_err(|e| self.item_error(file, file.first, from, e))
     }
 
-    /// An error of an index whose stream ends at `end`, as the reference tells it; but with the code of
+    /// An error of an index whose stream ends at `end`, as the reference reports it; but with the code of
     /// corruption, where the reference has 0, which is success.
     pub(crate) fn index_error(&self, file: &RevFile, end: u64, error: Error) -> Error {
         match error {
@@ -116,7 +116,7 @@ impl Fs {
         let key = self.file_key(&L2P_PAGE, file, u64::from(slot.page));
         let offset = match self.caches.get(key) {
             Some(page) => page.offset(&slot, revision, item),
-            // A log asks for nothing else of a revision: the page is not worth being kept.
+            // A log needs nothing else of a revision: the page is not worth caching.
             None if item == format::l2p::ITEM_CHANGES => {
                 let bytes = self.l2p_page_bytes(file, &index, &slot)?;
                 L2pPage::find(&bytes, &slot, revision, item)

@@ -103,7 +103,7 @@ impl Fs {
         self.rev_node(revision, item)
     }
 
-    /// Says that the changed paths of a revision will be asked for soon.
+    /// Hints that the changed paths of a revision will be needed soon.
     pub(crate) fn will_need_changes(&self, revision: Revnum) {
         let key = CHANGES.key(self.id, revision.0, 0, 0);
         if self.caches.get(key).is_some() {
@@ -133,7 +133,7 @@ impl Fs {
         Ok(self.caches.put(key, self.read_changes(revision)?))
     }
 
-    /// The same for a caller that keeps what it makes of them: they are not kept.
+    /// The same for a caller that caches its own result: they are not cached.
     pub(crate) fn changed_paths_for_once(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
         let key = CHANGES.key(self.id, revision.0, 0, 0);
         if let Some(changes) = self.caches.get(key) {
@@ -177,7 +177,7 @@ impl Fs {
         )))
     }
 
-    /// The error for a file that holds another revision than the one that was asked for: one that
+    /// The error for a file that holds another revision than the requested one: one that
     /// was put in the wrong place.
     pub(crate) fn not_of(&self, file: &RevFile, revision: Revnum, id: &NodeRevId) -> Error {
         let found = id.revision().map_or_else(|| "no revision".into(), |found| format!("r{found}"));

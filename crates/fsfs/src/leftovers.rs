@@ -62,7 +62,7 @@ impl Filesystem {
         }
     }
 
-    /// Removes what is surely of no use. All locks of writers are held.
+    /// Removes files that are certainly unused. All locks of writers are held.
     pub(crate) fn clear_leftovers(&self, storage: &dyn WriteStorage) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         let now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());

@@ -1,9 +1,9 @@
-//! What a listing tells of everything below a directory, as a receiver encodes it.
+//! The listing of everything below a directory, as a receiver encodes it.
 //!
 //! A directory's text names node-revisions, which never change: the listing of all that is below
-//! is the same as long as the directory's representation is, but for dates and authors, which are
-//! not for here. Names in listings are whole paths, so the path is part of what a listing is kept
-//! by.
+//! stays the same as long as the directory's representation does. Dates and authors may change, so
+//! they have no place here. Names in listings are whole paths, so the path is part of the
+//! cache key.
 
 use sapwood_core::Exact;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -48,14 +48,14 @@ impl Node {
         Some(LISTING.key(self.fs.fs.id, revision.0, item, hasher.finish()))
     }
 
-    /// The listing of everything below this directory in the form `form`, if it is kept.
+    /// The listing of everything below this directory in the form `form`, if it is cached.
     #[must_use]
     pub fn cached_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
         let found = self.fs.fs.caches.get(self.listing_key(form)?)?;
         Some(found).filter(|found| *found.path == *self.path && found.form == form)
     }
 
-    /// Keeps such a listing, which must tell of everything below and hold neither dates nor
+    /// Caches such a listing, which must hold everything below the directory, and neither dates nor
     /// authors.
     pub fn cache_listing(&self, form: FormKey, bytes: &[u8]) {
         if let Some(key) = self.listing_key(form) {

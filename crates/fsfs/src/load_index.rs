@@ -1,6 +1,6 @@
 //! Giving a revision or pack file new indexes (`svnfsfs load-index`), for formats 7 and 8.
 //!
-//! What is given is the phys-to-log index, as `dump-index` tells it; the other index and the
+//! The input is the phys-to-log index, as `dump-index` prints it; the other index and the
 //! checksums follow from it and from the file. The file is made anew beside the old one, which it
 //! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
@@ -75,7 +75,7 @@ impl Filesystem {
 }
 
 impl Fs {
-    /// That the items end where the old index says, or, when it cannot tell, within the file.
+    /// That the items end where the old index says, or, when it is not readable, within the file.
     fn check_end(&self, file: &RevFile, end: u64) -> Result<()> {
         match self.footer(file) {
             Ok(footer) if footer.l2p_offset != end => Err(invalid(format!(
@@ -207,7 +207,7 @@ fn replace_tail(
         storage.rename(temporary, path, flush)
     });
     written.map_err(|e| {
-        // Best effort: the error that matters is told.
+        // Best effort: the error that matters is returned.
         let _ = storage.remove_file(temporary);
         failed(e)
     })

@@ -68,7 +68,7 @@ pub struct UnlockTarget {
 /// What became of several paths.
 #[derive(Debug)]
 pub struct LockOutcome<T> {
-    /// One result a path. Paths that were given twice have one; those that were not looked at
+    /// One result for each path. Paths that were given twice have one; those that were not looked at
     /// because of a failure have none.
     pub each: Vec<(FsPathBuf, Result<T>)>,
     /// What went wrong with all of them.
@@ -254,7 +254,7 @@ impl Writer {
         file.lock.map(from_stored).ok_or_else(|| not_done("lock", &target.path))
     }
 
-    /// Unlocks paths. `user` is the one that asks, with `break_lock` also for locks of others.
+    /// Unlocks paths. `user` makes the request, with `break_lock` also for locks of other users.
     ///
     /// Errors of a path: E160040 when there is no lock, or one with another token; E160039 when it
     /// is another's; E160041 when it has expired (and it is gone then). Errors of all: E160034
@@ -335,7 +335,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Why a lock is not removed as asked; `user` is `None` where locks are broken.
+    /// Why a lock is not removed; `user` is `None` where locks are broken.
     fn unlock_refusal(
         &self,
         lock: Option<&Lock>,
@@ -390,7 +390,7 @@ impl Writer {
         self.write_or_remove(digest, &file, like, sync)
     }
 
-    /// Writes a digest file that still says something, removes one that does not.
+    /// Writes a digest file, or removes it if it is empty.
     fn write_or_remove(
         &self,
         digest: Md5,

@@ -1,10 +1,10 @@
-//! Log entries as a receiver encodes them, kept for sixteen neighbouring revisions together.
+//! Log entries as a receiver encodes them, cached in blocks of sixteen neighbouring revisions.
 //!
-//! A log of everything asks the same of every revision: the list of changed paths, the revision
-//! properties, and to put them into the receiver's form. The result is the same for all users from
-//! whom nothing in these revisions is hidden, so that it is kept whole, once for all of them; the
-//! [form](FormKey) says for whom the others are. What is kept is named by the generation of the
-//! shard's revision properties (see [`crate::revprops`]): each change gives it another name.
+//! A log of everything needs the same of every revision: the list of changed paths, the revision
+//! properties, and their encoding in the receiver's form. The result is the same for all users who
+//! may read all of these revisions, so it is cached once for all of them; the [form](FormKey) in the
+//! key says which users share the other entries. The key also holds the version of the
+//! shard's revision properties (see [`crate::revprops`]): each change gives another key.
 
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::revprop_shards::StableVersion;
 use crate::revprops_snapshot::RevpropsSnapshot;
 
-/// What a request will ask of each revision.
+/// What a request needs of each revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogNeeds {
     /// Its changed paths.
@@ -29,10 +29,10 @@ pub struct LogNeeds {
     pub revprops: bool,
 }
 
-/// Revisions that are kept together.
+/// Revisions in a block.
 const LEN: u64 = 16;
 
-/// Longer encoded entries are not kept, in bytes for all revisions of a span together.
+/// The most bytes that are cached of the encoded entries of a block.
 const LIMIT: usize = 256 << 10;
 
 /// The encoded log entries of the revisions of a [`LogSpan`], in one of the two directions.
@@ -47,12 +47,12 @@ pub struct EncodedEntries {
     refused: Vec<(usize, FsPathBuf)>,
 }
 
-/// Encoded log entries: first revision, form, generation of the shard.
+/// Encoded log entries: first revision, form, version of the shard.
 const LOG_ENTRIES: Kind<EncodedEntries> =
     Number::LogEntries.kind(EncodedEntries::weight).of_neighbours();
 
 impl EncodedEntries {
-    /// No entries yet of a span whose revisions come `youngest_first`, or oldest first.
+    /// No entries yet of a block whose revisions come `youngest_first`, or oldest first.
     #[must_use]
     pub const fn new(youngest_first: bool) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl EncodedEntries {
         }
     }
 
-    /// Stands for the entries that users get from whom nothing is hidden: kept in the form of a
+    /// A marker for the entries of users who may read everything: cached under the form of a
     /// user who sees as much of these revisions as they do.
     #[must_use]
     pub fn as_for_all() -> Self {
@@ -102,7 +102,7 @@ impl EncodedEntries {
         self.bytes.tail(start)
     }
 
-    /// Whether the entries are too long to be kept.
+    /// Whether the entries are too long to be cached.
     #[must_use]
     pub const fn is_long(&self) -> bool {
         self.bytes.len() > LIMIT
@@ -144,8 +144,8 @@ impl EncodedEntries {
     }
 }
 
-/// Appends the entry of a revision, of which these changed paths and properties are told. False
-/// when more is needed to tell it.
+/// Appends the entry of a revision with these changed paths and properties. Returns false
+/// when the entry needs more than that.
 pub type EncodeEntry =
     dyn Fn(Revnum, &ChangedPaths, Option<&PropList>, &mut Vec<u8>) -> bool + Send + Sync;
 
@@ -163,59 +163,59 @@ impl std::fmt::Debug for SpanEncoder {
     }
 }
 
-/// Neighbouring revisions whose log entries are kept together.
+/// A block: neighbouring revisions whose log entries are cached together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSpan {
     /// The oldest.
     pub oldest: Revnum,
     /// The youngest.
     pub youngest: Revnum,
-    settled: StableVersion,
+    version: StableVersion,
 }
 
 impl LogSpan {
     fn key(&self, fs: u32, form: FormKey) -> Key<EncodedEntries> {
         let form = (form.number() << 1) | u64::from(self.oldest == self.youngest);
-        LOG_ENTRIES.key(fs, self.oldest.0, form, self.settled.generation())
+        LOG_ENTRIES.key(fs, self.oldest.0, form, self.version.version())
     }
 }
 
 impl RevpropsSnapshot {
-    /// The revisions that are kept together with `revision`; `None` when nothing is to be kept of
-    /// them, because their properties changed only just now. Revision 0 is kept with none.
+    /// The block of `revision`; `None` when nothing may be cached of
+    /// it, because its properties changed only just now. Revision 0 is in no block.
     ///
     /// # Errors
     /// System errors.
     pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        let Some(settled) = self.stable(revision)? else { return Ok(None) };
+        let Some(version) = self.stable(revision)? else { return Ok(None) };
         let size = self.fs().format().shard_size.unwrap_or(u64::MAX).max(1);
-        // Never across the end of a shard, whose generation it is.
+        // Never across the end of a shard, because the version is the shard's.
         let first = revision.0.minus(revision.0 % size);
         let start = revision.0.minus(revision.0.minus(first) % LEN);
         let end = start.plus(LEN).min(first.plus(size));
         let oldest = Revnum(start.max(1));
         let youngest = Revnum(end.minus(1));
-        Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, settled }))
+        Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, version }))
     }
 
-    /// `revision` alone, for a log that tells some revisions only; as [`RevpropsSnapshot::log_span`]
+    /// `revision` alone, for a log of some revisions only; as [`RevpropsSnapshot::log_span`]
     /// otherwise.
     ///
     /// # Errors
     /// System errors.
     pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        let settled = self.stable(revision)?;
-        Ok(settled.map(|settled| LogSpan { oldest: revision, youngest: revision, settled }))
+        let version = self.stable(revision)?;
+        Ok(version.map(|version| LogSpan { oldest: revision, youngest: revision, version }))
     }
 
-    /// The entries of a span in the form `form`, if they are kept.
+    /// The entries of a block in the form `form`, if they are cached.
     #[must_use]
     pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {
         let fs = &self.fs().fs;
         fs.caches.get(span.key(fs.id, form))
     }
 
-    /// Keeps the entries of a span, made with this snapshot since it gave the span.
+    /// Caches the entries of a block, made with this snapshot since it returned the block.
     pub fn keep_encoded_entries(
         &mut self,
         span: &LogSpan,
@@ -223,15 +223,15 @@ impl RevpropsSnapshot {
         mut entries: EncodedEntries,
     ) {
         entries.shrink_to_fit();
-        // Found changed in between: what was read may be of either generation.
-        if self.stable(span.oldest).is_ok_and(|now| now == Some(span.settled)) {
+        // If the folder changed in between, what was read may be of either version.
+        if self.stable(span.oldest).is_ok_and(|now| now == Some(span.version)) {
             let fs = &self.fs().fs;
             fs.caches.put(span.key(fs.id, form), entries);
         }
     }
 
-    /// Makes and keeps the entries of a span, unless they are kept: how many bytes they are. What
-    /// they are made of is not kept. `None` where they have to be made one by one.
+    /// Makes and caches the entries of a block, unless they are cached. Returns their length in bytes.
+    /// Their parts are not cached. `None` where they have to be made one by one.
     ///
     /// # Errors
     /// Corruption and system errors.
@@ -286,8 +286,8 @@ mod tests {
             let shown = entries.push(|out| out.extend_from_slice(entry.as_bytes())).to_vec();
             assert_eq!(shown, entry.as_bytes());
         }
-        let told = |youngest_first| entries.pieces(youngest_first).collect::<Vec<_>>().concat();
-        assert_eq!((told(true), told(false)), (b"threeone".to_vec(), b"onethree".to_vec()));
+        let joined = |youngest_first| entries.pieces(youngest_first).collect::<Vec<_>>().concat();
+        assert_eq!((joined(true), joined(false)), (b"threeone".to_vec(), b"onethree".to_vec()));
         assert_eq!(entries.pieces(true).count(), 1);
         assert_eq!(entries.refused(true).count(), 0);
     }
@@ -299,9 +299,9 @@ mod tests {
             entries.push_refused(refused.iter().map(|path| fspath(path).to_owned()));
             entries.push(|out| out.push(b'e'));
         }
-        let told = |youngest_first| {
+        let joined = |youngest_first| {
             entries.refused(youngest_first).map(FsPath::as_str).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!((told(false), told(true)), ("/a /b /c".to_owned(), "/c /a /b".to_owned()));
+        assert_eq!((joined(false), joined(true)), ("/a /b /c".to_owned(), "/c /a /b".to_owned()));
     }
 }

@@ -100,7 +100,7 @@ impl SharedState {
         .collect()
     }
 
-    /// What `fsfs.conf` says; nothing when there is none.
+    /// The content of `fsfs.conf`; empty when there is none.
     pub(crate) fn read_config(&self, storage: &dyn WriteStorage) -> Result<Config> {
         let path = self.file(names::CONFIG);
         match storage.read(&path, CONFIG_LEN) {

@@ -1,5 +1,5 @@
-//! The section `[memcached-servers]` of `fsfs.conf`: nothing is asked of those servers, one cache
-//! serves all connections of a process. But what it names must be servers, as for the reference.
+//! The section `[memcached-servers]` of `fsfs.conf`: those servers are not used, because one cache
+//! serves all connections of a process. But the addresses must be valid, as for the reference.
 
 use std::net::Ipv6Addr;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Looks at each server's address.
 ///
 /// # Errors
-/// E125010 for one without host or port, or with a scope; E000022 for what is no address.
+/// E125010 for one without host or port, or with a scope; E000022 for an invalid address.
 pub(crate) fn check(config: &Config) -> Result<()> {
     for (name, value) in config.options("memcached-servers") {
         let wrong = |message: String| Err(Error::new(ErrorCode::BAD_SERVER_SPECIFICATION, message));

@@ -182,7 +182,7 @@ impl Node {
     pub fn same_contents_rep(&self, other: &Self) -> bool {
         same_rep(self.rev.text.as_ref(), other.rev.text.as_ref(), self, other)
     }
-    /// Whether the contents differ, compared in full where representations do not tell.
+    /// Whether the contents differ, compared in full where representations do not decide it.
     pub fn contents_differ(&self, other: &Self) -> Result<bool> {
         for node in [self, other] {
             if node.rev.kind != NodeKind::File {
@@ -211,7 +211,7 @@ impl Node {
     pub fn same_props_rep(&self, other: &Self) -> bool {
         same_rep(self.rev.props.as_ref(), other.rev.props.as_ref(), self, other)
     }
-    /// Whether the properties differ, compared in full where representations do not tell.
+    /// Whether the properties differ, compared in full where representations do not decide it.
     pub fn props_differ(&self, other: &Self) -> Result<bool> {
         let (a, b) = (&self.rev.props, &other.rev.props);
         if let (Some(a), Some(b)) = (a, b)

@@ -40,7 +40,7 @@ impl Filesystem {
         open(&shared.path, caches, &shared.same_storage(), revisions)
     }
 
-    /// Opens `db` whose revisions are kept by another store than that of local files.
+    /// Opens `db` with another store of revisions than local files.
     #[cfg(test)]
     pub(crate) fn open_with(
         db: &Path,
@@ -52,7 +52,7 @@ impl Filesystem {
 }
 
 /// Opens `db`. When it was opened before with the same caches and none of its describing files
-/// changed, this costs four looks at file stamps and reads nothing.
+/// changed, this checks four file stamps and reads nothing.
 fn open(
     db: &Path,
     caches: &Arc<Caches>,
@@ -88,7 +88,7 @@ fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
 /// Where a filesystem is.
 struct Backing {
     storage: Arc<dyn WriteStorage>,
-    /// Whether the caller said so.
+    /// Whether the caller set it.
     is_given: bool,
     /// Where its revisions are, if not in `storage`.
     revisions: Option<Arc<dyn RevisionStore>>,
@@ -181,8 +181,8 @@ fn read_uuid(storage: &dyn Storage, db: &Path) -> Result<String> {
     Ok(uuid)
 }
 
-/// What `fsfs.conf` says, of which readers need only the block size. An option that makes no sense is
-/// told when the filesystem is opened, as the reference does.
+/// The options of `fsfs.conf`, of which readers need only the block size. An invalid option is
+/// reported when the filesystem is opened, as the reference does.
 struct Options {
     /// Bytes of a block.
     block_size: usize,

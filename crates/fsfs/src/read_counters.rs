@@ -39,7 +39,7 @@ impl Work {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// A text is asked for as svndiff no newer than this.
+    /// A text was requested as svndiff of at most this version.
     pub(crate) fn note_svndiff(&self, newest: Version) {
         let number = match newest {
             Version::V0 => 1,
@@ -49,7 +49,7 @@ impl Work {
         self.svndiff.store(number, Ordering::Relaxed);
     }
 
-    /// The newest svndiff that was last asked for.
+    /// The newest svndiff of the last request.
     pub(crate) fn svndiff(&self) -> Option<Version> {
         match self.svndiff.load(Ordering::Relaxed) {
             1 => Some(Version::V0),

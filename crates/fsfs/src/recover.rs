@@ -1,4 +1,4 @@
-//! Making `current` anew, from the revisions that are there.
+//! Makes a new `current` from the existing revisions.
 //!
 //! All that a crash of the machine can damage is the small files that say how far the filesystem
 //! is. A revision counts when its file and its properties are there. Revisions themselves are never
@@ -23,7 +23,7 @@ use crate::revprop_shards::Shard;
 use sapwood_store::Stamp;
 
 impl Filesystem {
-    /// Finds the youngest revision, and says so in `current`. Clears what killed processes left.
+    /// Finds the youngest revision, and writes it to `current`. Removes files that killed processes left.
     ///
     /// # Errors
     /// E160004 when `current` names a revision that is not there, or properties are missing; system
@@ -123,7 +123,7 @@ impl SharedState {
         self.renew_instance(options, self.layout.format.number)
     }
 
-    /// What `current` says; 0 when it says nothing, cannot be read or is not there: it is made anew.
+    /// The revision in `current`; 0 when it is empty, unreadable or missing, because it is made again.
     fn current_or_zero(&self) -> Revnum {
         let bytes = self.revisions.read(Object::Youngest, 256).unwrap_or_default();
         Current::parse(&bytes, self.layout.format.number).map_or(Revnum::ZERO, |c| c.youngest)
@@ -157,8 +157,8 @@ impl SharedState {
     }
 }
 
-/// Whether there is such a file. What may not be looked at is not taken for missing: a revision
-/// that counts for nothing because of its permissions would be made anew.
+/// Whether there is such a file. An inaccessible file does not count as missing: a revision
+/// that did not count because of its permissions would be made again.
 fn is_there(stamp: std::io::Result<Stamp>, path: impl FnOnce() -> PathBuf) -> Result<bool> {
     match stamp {
         Ok(_) => Ok(true),

@@ -1,14 +1,14 @@
 //! The seam for other stores than files: what revisions are read from and published to, one level above
 //! file operations.
 //!
-//! What a store keeps is named by [`Object`]. Readers use these verbs, and nothing else of a revision's data or
+//! The content of a store is named by [`Object`]. Readers use these verbs, and nothing else of a revision's data or
 //! properties:
 //!
 //! | verb | promise | in local files |
 //! |---|---|---|
 //! | `open` | ranges of the object are read from what it gives, [`StoredFile`], also after it was removed | the file is opened |
 //! | `read` | all of a small object | the file is opened, read and closed |
-//! | `version` | changes whenever the object, or one of those in it, is replaced; [`Stamp::is_settled`] says from when on that is certain | `stat` |
+//! | `version` | changes whenever the object, or one of those in it, is replaced; [`Stamp::is_stable`] says from when on that is certain | `stat` |
 //! | `list` | the names of the objects in it | the folder is listed |
 //!
 //! Writers use these, in this order:
@@ -19,7 +19,7 @@
 //! | `stage` | takes the bytes of one revision: from memory, or from the transaction's spool when they are long. No reader sees them, and they may still be lost | the prototype and the property file are written |
 //! | `put` | the data of staged revisions are whole and, with `flush`, durable when it returns; they never change again. They are not announced yet. What an earlier commit put under these numbers and never announced is replaced | prototypes and property files are synced, oldest first, and moved to their names; then the folders are synced |
 //! | `swap_youngest` | atomic: all of the new revisions are there, or none. It fails if the youngest is not the one that they follow | `current` is replaced. `write-lock` is held since it was read, so that it still is |
-//! | `settle` | the swap outlasts a power failure when it returns; a swap that is seen before may be lost by one, never a part of it | the folder of `current` is synced |
+//! | `sync` | the swap outlasts a power failure when it returns; a swap that is seen before may be lost by one, never a part of it | the folder of `current` is synced |
 //! | `withdraw`, `discard` | tidy up after a failure; whatever they leave does no harm | what was not moved is removed |
 //! | `put_revprops_if_unchanged` | atomic and durable: readers see the old properties or the new ones, and no change of another writer is lost; what is to be written is asked for anew when there was one | `write-lock` is held from reading to writing, so that there is none. Packs are replaced, or divided: the parts, then the manifest, then the old pack goes |
 //!
@@ -63,11 +63,11 @@ use crate::config::RevpropPackConfig;
 use crate::error::Result;
 use crate::revprop_shards::Shard;
 
-/// What is given the present properties of a revision and says what they become, `None` to leave them. It may
-/// be asked more than once, and only the last answer counts.
+/// A function from the present properties of a revision to the new ones, `None` to leave them. It may
+/// be called more than once, and only the last result counts.
 pub(crate) type ChangeProps<'a> = dyn FnMut(&PropList) -> SvnResult<Option<PropList>> + 'a;
 
-/// What a store keeps.
+/// An object of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Object<'a> {
     /// The data of a revision that is not packed.
@@ -116,7 +116,7 @@ impl Object<'_> {
     }
 }
 
-/// What a request that opens many objects of the same shard keeps between two of them.
+/// State of a request that opens many objects of the same shard.
 #[derive(Debug, Default)]
 pub(crate) struct Near(Option<(u64, Folder)>);
 
@@ -157,7 +157,7 @@ impl StagedRevision {
 /// What will say that revisions are there.
 #[derive(Debug)]
 pub(crate) struct Announcement {
-    /// The store's own name for what it has prepared.
+    /// The store's own name for the prepared object.
     token: String,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct PropsWriting {
 }
 
 /// Where revisions and their properties are. Errors of reading keep their `ErrorKind`: `NotFound` has a
-/// meaning of its own, for what is packed vanishes under its former names.
+/// meaning of its own, because packing removes objects under their former names.
 pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
     /// What messages call an object.
     fn place(&self, object: Object<'_>) -> PathBuf;
@@ -203,10 +203,10 @@ pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The last parts of the names of what is in an object, in no particular order.
+    /// The last parts of the names of the entries of an object, in no particular order.
     fn list(&self, object: Object<'_>) -> io::Result<Vec<OsString>>;
 
-    /// The youngest revision, read anew.
+    /// The youngest revision, read again.
     fn youngest(&self) -> Result<Current>;
 
     /// What the revisions that follow `youngest` take from it.
@@ -229,7 +229,7 @@ pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
     /// follows. Readers see them from then on.
     fn swap_youngest(&self, next: &Announcement) -> Result<()>;
 
-    /// Forgets what was announced.
+    /// Withdraws the announcement.
     fn withdraw(&self, next: &Announcement);
 
     /// Makes sure that the swap outlasts a power failure.
@@ -238,7 +238,7 @@ pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
     /// One that says that the revisions are there all the same.
     fn sync(&self, youngest: Revnum) -> Result<()>;
 
-    /// Takes away what was staged of a revision, as far as it was not put.
+    /// Removes the staged data of a revision that were not put.
     fn discard(&self, revision: &StagedRevision);
 
     /// Puts what `change` makes of the present properties of a revision in their place, if they are still

@@ -130,7 +130,7 @@ fn ignore_missing(done: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Threads that remove files: where the disk is told of each place that is free again, one waits
+/// Threads that remove files: where the disk is informed of each free block (discard), one waits
 /// for it most of the time.
 const REMOVERS: usize = 8;
 /// Files that are not worth a thread.

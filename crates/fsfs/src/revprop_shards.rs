@@ -1,7 +1,7 @@
 //! The folders of revision properties of a filesystem, and how a change in one of them is noticed.
 //!
 //! All writers put a new file in place by a rename, which changes the time stamp of the folder that
-//! holds it. Each state of a folder has a *generation*, a number that grows whenever the stamp is found
+//! holds it. Each state of a folder has a *version*, a number that grows whenever the stamp is found
 //! changed, or cannot be trusted yet because it is so young that another change could leave it as it
 //! is.
 
@@ -33,17 +33,17 @@ pub(crate) type ShardMap<T> = HashMap<Shard, T, BuildHasherDefault<PassThrough>>
 struct ShardState {
     stamp: Stamp,
     /// Whether a later change is certain to give another stamp.
-    settled: bool,
-    generation: u64,
+    stable: bool,
+    version: u64,
 }
 
-/// The generation of a folder that was settled when it was looked at.
+/// The version of a folder that was stable when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StableVersion(u64);
 
 impl StableVersion {
     /// A number that no other state of any folder of the filesystem has.
-    pub(crate) const fn generation(self) -> u64 {
+    pub(crate) const fn version(self) -> u64 {
         self.0
     }
 }
@@ -52,53 +52,53 @@ impl StableVersion {
 #[derive(Debug, Default)]
 pub(crate) struct RevpropShards {
     known: ShardMap<ShardState>,
-    last_generation: u64,
+    last_version: u64,
 }
 
 impl RevpropShards {
-    /// The generation of a folder whose stamp is now `stamp`, when that has not changed since it
-    /// was settled.
+    /// The version of a folder whose stamp is now `stamp`, if that has not changed since the folder
+    /// was stable.
     pub(crate) fn unchanged(&self, shard: Shard, stamp: Stamp) -> Option<u64> {
         let state = self.known.get(&shard)?;
-        (state.settled && state.stamp == stamp).then_some(state.generation)
+        (state.stable && state.stamp == stamp).then_some(state.version)
     }
 
-    /// Whether the folder was settled when it was looked at last.
-    pub(crate) fn is_known_settled(&self, shard: Shard) -> bool {
-        self.known.get(&shard).is_some_and(|state| state.settled)
+    /// Whether the folder was stable when it was read last.
+    pub(crate) fn is_known_stable(&self, shard: Shard) -> bool {
+        self.known.get(&shard).is_some_and(|state| state.stable)
     }
 
-    /// Whether `generation` is the folder's, and a change would give it another.
-    pub(crate) fn is_settled(&self, shard: Shard, generation: u64) -> bool {
-        self.stable(shard, generation).is_some()
+    /// Whether `version` is the folder's, and every later change is certain to give another.
+    pub(crate) fn is_stable(&self, shard: Shard, version: u64) -> bool {
+        self.stable(shard, version).is_some()
     }
 
-    /// The folder's state if that is so.
-    pub(crate) fn stable(&self, shard: Shard, generation: u64) -> Option<StableVersion> {
+    /// The stable version, if `version` is it.
+    pub(crate) fn stable(&self, shard: Shard, version: u64) -> Option<StableVersion> {
         let state = self.known.get(&shard)?;
-        (state.settled && state.generation == generation).then_some(StableVersion(generation))
+        (state.stable && state.version == version).then_some(StableVersion(version))
     }
 
-    /// The generation of a folder whose stamp was `stamp` after `now`.
-    pub(crate) fn generation(&mut self, shard: Shard, stamp: Stamp, now: SystemTime) -> u64 {
-        if let Some(generation) = self.unchanged(shard, stamp) {
-            return generation;
+    /// The version of a folder whose stamp was `stamp` after `now`.
+    pub(crate) fn version(&mut self, shard: Shard, stamp: Stamp, now: SystemTime) -> u64 {
+        if let Some(version) = self.unchanged(shard, stamp) {
+            return version;
         }
-        self.last_generation += 1;
-        let generation = self.last_generation;
-        let settled = stamp.is_settled(now);
-        self.known.insert(shard, ShardState { stamp, settled, generation });
-        generation
+        self.last_version += 1;
+        let version = self.last_version;
+        let stable = stamp.is_stable(now);
+        self.known.insert(shard, ShardState { stamp, stable, version });
+        version
     }
 }
 
-/// What is known of properties before they are read.
+/// Where properties are, before they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
     /// They are in the cache, and take so many bytes there.
     Known(usize),
-    /// They are in a file of their own. Read now, they are of this generation, or newer.
-    InFile { generation: u64 },
+    /// They are in a file of their own. Read now, they are of this version, or newer.
+    InFile { version: u64 },
     /// They are packed, or were changed a moment ago.
     Elsewhere,
 }

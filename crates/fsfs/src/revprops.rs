@@ -2,7 +2,7 @@
 //!
 //! They may change at any time, by other programs too. All writers put a new file in place by a
 //! rename, which changes the time stamp of the folder that holds it: a shard's folder, or that of
-//! its pack. So everything cached carries the *generation* of its folder, a number that grows
+//! its pack. So everything cached carries the *version* of its folder, a number that grows
 //! whenever the folder's stamp is found changed, or cannot be trusted yet because it is so young
 //! that another change could leave it as it is.
 
@@ -24,12 +24,12 @@ use crate::revprop_shards::Shard;
 const FILE_LEN: usize = 1 << 28;
 
 impl Fs {
-    /// Whether `generation` is that of the folder with the properties of `revision`, and a change
-    /// would give it another.
-    pub(crate) fn is_settled(&self, revision: Revnum, generation: u64) -> bool {
+    /// Whether `version` is that of the folder with the properties of `revision`, and every later
+    /// change is certain to give another.
+    pub(crate) fn is_stable(&self, revision: Revnum, version: u64) -> bool {
         let shard = self.revprop_shard(revision);
         let shards = self.revprop_shards.lock();
-        shards.is_settled(shard, generation)
+        shards.is_stable(shard, version)
     }
 
     pub(crate) fn revprop_shard(&self, revision: Revnum) -> Shard {
@@ -58,22 +58,22 @@ impl Fs {
         Ok(stamp)
     }
 
-    /// Properties that are at least as new as `generation`, which is part of their name.
+    /// Properties that are at least as new as `version`, which is part of their key.
     pub(crate) fn revprops_of(
         &self,
         shard: Shard,
-        generation: u64,
+        version: u64,
         revision: Revnum,
         open: Option<Arc<dyn StoredFile>>,
         keep: bool,
     ) -> Result<Arc<PropList>> {
-        let key = REVPROPS.key(self.id, revision.0, 0, generation);
+        let key = REVPROPS.key(self.id, revision.0, 0, version);
         if let Some(props) = self.caches.get(key) {
             return Ok(props);
         }
         self.work.note_read();
         let mut props = if shard.packed {
-            self.packed_revprops(shard, generation, revision)?
+            self.packed_revprops(shard, version, revision)?
         } else {
             let object = Object::Props(revision);
             let bytes = match open {
@@ -94,19 +94,19 @@ impl Fs {
     pub(crate) fn keep_revprops(
         &self,
         revision: Revnum,
-        generation: u64,
+        version: u64,
         bytes: &[u8],
     ) -> Option<usize> {
-        let key = REVPROPS.key(self.id, revision.0, 0, generation);
+        let key = REVPROPS.key(self.id, revision.0, 0, version);
         let mut props = parse(bytes, revision).ok()?;
         props.shrink_to_fit();
         Some(self.caches.put(key, props).byte_len())
     }
 
-    fn packed_revprops(&self, shard: Shard, generation: u64, revision: Revnum) -> Result<PropList> {
-        let manifest = self.revprop_manifest(shard, generation)?;
+    fn packed_revprops(&self, shard: Shard, version: u64, revision: Revnum) -> Result<PropList> {
+        let manifest = self.revprop_manifest(shard, version)?;
         let (name, range) = manifest.find(revision).ok_or_else(|| not_named(revision))?;
-        let key = REVPROP_PACK.key(self.id, range.start, generation, 0);
+        let key = REVPROP_PACK.key(self.id, range.start, version, 0);
         let pack = match self.caches.get(key) {
             Some(pack) => pack,
             None => {
@@ -118,8 +118,8 @@ impl Fs {
         parse(dump, revision)
     }
 
-    fn revprop_manifest(&self, shard: Shard, generation: u64) -> Result<Arc<RevpropManifest>> {
-        let key = REVPROP_MANIFEST.key(self.id, shard.number, generation, 0);
+    fn revprop_manifest(&self, shard: Shard, version: u64) -> Result<Arc<RevpropManifest>> {
+        let key = REVPROP_MANIFEST.key(self.id, shard.number, version, 0);
         if let Some(manifest) = self.caches.get(key) {
             return Ok(manifest);
         }

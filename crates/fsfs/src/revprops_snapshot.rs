@@ -1,4 +1,4 @@
-//! Revision properties as one request sees them: each folder is looked at once, and trusted for the
+//! Revision properties as one request sees them: each folder is checked once, and trusted for the
 //! rest of the request.
 
 use sapwood_core::Exact;
@@ -33,13 +33,13 @@ pub struct RevpropsSnapshot {
     fs: Filesystem,
     /// Whether it was checked what is packed.
     started: bool,
-    /// The shard used last, and its generation.
+    /// The shard used last, and its version.
     last: Option<(Shard, u64)>,
     seen: ShardMap<u64>,
-    /// Files that the system was told of, open. They were opened after the generation of their
-    /// shard was found out, as if they had been read then.
+    /// Open files for which the system got read-ahead hints. They were opened after the version of their
+    /// shard was read, so they count as read then.
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
-    /// Reads what the system has in memory.
+    /// Reads what the system has in its page cache.
     loose: Option<Box<LooseFiles>>,
     pub(crate) date_authors: DateAuthorBlocks,
 }
@@ -88,7 +88,7 @@ impl RevpropsSnapshot {
         self.get_and(revision, true)
     }
 
-    /// The same for a caller that keeps what it makes of them: they are not kept.
+    /// The same for a caller that caches its own result: they are not cached.
     pub(crate) fn get_for_once(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
         self.get_and(revision, false)
     }
@@ -99,10 +99,10 @@ impl RevpropsSnapshot {
         self.look_once(&fs)?;
         for _ in 0..RETRIES {
             let shard = fs.revprop_shard(revision);
-            let found = match self.generation(&fs, shard) {
-                Ok(generation) => {
+            let found = match self.version(&fs, shard) {
+                Ok(version) => {
                     let open = self.ahead.remove(&revision);
-                    fs.revprops_of(shard, generation, revision, open, keep)
+                    fs.revprops_of(shard, version, revision, open, keep)
                 }
                 Err(e) => Err(e),
             };
@@ -126,13 +126,13 @@ impl RevpropsSnapshot {
 
     /// The properties of `revision`, unless its folder changed so lately that what is read now
     /// would be read again by the next request anyway.
-    pub(crate) fn get_settled(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
+    pub(crate) fn get_stable(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
         let fs = Arc::clone(&self.fs.fs);
         self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
-        self.generation(&fs, shard)?;
-        let settled = fs.revprop_shards.lock().is_known_settled(shard);
-        if settled { self.get(revision).map(Some) } else { Ok(None) }
+        self.version(&fs, shard)?;
+        let stable = fs.revprop_shards.lock().is_known_stable(shard);
+        if stable { self.get(revision).map(Some) } else { Ok(None) }
     }
 
     /// Where the properties of `revision` are to be read by a thread that looks at many of them: see
@@ -144,16 +144,16 @@ impl RevpropsSnapshot {
             return Unread::Elsewhere;
         }
         // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
-        let Ok(Some(settled)) = self.stable(revision) else { return Unread::Elsewhere };
-        let generation = settled.generation();
-        let key = REVPROPS.key(fs.id, revision.0, 0, generation);
+        let Ok(Some(stable)) = self.stable(revision) else { return Unread::Elsewhere };
+        let version = stable.version();
+        let key = REVPROPS.key(fs.id, revision.0, 0, version);
         match fs.caches.get(key) {
             Some(props) => Unread::Known(props.byte_len()),
-            None => Unread::InFile { generation },
+            None => Unread::InFile { version },
         }
     }
 
-    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
+    /// Announces that the properties of `revision` will be needed soon. A hint, which never fails.
     pub fn will_need(&mut self, revision: Revnum) {
         if self.ahead.len() >= AHEAD {
             return;
@@ -168,8 +168,8 @@ impl RevpropsSnapshot {
 
     /// The same of date and author.
     pub(crate) fn will_need_date_author(&mut self, revision: Revnum) {
-        let known = match self.generation_of(revision) {
-            Ok(Some(generation)) => self.has_date_author(revision, generation),
+        let known = match self.version_of(revision) {
+            Ok(Some(version)) => self.has_date_author(revision, version),
             _ => false,
         };
         if !known {
@@ -189,16 +189,16 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs.fs);
         self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
-        let generation = match self.generation(&fs, shard) {
-            Ok(generation) => generation,
+        let version = match self.version(&fs, shard) {
+            Ok(version) => version,
             // Packed, or a pack replaced, since we looked.
             Err(Error::FileGone { .. }) => return Ok(None),
             Err(e) => return Err(e),
         };
-        Ok(fs.revprop_shards.lock().stable(shard, generation))
+        Ok(fs.revprop_shards.lock().stable(shard, version))
     }
 
-    /// What is packed is found out when the first properties are asked for.
+    /// Which revisions are packed is read when the first properties are needed.
     fn look_once(&mut self, fs: &Fs) -> Result<()> {
         if !self.started {
             fs.glance_at_revprops()?;
@@ -207,45 +207,45 @@ impl RevpropsSnapshot {
         Ok(())
     }
 
-    /// The generation of the folder that holds the properties of `revision`; `None` when the
+    /// The version of the folder that holds the properties of `revision`; `None` when the
     /// folder is gone.
-    pub(crate) fn generation_of(&mut self, revision: Revnum) -> Result<Option<u64>> {
+    pub(crate) fn version_of(&mut self, revision: Revnum) -> Result<Option<u64>> {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
         self.look_once(&fs)?;
-        match self.generation(&fs, fs.revprop_shard(revision)) {
-            Ok(generation) => Ok(Some(generation)),
+        match self.version(&fs, fs.revprop_shard(revision)) {
+            Ok(version) => Ok(Some(version)),
             Err(Error::FileGone { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
-        if let Some((last, generation)) = self.last
+    fn version(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
+        if let Some((last, version)) = self.last
             && last == shard
         {
-            return Ok(generation);
+            return Ok(version);
         }
-        let generation = match self.seen.get(&shard) {
-            Some(generation) => *generation,
+        let version = match self.seen.get(&shard) {
+            Some(version) => *version,
             None => {
                 let stamp = fs.revprop_dir_stamp(shard)?;
                 let unchanged = fs.revprop_shards.lock().unchanged(shard, stamp);
-                let generation = match unchanged {
-                    Some(generation) => generation,
-                    // How old a stamp is, is told by a clock that was read before it.
+                let version = match unchanged {
+                    Some(version) => version,
+                    // The age of a stamp is measured with a clock that was read before it.
                     None => {
                         let now = SystemTime::now();
                         let stamp = fs.revprop_dir_stamp(shard)?;
-                        fs.revprop_shards.lock().generation(shard, stamp, now)
+                        fs.revprop_shards.lock().version(shard, stamp, now)
                     }
                 };
-                self.seen.insert(shard, generation);
-                generation
+                self.seen.insert(shard, version);
+                version
             }
         };
-        self.last = Some((shard, generation));
-        Ok(generation)
+        self.last = Some((shard, version));
+        Ok(version)
     }
 }
 
@@ -263,12 +263,12 @@ impl RevpropsSnapshot {
             return Ok(DateAuthor(CachedProps::Record(record)));
         }
         if !self.date_authors.used.contains_key(&first)
-            && let Some(generation) = self.generation_of(revision)?
+            && let Some(version) = self.version_of(revision)?
         {
-            let block = self.cached_date_authors(first, generation);
+            let block = self.cached_date_authors(first, version);
             let record = block.as_ref().and_then(|block| block.get(bit));
             let block = block.unwrap_or_default();
-            self.date_authors.used.insert(first, BlockInUse { block, generation, is_news: false });
+            self.date_authors.used.insert(first, BlockInUse { block, version, is_news: false });
             if let Some(record) = record {
                 return Ok(DateAuthor(CachedProps::Record(record)));
             }
@@ -284,31 +284,31 @@ impl RevpropsSnapshot {
         Ok(DateAuthor(CachedProps::Record(record)))
     }
 
-    /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` at hand. The shard's
-    /// generation is `generation`.
-    pub(crate) fn has_date_author(&self, revision: Revnum, generation: u64) -> bool {
+    /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` in memory. The shard's
+    /// version is `version`.
+    pub(crate) fn has_date_author(&self, revision: Revnum, version: u64) -> bool {
         let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
         let (first, bit) = place(revision, size);
         match self.date_authors.used.get(&first) {
             Some(used) => used.block.has(bit),
-            None => self.cached_date_authors(first, generation).is_some_and(|block| block.has(bit)),
+            None => self.cached_date_authors(first, version).is_some_and(|block| block.has(bit)),
         }
     }
 
-    fn cached_date_authors(&self, first: u64, generation: u64) -> Option<Arc<DateAuthorBlock>> {
+    fn cached_date_authors(&self, first: u64, version: u64) -> Option<Arc<DateAuthorBlock>> {
         let fs = &self.fs().fs;
-        fs.caches.get(date_author_key(fs.id, first, generation))
+        fs.caches.get(date_author_key(fs.id, first, version))
     }
 
-    /// Gives the cache what this request found out.
+    /// Puts the results of this request into the cache.
     pub(crate) fn keep_date_authors(&mut self) {
         let fs = Arc::clone(&self.fs().fs);
         for (first, used) in self.date_authors.used.drain() {
-            // What is not settled has another name in the next request.
-            if used.is_news && fs.is_settled(Revnum(first), used.generation) {
+            // What is not stable has another key in the next request.
+            if used.is_news && fs.is_stable(Revnum(first), used.version) {
                 let mut block = Arc::unwrap_or_clone(used.block);
                 block.shrink_to_fit();
-                fs.caches.put(date_author_key(fs.id, first, used.generation), block);
+                fs.caches.put(date_author_key(fs.id, first, used.version), block);
             }
         }
     }

@@ -23,7 +23,7 @@ pub struct Root {
     trail: Arc<Mutex<Trail>>,
 }
 
-/// The way to the node of a revision that was looked up last: neighbours share most of it.
+/// The path of nodes to the last look-up of a revision: neighbours share most of it.
 #[derive(Debug, Default)]
 struct Trail {
     path: String,
@@ -178,7 +178,7 @@ impl Root {
         }
     }
 
-    /// Lets go of the large directories on the way to what was looked up last. While a request
+    /// Drops the large directories on the path to the last look-up. While a request
     /// goes on they are held, whatever the cache does, because the next path is mostly beside the
     /// last one; a caller that keeps a root for as long as a client is connected calls this in between.
     pub fn rest(&self) {
@@ -362,6 +362,6 @@ impl Trail {
 /// Why a walk ended early.
 enum Miss {
     NotFound,
-    /// The first so many bytes of the path lead to a file.
+    /// The bytes of the path that lead to a file.
     NotDirectory(usize),
 }

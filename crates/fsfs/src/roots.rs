@@ -1,8 +1,8 @@
 //! The trees of a few revisions, held while a request looks into them.
 //!
-//! A revision with 10,000 copies asks for 10,000 sources, mostly in one tree. A [`Root`] remembers
+//! A revision with 10,000 copies needs 10,000 sources, mostly in one tree. A [`Root`] caches
 //! the way to what was looked up last and the directories on it; a caller that makes a new one for
-//! each question reads the same directories again for each.
+//! each look-up reads the same directories again for each.
 
 use sapwood_core::Revnum;
 
@@ -12,15 +12,15 @@ use crate::root::Root;
 
 /// How many trees are kept: a search by halves comes by a dozen, the same ones first each time.
 const KEPT: usize = 64;
-/// Of so many of them, those asked for last, large directories are held as well: of those that
-/// take turns, and few enough that they are no burden.
+/// Large directories are held only for so many trees, those used last: enough for trees that
+/// are used in turn, and few enough to cost little memory.
 const HELD: usize = 4;
 
-/// The trees that were asked for last.
+/// The trees that were used last.
 #[derive(Debug)]
 pub struct Roots {
     fs: Filesystem,
-    /// The one asked for last comes first.
+    /// The one used last comes first.
     recent: Vec<Root>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn sync_new_files(
 }
 
 /// Does `work` for each of the items, `share` of them on each thread. All threads end before the
-/// first error, in the order of the items, is told.
+/// first error, in the order of the items, is returned.
 pub(crate) fn in_parts<T: Send>(
     items: &mut [T],
     share: usize,

@@ -70,17 +70,17 @@ pub struct ContentsDelta {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing was asked for yet.
+    /// Nothing was requested yet.
     Fresh,
     /// Windows are being pulled.
     Windows(WindowSource),
-    /// The svndiff is at hand; whether it was handed out.
+    /// The svndiff is in memory; whether it was returned.
     Encoded(Arc<CachedDelta>, bool),
-    /// Stored svndiff too long to be kept whole.
+    /// Stored svndiff that is too long to be cached whole.
     Passing(Passing),
     /// Svndiff that is being made.
     Encoding(Box<Encoding>),
-    /// Finding svndiff failed: the next pull says why.
+    /// Finding svndiff failed: the next pull returns the error.
     Failed(SvnError),
 }
 
@@ -320,14 +320,14 @@ impl Name {
     }
 }
 
-/// Stored svndiff that is handed on.
+/// Stored svndiff that is passed on.
 #[derive(Debug)]
 struct Passing {
     fs: Filesystem,
     data: RepData,
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     pos: u64,
-    /// What was handed out last, kept alive.
+    /// The last returned piece, kept alive.
     buffer: Option<Arc<RawRep>>,
 }
 
@@ -354,16 +354,16 @@ impl Passing {
     }
 }
 
-/// Svndiff that is made while it is handed out.
+/// Svndiff that is made while it is returned.
 #[derive(Debug)]
 struct Encoding {
     fs: Filesystem,
     name: Name,
     pulled: WindowSource,
     encoder: Encoder,
-    /// What was handed out last.
+    /// The last returned piece.
     bytes: Vec<u8>,
-    /// Everything so far, unless it is too long to be kept.
+    /// Everything so far, unless it is too long to be cached.
     all: Option<Vec<u8>>,
     done: bool,
 }

@@ -31,12 +31,12 @@ const LEN: usize = 64 << 10;
 #[derive(Debug)]
 struct Waiting {
     revision: Revnum,
-    /// The generation of properties; `None` for changed paths.
-    generation: Option<u64>,
+    /// The version of properties; `None` for changed paths.
+    version: Option<u64>,
     file: Arc<dyn StoredFile>,
 }
 
-/// The folders of one request, and what is asked for.
+/// The folders of one request, and what it needs of them.
 #[derive(Debug, Default)]
 pub(crate) struct LooseFiles {
     /// All of it can be read into.
@@ -60,18 +60,18 @@ impl LooseFiles {
             return None;
         }
         let open = open(fs, &mut self.revs, Object::Revision(revision))?;
-        self.take(fs, Waiting { revision, generation: None, file: open })
+        self.take(fs, Waiting { revision, version: None, file: open })
     }
 
     /// The same of a revision's properties, of which `unread` is known.
     pub(crate) fn revprops(&mut self, fs: &Fs, unread: Unread, revision: Revnum) -> Option<usize> {
-        let generation = match unread {
+        let version = match unread {
             Unread::Known(bytes) => return Some(bytes),
-            Unread::InFile { generation } => generation,
+            Unread::InFile { version } => version,
             Unread::Elsewhere => return None,
         };
         let open = open(fs, &mut self.props, Object::Props(revision))?;
-        self.take(fs, Waiting { revision, generation: Some(generation), file: open })
+        self.take(fs, Waiting { revision, version: Some(version), file: open })
     }
 
     /// The same of properties, without waiting: the file, when it has to be waited for.
@@ -123,14 +123,14 @@ impl LooseFiles {
         }
         if !at_end {
             // Long: by the blocks that are wanted of it.
-            if file.generation.is_none() {
+            if file.version.is_none() {
                 fs.caches.files().keep(fs.rev_file(file.revision).key, file.file);
             }
             return None;
         }
         let whole = self.buffer.get(..have)?;
-        if let Some(generation) = file.generation {
-            return fs.keep_revprops(file.revision, generation, whole);
+        if let Some(version) = file.version {
+            return fs.keep_revprops(file.revision, version, whole);
         }
         let changes = changes_of(fs, file.revision, whole)?;
         let key = CHANGES.key(fs.id, file.revision.0, 0, 0);

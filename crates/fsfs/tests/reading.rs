@@ -182,7 +182,7 @@ fn changed_paths_are_those_of_svnlook() {
                     root.kind(change.path).unwrap().unwrap()
                 });
                 if change.kind == ChangeKind::Replace {
-                    // svnlook tells the two halves apart.
+                    // svnlook distinguishes the two halves.
                     let half = |kind| sapwood_fsfs::ChangedPath { kind, ..change };
                     ours.push(changed_line(&half(ChangeKind::Delete), kind));
                     ours.push(changed_line(&half(ChangeKind::Add), kind));

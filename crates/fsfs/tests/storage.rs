@@ -547,8 +547,8 @@ fn form(number: u64) -> FormKey {
     FormKey::new(number).unwrap()
 }
 
-/// Goes through all revisions as a log does that would rather tell whole spans encoded: what it
-/// tells. With `encoder` it waits, at place `patient`, until such are there.
+/// Goes through all revisions as a log does that prefers to send whole blocks encoded. Returns what it
+/// sends. With `encoder` it waits, at place `patient`, until such are there.
 fn log_spans(
     fs: &Filesystem,
     encoder: Option<SpanEncoder>,
@@ -602,7 +602,7 @@ fn log_entries_are_made_ahead() {
         let made = log_spans(&fs, Some(encoder), youngest_first, patient);
         assert!(made == want, "{youngest_first}");
     }
-    // One that cannot tell a revision leaves it to the request.
+    // An encoder that cannot encode a revision leaves it to the request.
     let fs = open(&repo, &storage, 64 << 20).unwrap();
     let encode = |_, _: &ChangedPaths, _: Option<&PropList>, out: &mut Vec<u8>| {
         out.push(b'!');

@@ -24,14 +24,14 @@ pub fn open(url: &Url, settings: &Settings) -> SvnResult<Box<dyn Session>> {
 const REDIRECTS: usize = 3;
 
 /// Opens a session to `url`, or where its server says that the repository has moved to for good. Each
-/// URL that the session is sent on to is told; the session knows the last.
+/// URL of a redirection is reported; the session keeps the last.
 ///
 /// # Errors
 /// As [`open`]; E195019 when servers send the client in a circle.
 pub fn open_following(
     url: &Url,
     settings: &Settings,
-    tell: &mut dyn FnMut(&Notify<'_>),
+    notify: &mut dyn FnMut(&Notify<'_>),
 ) -> SvnResult<Box<dyn Session>> {
     let mut url = url.to_owned();
     let mut tried: Vec<String> = Vec::new();
@@ -39,7 +39,7 @@ pub fn open_following(
         match open_there(&url, settings) {
             Err(Error::Moved { to, permanently: true }) if tried.len() < REDIRECTS => {
                 url = UrlBuf::canonicalize(&to).map_err(|_| Error::IllegalUrl(to.clone()))?;
-                tell(&Notify::new(Action::UrlRedirect, &url));
+                notify(&Notify::new(Action::UrlRedirect, &url));
                 if tried.contains(&to) {
                     return Err(Error::RedirectCycle(to).into());
                 }

@@ -36,7 +36,7 @@ pub use sapwood_repos::FileRevReceiver;
 
 /// The version of Subversion whose behaviour this is.
 pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
-/// The properties of a transaction that tell who made it.
+/// The properties of a transaction that name the client that made it.
 pub(crate) const TXN_CLIENT_VERSION: &str = "svn:txn-client-compat-version";
 /// See there.
 pub(crate) const TXN_USER_AGENT: &str = "svn:txn-user-agent";
@@ -69,26 +69,26 @@ pub enum Capability {
 /// What [`Session::get_file`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedFile {
-    /// The revision that was looked at.
+    /// The revision that was read.
     pub revision: Revnum,
     /// The properties, those of the last change (`svn:entry:...`) among them; empty when they
-    /// were not asked for.
+    /// were not requested.
     pub props: PropList,
 }
 
 /// What [`Session::get_dir`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedDir {
-    /// The revision that was looked at.
+    /// The revision that was read.
     pub revision: Revnum,
     /// As in [`FetchedFile`].
     pub props: PropList,
-    /// Names and what is known of them, when they were asked for; in no order.
+    /// Names and what is known of the nodes, when entries were requested; in no order.
     pub entries: Vec<(String, Dirent)>,
 }
 
-/// Leaves one change of each path, the last: logs with merged revisions may tell several, those of
-/// a revision that was told elsewhere and those of the next entry.
+/// Leaves one change of each path, the last: logs with merged revisions may report several, those of
+/// a revision that was sent elsewhere and those of the next entry.
 pub(crate) fn once_a_path(changes: &mut Vec<LogChange<'_>>) {
     let mut places = HashMap::with_capacity(changes.len());
     let mut kept: Vec<LogChange<'_>> = Vec::with_capacity(changes.len());
@@ -126,7 +126,7 @@ pub struct RevpropChange<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// A revision that can be told once.
+/// A revision that can be replayed once.
 pub trait ReplayedEdit {
     /// Drives `editor` with the revision, up to but without `close_edit`.
     ///
@@ -149,7 +149,7 @@ pub trait ReplayReceiver {
     ) -> SvnResult<()>;
 }
 
-/// Is told what became of each path that was to be locked or unlocked.
+/// Called with the outcome of each path that was to be locked or unlocked.
 pub type LockReceiver<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
 
 /// A commit that was made.
@@ -218,7 +218,7 @@ pub trait Session {
         entries: Option<DirentFields>,
         want_props: bool,
     ) -> SvnResult<FetchedDir>;
-    /// Tells `receiver` the nodes at and below a path: where each is in the repository and what is known. E200007 without
+    /// Sends `receiver` the nodes at and below a path: where each is in the repository and what is known. E200007 without
     /// [`Capability::List`].
     fn list(
         &self,
@@ -234,7 +234,7 @@ pub trait Session {
     /// Mergeinfo by path.
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>>;
 
-    /// Tells `receiver` log entries. When that fails with E200021 (cease invocation), the rest
+    /// Sends `receiver` log entries. When that fails with E200021 (cease invocation), the rest
     /// is passed over, and this error comes back.
     fn log(
         &self,
@@ -259,7 +259,7 @@ pub trait Session {
     ) -> SvnResult<()>;
     /// The revision in which the node at `path` in `peg` was deleted, up to `end`.
     fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>>;
-    /// Tells `receiver` the revisions of a file.
+    /// Sends `receiver` the revisions of a file.
     fn file_revs(
         &self,
         request: &FileRevsRequest<'_>,
@@ -270,7 +270,7 @@ pub trait Session {
     fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>>;
     /// All locks at and below a path.
     fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>>;
-    /// Locks paths (with the revision the caller has); tells each outcome. Failures of single
+    /// Locks paths (with the revision the caller has); reports each outcome. Failures of single
     /// paths are outcomes, not errors.
     fn lock(
         &self,
@@ -279,7 +279,7 @@ pub trait Session {
         steal: bool,
         outcome: LockReceiver<'_, Lock>,
     ) -> SvnResult<()>;
-    /// Unlocks paths with their tokens; tells each outcome.
+    /// Unlocks paths with their tokens; reports each outcome.
     fn unlock(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
@@ -293,14 +293,14 @@ pub trait Session {
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>>;
-    /// Tells `editor` one revision as it was committed, up to but without `close_edit`.
+    /// Replays one revision into `editor` as it was committed, up to but without `close_edit`.
     fn replay(
         &self,
         revision: Revnum,
         request: &ReplayRequest,
         editor: &mut dyn Editor,
     ) -> SvnResult<()>;
-    /// Tells a range of revisions.
+    /// Replays a range of revisions.
     fn replay_range(
         &self,
         start: Revnum,

@@ -59,7 +59,7 @@ struct Turn {
     listens: bool,
 }
 
-/// A server that does one turn after the other, each for one connection, and tells what it heard.
+/// A server that does one turn after the other, each for one connection, and reports what it received.
 fn server(turns: &'static [Turn]) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! How much of a revision a user may see, and its properties accordingly.
+//! How much of a revision a user may see, and the properties that follow from that.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::repository::Repository;
 /// How much of a revision's changed paths may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionAccess {
-    /// All of them, or there are none.
+    /// All of them, or none were changed.
     Full,
     /// Some: only author and date are shown.
     Partial,

@@ -1,4 +1,4 @@
-//! Who may read what.
+//! Read access by path.
 
 use sapwood_core::Exact;
 use sapwood_core::FsPath;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sapwood_core::SvnResult;
 
 /// A number for a set of rules. Authorizers with the same number give the same answers for every
-/// path, for ever: what was made for one may be kept, and shown to the others.
+/// path, for ever: a reply made for one may be cached, and sent to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RulesId(u32);
 
 impl RulesId {
-    /// Numbers are below this, so that they can be a part of other names.
+    /// Numbers are below this, so that they can be a part of cache keys.
     const END: u32 = 1 << 30;
 
     /// A number that no other rules in this process have; `None` when there are no more.
@@ -47,7 +47,7 @@ pub trait PathAuthorizer {
     /// Whether `path` (a canonical fspath) itself may be read.
     ///
     /// # Errors
-    /// Whatever looking up the rules meets.
+    /// Errors of looking up the rules.
     fn readable(&self, path: &FsPath) -> SvnResult<bool>;
 
     /// Whether every path may be read, so that there is no need to ask. Must be cheap.
@@ -59,32 +59,32 @@ pub trait PathAuthorizer {
     /// correct answer.
     ///
     /// # Errors
-    /// Whatever looking up the rules meets.
+    /// Errors of looking up the rules.
     fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
         let _ = path;
         Ok(if self.everything_readable() { SubtreeAccess::Readable } else { SubtreeAccess::Mixed })
     }
 
-    /// The number of the rules by which this authorizer answers; `None` when nothing is to be kept
-    /// of what was made with its answers.
+    /// The number of the rules by which this authorizer answers; `None` when nothing may be cached
+    /// that was made with its answers.
     fn rules(&self) -> Option<RulesId> {
         None
     }
 
-    /// Whether [`PathAuthorizer::refused`] is to be told of every path that was refused when a
+    /// Whether [`PathAuthorizer::refused`] is to be called again for each path that was refused when a
     /// reply was made, each time that the reply is sent out of a cache.
     fn notes_refusals(&self) -> bool {
         false
     }
 
-    /// `path` was refused when a reply was made that is sent now. ([`PathAuthorizer::readable`]
-    /// knows by itself what it refuses.)
+    /// Called for a path that was refused when the cached reply was made. ([`PathAuthorizer::readable`]
+    /// itself knows the paths that it refuses.)
     fn refused(&self, path: &FsPath) {
         let _ = path;
     }
 }
 
-/// The authorizer that lets everything be read.
+/// The authorizer that allows reading everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Everything;
 

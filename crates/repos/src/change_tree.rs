@@ -2,7 +2,7 @@
 //! `diff` walk.
 //!
 //! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
-//! order in which the replay told of them.
+//! order in which the replay reported them.
 
 use sapwood_core::RelPath;
 use sapwood_core::paths::FsPathBuf;
@@ -119,7 +119,7 @@ impl Builder {
         u64::try_from(at).map(Handle).map_err(|_| no_such_node())
     }
 
-    /// Where a child of a node was before: below the nearest copy, or else in the base.
+    /// The earlier location of a child of a node: below the nearest copy, or else in the base.
     fn source_of_child(&self, parent: Handle, name: &str) -> (FsPathBuf, Revnum) {
         let mut names = vec![name.to_owned()];
         let mut at = usize::try_from(parent.0).ok();

@@ -1,5 +1,5 @@
 //! Commits as edits: an editor that drives a [`TxnEditor`] from calls with handles and paths
-//! relative to where the client is.
+//! relative to the client's URL.
 
 use sapwood_core::Exact;
 use sapwood_core::paths::FsPathBuf;
@@ -16,10 +16,10 @@ use crate::repository::Repository;
 pub use crate::txn_editor::{CommitAuthorizer, CommitResult};
 use crate::txn_editor::{TxnEditor, TxnRequest, check_valid};
 
-/// What a commit is made with: the place, the user, what they may do, and what was asked for (`CommitRequest` of `core`)
+/// What a commit is made with: the location, the user, the user's rights, and the request (`CommitRequest` of `core`)
 /// as values of the editor's own, since it outlives the request.
 pub struct CommitSetup<'a> {
-    /// Where to.
+    /// The repository.
     pub repository: &'a Repository,
     /// Its hooks.
     pub hooks: Hooks,
@@ -27,15 +27,15 @@ pub struct CommitSetup<'a> {
     pub url: &'a str,
     /// The fspath that the edit's paths are relative to.
     pub base_path: FsPathBuf,
-    /// What the revision's properties shall be, without the author.
+    /// The properties of the new revision, without the author.
     pub revprops: PropList,
     /// The user that commits; becomes the author.
     pub user: Option<&'a str>,
-    /// The lock tokens that they show: for each a path, as they say it, and the token.
+    /// The lock tokens that the user presents, each with its path as it was sent.
     pub lock_tokens: Vec<(String, String)>,
-    /// What the client can do, for `start-commit`.
+    /// The capabilities of the client, for `start-commit`.
     pub capabilities: &'a [&'a str],
-    /// What they may do.
+    /// The rights of the user.
     pub authorizer: &'a dyn CommitAuthorizer,
 }
 
@@ -64,7 +64,7 @@ impl<'a> CommitEditor<'a> {
         Self { setup, editor: None, open: HashMap::new(), next_handle: 0, committed: None }
     }
 
-    /// What came of it, once the edit was closed.
+    /// The result, once the edit was closed.
     #[must_use]
     pub fn committed(self) -> Option<CommitResult> {
         self.committed
@@ -89,7 +89,7 @@ impl<'a> CommitEditor<'a> {
         FsPathBuf::canonicalized(paths::join(&self.setup.base_path, relpath))
     }
 
-    /// Checks that what `handle` stands for may be written, once: its path.
+    /// Checks, once, that the node of `handle` may be written. Returns its path.
     fn writable(&mut self, handle: Handle, kind: NodeKind) -> SvnResult<FsPathBuf> {
         let open = self.find(handle)?.clone();
         if !open.checked_write {
@@ -235,7 +235,7 @@ impl Editor for CommitEditor<'_> {
         let editor = self.editor()?;
         match base {
             Some(base) => editor.check_base(&path, NodeKind::File, base)?,
-            // It must exist all the same.
+            // It must exist nevertheless.
             None => drop(editor.node_revision(&path)?),
         }
         Ok(self.insert(Open { path, base, was_copied: false, checked_write: false }))
@@ -294,7 +294,7 @@ impl Editor for CommitEditor<'_> {
     }
 }
 
-/// The error for editor calls in an order that makes no sense.
+/// The error for editor calls in an invalid order.
 fn no_edit() -> SvnError {
     SvnError::new(ErrorCode::REPOS_BAD_ARGS, "Editor commands out of order")
 }

@@ -1,4 +1,4 @@
-//! Converting a repository: its revisions are committed anew to a filesystem of another kind or format, without a dump
+//! Converting a repository: its revisions are committed again to a filesystem of another kind or format, without a dump
 //! in between. Numbers, UUID, properties of revisions, locks, hooks and configuration stay.
 //!
 //! Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
@@ -96,7 +96,7 @@ pub fn convert(
 /// The file in the folder of a target with the last revision that was compared with the source.
 const VERIFIED: &str = "converted-revision";
 
-/// What it says; `None` when it is not there.
+/// The revision in that file; `None` when there is no file.
 fn verified(to: &Path) -> SvnResult<Option<Revnum>> {
     let path = to.join(VERIFIED);
     match std::fs::read(&path) {

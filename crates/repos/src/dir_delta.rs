@@ -12,7 +12,7 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::node_delta::{NoDelta, Open, send_entry_props, send_node_props};
 
-/// Which trees, and how.
+/// The trees to compare, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct DirDelta<'a> {
     /// The tree to start from.
@@ -23,11 +23,11 @@ pub struct DirDelta<'a> {
     pub source_entry: &'a str,
     /// The tree to arrive at.
     pub target: &'a Root,
-    /// The fspath there.
+    /// The fspath in that tree.
     pub target_path: &'a FsPath,
     /// Whether to send text deltas (else empty stand-ins).
     pub text_deltas: bool,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
     /// Whether to send `svn:entry:` properties.
     pub entry_props: bool,
@@ -136,7 +136,7 @@ struct Level {
     source_entries: Option<Arc<Directory>>,
     target: Node,
     target_entries: Arc<Directory>,
-    /// The places of the target's entries in the order in which they are told.
+    /// The places of the target's entries in the order in which they are sent.
     order: Vec<u32>,
     /// The next place in `order`.
     at: usize,
@@ -198,7 +198,7 @@ impl Drive<'_> {
     fn target_entry(&mut self, level: &Level, at: usize) -> Result<Option<Level>> {
         let Some(entry) = level.target_entries.get(at) else { return Ok(None) };
         let source = level.source_entries.as_ref().and_then(|s| s.find(entry.name));
-        // A directory in place of a file, or the reverse, is judged by what the source has.
+        // A directory in place of a file, or the reverse, is decided by the source.
         if !reaches(level.depth, source.map_or(entry.kind, |s| s.kind))
             || source.is_some_and(|s| s.id == entry.id)
         {
@@ -272,7 +272,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells that there is something, where the user may not see what.
+    /// Reports an entry that the user may not read.
     fn absent(&mut self, place: EditPosition<'_>, target: &Node) -> Result<bool> {
         if self.authorizer.readable(target.path())? {
             return Ok(false);
@@ -316,7 +316,7 @@ impl Drive<'_> {
         Ok(self.editor.close_file(file, Some(target.md5()?))?)
     }
 
-    /// Deletes what only the source has.
+    /// Deletes entries that only the source has.
     fn deletions(&mut self, level: &Level) -> Result<()> {
         let Some(source) = &level.source_entries else { return Ok(()) };
         let gone = |entry: &DirEntry<'_>| {

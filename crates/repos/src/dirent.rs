@@ -1,4 +1,4 @@
-//! What is told about one node in listings.
+//! What a listing reports of one node.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use sapwood_fs::{DateAuthor, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
-/// What `stat` and `list` tell about a node, with date and author as they are stored, whatever they are: servers hand
-/// them on so, shared with the caches.
+/// What `stat` and `list` report of a node, with date and author exactly as they are stored: servers send
+/// them unchanged and share them with the caches.
 #[derive(Clone, Debug)]
 pub struct StoredDirent {
     /// File or directory.
@@ -27,7 +27,7 @@ impl StoredDirent {
     /// The same as values.
     ///
     /// # Errors
-    /// When the stored date is none.
+    /// When the stored date is invalid.
     pub fn value(&self) -> SvnResult<Dirent> {
         Ok(Dirent {
             kind: Some(self.kind),
@@ -59,18 +59,18 @@ impl CommittedInfo {
     /// `svn:date` as a value.
     ///
     /// # Errors
-    /// When what is stored is no date.
+    /// When the stored date is invalid.
     pub fn time(&self) -> SvnResult<Option<Timestamp>> {
         Ok(self.date_author.date().map(Timestamp::parse).transpose()?)
     }
 
-    /// `svn:author` for a person, also when it is not UTF-8.
+    /// `svn:author` for display, even if it is not UTF-8.
     #[must_use]
     pub fn printable_author(&self) -> Option<Cow<'_, str>> {
         self.date_author.author().map(sapwood_core::ascii::readable)
     }
 
-    /// `svn:author`, when it is text.
+    /// `svn:author`, if it is UTF-8.
     #[must_use]
     pub fn author(&self) -> Option<&str> {
         std::str::from_utf8(self.date_author.author()?).ok()
@@ -100,7 +100,7 @@ pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result
     Ok(CommittedInfo { revision, date_author: revprops.date_author(revision)? })
 }
 
-/// What is at `path`; `None` when nothing is.
+/// The node at `path`; `None` if there is none.
 ///
 /// # Errors
 /// Corruption and system errors.
@@ -111,7 +111,7 @@ pub fn stat(root: &Root, path: &FsPath) -> Result<Option<StoredDirent>> {
     }
 }
 
-/// [`stat`] of a node at hand.
+/// [`stat`] of an open node.
 ///
 /// # Errors
 /// Corruption and system errors.

@@ -76,7 +76,7 @@ pub struct FilterSummary {
     pub dropped_nodes: BTreeSet<Vec<u8>>,
 }
 
-/// Is told of each revision: its number in the input, and what became of it.
+/// Called for each revision with its number in the input and what became of it.
 pub type RevisionNotify<'a> = dyn FnMut(i64, Outcome) + 'a;
 
 struct OpenRevision {
@@ -105,7 +105,7 @@ pub struct DumpFilter<'a> {
     renumbering: bool,
     out: &'a mut dyn Write,
     notify: &'a mut RevisionNotify<'a>,
-    /// Whether a revision's record is handed to the system before the receiver is told of it.
+    /// Whether a revision's record is flushed before the receiver is called for it.
     flushes: bool,
     summary: FilterSummary,
     last_live: Option<i64>,
@@ -122,7 +122,7 @@ impl std::fmt::Debug for DumpFilter<'_> {
 }
 
 impl<'a> DumpFilter<'a> {
-    /// A filter that writes to `out` and tells `notify` of each revision.
+    /// A filter that writes to `out` and calls `notify` for each revision.
     pub fn new(
         options: FilterOptions,
         out: &'a mut dyn Write,
@@ -150,8 +150,8 @@ impl<'a> DumpFilter<'a> {
         self.renumbering
     }
 
-    /// Hands the record of each revision to the system before the receiver is told of it: for one
-    /// that tells people.
+    /// Flushes the record of each revision before the receiver is called: for a receiver that prints
+    /// messages for people.
     #[must_use]
     pub const fn flushing(mut self) -> Self {
         self.flushes = true;

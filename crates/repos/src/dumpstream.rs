@@ -1,6 +1,6 @@
 //! Reading dump streams: format versions 1, 2 and 3 (`docs/formats/dump.md`).
 //!
-//! [`parse`] reads a stream record by record and tells a [`DumpVisitor`] what it finds. The
+//! [`parse`] reads a stream record by record and calls a [`DumpVisitor`] with what it finds. The
 //! invariant is bounded memory: a text is handed on in pieces as they come from the input, a
 //! property at a time is held, and nothing is allocated because a length in the stream says so:
 //! buffers grow with the bytes that really arrive, up to the limits named here.
@@ -85,13 +85,13 @@ pub trait DumpVisitor {
     fn close_revision(&mut self) -> SvnResult<()>;
     /// A node begins, within the open revision.
     fn node(&mut self, headers: &Headers) -> SvnResult<()>;
-    /// A whole property block follows: the node's earlier properties are gone.
+    /// A whole property block follows: it replaces the node's earlier properties.
     fn remove_node_props(&mut self) -> SvnResult<()>;
     /// A property of the node.
     fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()>;
-    /// A property that a property delta takes away.
+    /// A property that a property delta removes.
     fn delete_node_prop(&mut self, name: &[u8]) -> SvnResult<()>;
-    /// The node's text. What the visitor leaves of it is skipped.
+    /// The node's text. The rest that the visitor does not read is skipped.
     fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()>;
     /// The node is complete.
     fn close_node(&mut self) -> SvnResult<()>;
@@ -114,7 +114,7 @@ impl std::fmt::Debug for TextBlock<'_> {
 }
 
 impl<'a> TextBlock<'a> {
-    /// The next `len` bytes of `input`; a fulltext may come with what is known of it.
+    /// The next `len` bytes of `input`; a fulltext may come with known checksums.
     pub(crate) const fn new(
         input: &'a mut dyn BufRead,
         len: u64,
@@ -124,13 +124,13 @@ impl<'a> TextBlock<'a> {
         Self { input, left: len, used: 0, len, is_delta, known }
     }
 
-    /// Reads what the visitor has left.
+    /// Reads what the visitor has not read.
     pub(crate) fn finish(mut self) -> SvnResult<()> {
         while self.next_bytes()?.is_some() {}
         Ok(())
     }
 
-    /// What is known already of a fulltext that was read; given once.
+    /// The known checksums of a fulltext; returned once.
     pub const fn take_known(&mut self) -> Option<KnownText> {
         self.known.take()
     }
@@ -156,7 +156,7 @@ impl<'a> TextBlock<'a> {
     /// The next piece, never empty; `None` at the end. Pieces are the input's own buffers.
     ///
     /// # Errors
-    /// E200003 when the stream ends early; what reading the input meets.
+    /// E200003 when the stream ends early; errors of reading the input.
     pub fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
         self.input.consume(std::mem::take(&mut self.used));
         if self.left == 0 {
@@ -176,7 +176,7 @@ impl<'a> TextBlock<'a> {
     /// block.
     ///
     /// # Errors
-    /// Those of [`TextBlock::next_bytes`].
+    /// As [`TextBlock::next_bytes`].
     pub fn read_into(&mut self, buf: &mut [u8]) -> SvnResult<usize> {
         if self.left == 0 || buf.is_empty() {
             return Ok(0);
@@ -198,8 +198,8 @@ impl<'a> TextBlock<'a> {
 
 /// Reads `input` to its end.
 ///
-/// `deltas_are_text` hands svndiff texts on as they are ([`TextBlock::is_delta`] is then false),
-/// for programs that only pass them through.
+/// `deltas_are_text` passes svndiff texts on unchanged ([`TextBlock::is_delta`] is then false),
+/// for programs that only copy them.
 ///
 /// # Errors
 /// E140001 for anything malformed, E200003 for a stream that ends early, in the reference's
@@ -236,7 +236,7 @@ pub fn parse(
     Ok(())
 }
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Record {
     Revision,
@@ -253,7 +253,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// One record, whose first line was read.
+    /// Reads one record, whose first line was read.
     fn record(&mut self, first_line: &mut Vec<u8>) -> SvnResult<()> {
         let headers = Headers::read(self.input, first_line)?;
         let record = self.begin(&headers)?;
@@ -281,7 +281,7 @@ impl Parser<'_> {
             let is_delta = !self.deltas_are_text && headers.is_true(header::TEXT_DELTA);
             self.text(record, lenient_length(length), is_delta)?;
         } else if let Some(length) = old {
-            // What the properties left is the text. A file has one even when nothing is left.
+            // The rest after the properties is the text. A file has one even if the rest is empty.
             let left = lenient_length(length).wrapping_sub(read_of_props);
             if left > 0 || headers.get(header::NODE_KIND) == Some(b"file") {
                 self.text(record, left, false)?;
@@ -307,7 +307,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Tells the visitor what begins.
+    /// Calls the visitor for the record that begins.
     fn begin(&mut self, headers: &Headers) -> SvnResult<Record> {
         if headers.get(header::REVISION_NUMBER).is_some() {
             if std::mem::take(&mut self.in_revision) {
@@ -336,7 +336,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A property block of `length` bytes: how many of them were read.
+    /// Reads a property block of `length` bytes. Returns how many bytes were read.
     fn properties(&mut self, record: Record, length: u64) -> SvnResult<u64> {
         let mut read = 0u64;
         let mut line = Vec::new();

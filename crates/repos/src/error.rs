@@ -1,4 +1,4 @@
-//! What can go wrong in a repository, and its E-codes.
+//! Errors of the repository layer, and their E-codes.
 
 use sapwood_core::SvnError;
 
@@ -8,7 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error of the repository layer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Anything that already has its final form.
+    /// An error that already has its final form.
     #[error(transparent)]
     Svn(#[from] SvnError),
     /// An error of the filesystem.

@@ -19,20 +19,20 @@ use crate::error::Result;
 use crate::mergeinfo::for_path;
 use crate::repository::Repository;
 
-/// Which file of a repository, which revisions.
+/// The request: a file of a repository, and a range of revisions.
 pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, FsPath>;
 
 /// Takes the revisions of a file, one after the other.
 pub trait FileRevReceiver {
-    /// The next revision. `delta` leads from the text of the revision told before (nothing, at
+    /// The next revision. `delta` leads from the text of the revision sent before (nothing, at
     /// first) to this one's; `None` when the text did not change. The receiver pulls all of it.
     ///
     /// # Errors
-    /// Whatever the receiver meets; ends the whole request.
+    /// Errors of the receiver, which end the whole request.
     fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()>;
 }
 
-/// Tells `receiver` the revisions of a file in which its text or properties changed.
+/// Sends `receiver` the revisions of a file in which its text or properties changed.
 ///
 /// # Errors
 /// E160017 when there is no file at the path or it may not be read, E200007 for the reverse order with merged revisions; what the receiver returns; corruption and system errors.
@@ -55,7 +55,7 @@ pub fn file_revs(
     if end < start && merged {
         return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, "").into());
     }
-    // What may not be read answers as what is not there.
+    // An unreadable path gives the same error as a missing one.
     if !authorizer.readable(request.path)? {
         return Err(not_a_file(request.path, start.max(end)));
     }
@@ -85,7 +85,7 @@ pub fn file_revs(
     if merged {
         branches = finder.find_merged(start, &mainline, &mut seen)?;
     }
-    // Both lists are youngest first; told oldest first, the file's own revisions before merged
+    // Both lists are youngest first; they are sent oldest first, the file's own revisions before merged
     // ones of the same number.
     while let Some(own) = mainline.last() {
         if mainline.len().is_multiple_of(AHEAD_BATCH) {
@@ -111,11 +111,11 @@ struct PathRevision {
     /// The node-revision, where the history knows it without a walk through the tree.
     id: Option<NodeRevId>,
     merged: bool,
-    /// What was merged into the file here, or taken back.
+    /// What was merged into the file here, or merged in reverse.
     mergeinfo: Option<Mergeinfo>,
 }
 
-/// Places that were found before.
+/// Locations that were found before.
 #[derive(Debug, Default)]
 struct VisitedPaths(HashMap<Revnum, Vec<SharedFsPath>>);
 
@@ -134,7 +134,7 @@ fn not_a_file(path: &FsPath, revision: Revnum) -> crate::Error {
     SvnError::new(ErrorCode::FS_NOT_FILE, message).into()
 }
 
-/// Finds the revisions that are to be told.
+/// Finds the revisions to send.
 struct Finder<'a> {
     fs: &'a Filesystem,
     authorizer: &'a dyn PathAuthorizer,
@@ -202,7 +202,7 @@ impl Finder<'_> {
         })
     }
 
-    /// What was merged into the file at `path` in `revision`, or taken back.
+    /// What was merged into the file at `path` in `revision`, or merged in reverse.
     fn merged_here(&self, path: &FsPath, revision: Revnum) -> Result<Option<Mergeinfo>> {
         let changed = self.fs.changed_paths(revision)?;
         let maybe = changed.iter().any(|c| {
@@ -218,7 +218,7 @@ impl Finder<'_> {
             Ok(before) => before,
             Err(e) => {
                 let e = SvnError::from(e);
-                // A path that is new was not merged into.
+                // Nothing was merged into a new path.
                 return if e.is_no_node() { Ok(None) } else { Err(e.into()) };
             }
         };
@@ -280,7 +280,7 @@ impl Finder<'_> {
     }
 }
 
-/// Tells revisions, each relative to the one before.
+/// Sends revisions, each relative to the one before.
 struct Sender<'a> {
     fs: &'a Filesystem,
     cancel: &'a CancelToken,
@@ -292,7 +292,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Says which revisions come next: the last of `places`.
+    /// Hints which revisions come next: the last of `places`.
     fn read_ahead(&mut self, places: &[PathRevision]) {
         if !self.ahead.is_cold() {
             return;

@@ -1,30 +1,30 @@
-//! The names of finished replies in the caches: which protocol, what was asked for, who may see it.
+//! Cache keys of finished replies: the protocol, the request, and the users that may see the reply.
 //!
-//! Bytes that were made for one client are sent to the next one, so a name that stands for two
-//! things would give a client replies of the other protocol, or show a user what is hidden from
-//! them. All names are made here, out of values that say what they mean.
+//! Bytes that were made for one client are sent to the next one, so a key that stands for two
+//! things would give a client replies of the other protocol, or show users what is hidden from
+//! them. All keys are made here, from typed values.
 //!
-//! Invariant: two names are equal only if protocol, kind of reply, fields and [`Viewer`] are.
+//! Invariant: two keys are equal only if protocol, kind of reply, fields and [`Viewer`] are.
 
 use sapwood_core::props::names;
 use sapwood_core::{DirentFields, FormKey, RevpropSelection};
 
 use crate::authorizer::{PathAuthorizer, RulesId};
 
-/// Whose bytes finished replies are.
+/// The protocol in which finished replies are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// The svn protocol.
     Svn,
     /// DAV.
     Dav,
-    /// DAV, with values that XML cannot hold in base64: what clients are sent that know of it.
+    /// DAV, with values that XML cannot hold in base64: for clients that support it.
     DavEncoded,
-    /// None: what tests make.
+    /// No protocol: for tests.
     Test,
 }
 
-/// The revision properties that kept log entries hold. Others are asked for too seldom.
+/// The revision properties of cached log entries. Others are requested too seldom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KeptProps {
     /// All of them.
@@ -37,7 +37,7 @@ pub(crate) enum KeptProps {
 const STANDARD: [&str; 3] = [names::AUTHOR, names::DATE, names::LOG];
 
 impl KeptProps {
-    /// What is kept of a log that asks for these properties; `None` for nothing.
+    /// The properties of a log that may be cached; `None` if it may not.
     pub(crate) fn of(selection: RevpropSelection<'_>) -> Option<Self> {
         let RevpropSelection::Names(wanted) = selection else { return Some(Self::All) };
         if wanted.iter().any(|name| !STANDARD.contains(name)) {
@@ -46,7 +46,7 @@ impl KeptProps {
         Some(Self::Standard(STANDARD.map(|name| wanted.contains(&name))))
     }
 
-    /// The properties again, in names that live on.
+    /// The properties again, with static names.
     pub(crate) fn selection(self) -> RevpropSelection<'static> {
         match self {
             Self::All => RevpropSelection::All,
@@ -71,7 +71,7 @@ impl KeptProps {
     }
 }
 
-/// What a finished reply is.
+/// The kind of a finished reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// Entries of a log.
@@ -106,24 +106,24 @@ fn bits<const N: usize>(of: [bool; N]) -> u32 {
     of.into_iter().fold(0, |number, bit| number << 1 | u32::from(bit))
 }
 
-/// For whom a reply is made.
+/// The users that may share a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Viewer {
-    /// For all users from whom nothing in it is hidden.
+    /// All users that may read everything in it.
     Everyone,
-    /// For all users to whom these rules apply.
+    /// All users to whom these rules apply.
     Rules {
         /// Which rules.
         rules: RulesId,
-        /// Whether the paths that the rules refuse are noted with the reply.
+        /// Whether the refused paths are stored with the reply.
         notes_refusals: bool,
     },
-    /// For this user, of whose rules nothing is known: it is not kept.
+    /// This user only, because nothing is known of the rules: the reply is not cached.
     Unknown,
 }
 
 impl Viewer {
-    /// For whom replies about the whole repository are that `authorizer` has a say in.
+    /// The viewer of replies about the whole repository under `authorizer`.
     pub(crate) fn of(authorizer: &dyn PathAuthorizer) -> Self {
         if authorizer.everything_readable() {
             return Self::Everyone;
@@ -135,7 +135,7 @@ impl Viewer {
     }
 }
 
-/// The name of a form for `viewer`; `None` when such replies are not kept.
+/// The key of a form for `viewer`; `None` when such replies are not cached.
 pub(crate) fn key(form: Form, viewer: Viewer) -> Option<FormKey> {
     let (rules, notes_refusals) = match viewer {
         Viewer::Everyone => (0, false),

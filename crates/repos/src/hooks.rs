@@ -1,10 +1,10 @@
-//! Hook programs: what an administrator has run before and after changes to a repository.
+//! Hook programs: programs of the administrator that run before and after changes to a repository.
 //!
 //! A hook is a program in the `hooks` folder with a fixed name. It gets arguments and sometimes
 //! standard input, an empty environment (or the one of the `hooks-env` file), no standard output,
-//! and the server's working directory. One that fails stops what it was asked about, and what it
-//! wrote to standard error is told to the user. A hook that is there but cannot be run never
-//! counts as one that agreed; nor does one that runs longer than the limit that may be set.
+//! and the server's working directory. One that fails stops the operation, and what it
+//! wrote to standard error is shown to the user. A hook that is there but cannot be run never
+//! counts as success; nor does one that runs longer than the limit, if there is one.
 
 mod process;
 
@@ -22,11 +22,11 @@ use sapwood_fs::txn::Txn;
 
 use crate::repository::Repository;
 
-/// What is read of a hook's standard output where it counts, in bytes.
+/// The most bytes that are read of a hook's standard output.
 const MAX_OUTPUT: u64 = 1 << 20;
 /// The longest `hooks-env` file that is read, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
-/// The section of `hooks-env` for hooks that have none of their own.
+/// The section of `hooks-env` for hooks without a section.
 const DEFAULT_SECTION: &str = "default";
 
 /// The hooks of one repository.
@@ -38,7 +38,7 @@ pub struct Hooks {
     time_limit: Option<Duration>,
 }
 
-/// Which change of a revision property a hook is asked about.
+/// The change of a revision property that a hook decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct RevpropChange<'a> {
     /// The revision.
@@ -53,7 +53,7 @@ pub struct RevpropChange<'a> {
 
 impl Hooks {
     /// The hooks of `repository`. `env_file` is where their environment is set, relative to the
-    /// `conf` folder; `conf/hooks-env` when nothing is said.
+    /// `conf` folder; `conf/hooks-env` by default.
     #[must_use]
     pub fn new(repository: &Repository, env_file: Option<&Path>) -> Self {
         let env_file = env_file.unwrap_or_else(|| Path::new("hooks-env"));
@@ -78,7 +78,7 @@ impl Hooks {
         Self { env_file: None, ..Self::new(repository, None) }
     }
 
-    /// `start-commit`: asked when a transaction has just begun. It sees the transaction on disk,
+    /// `start-commit`: runs when a transaction has just begun. It sees the transaction on disk,
     /// with its properties, and may change these.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl Hooks {
         Ok(txn.refresh()?)
     }
 
-    /// `pre-commit`: asked before a transaction is committed, with the lock tokens that the
-    /// committer shows: for each a path, as the committer says it, and the token. The hook sees
+    /// `pre-commit`: runs before a transaction is committed, with the lock tokens that the
+    /// committer presents, each with its path as it was sent. The hook sees
     /// the transaction on disk.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Hooks {
         Ok(txn.refresh()?)
     }
 
-    /// `post-commit`: told of a new revision. Whether there is such a hook.
+    /// Runs `post-commit` after a new revision. Returns whether there is such a hook.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -120,7 +120,7 @@ impl Hooks {
         self.run_if_there("post-commit", &[&revision.to_string(), txn], None)
     }
 
-    /// `pre-revprop-change`: asked before a property of a revision changes to `value`. Without
+    /// `pre-revprop-change`: runs before a property of a revision changes to `value`. Without
     /// this hook, no property of a revision can be changed.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Hooks {
         self.revprop_change("pre-revprop-change", change, value)
     }
 
-    /// `post-revprop-change`: told after a property of a revision changed from `old`.
+    /// Runs `post-revprop-change` after a property of a revision changed from `old`.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -152,8 +152,8 @@ impl Hooks {
         self.revprop_change("post-revprop-change", change, old)
     }
 
-    /// `pre-lock`: asked before a path is locked. What the hook prints is the token to use: `None`
-    /// when it prints nothing.
+    /// `pre-lock`: runs before a path is locked. The hook may print the token to use: `None`
+    /// if it prints nothing.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -171,7 +171,7 @@ impl Hooks {
         Ok((!token.is_empty()).then(|| String::from_utf8_lossy(token).into_owned()))
     }
 
-    /// `post-lock`: told of paths that were locked.
+    /// Runs `post-lock` with the paths that were locked.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -179,7 +179,7 @@ impl Hooks {
         self.run("post-lock", &[user], Some(lines_of(paths).as_bytes()))
     }
 
-    /// `pre-unlock`: asked before the lock on a path is removed, or broken.
+    /// `pre-unlock`: runs before the lock on a path is removed, or broken.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -194,7 +194,7 @@ impl Hooks {
         self.run("pre-unlock", &args, None)
     }
 
-    /// `post-unlock`: told of paths that were unlocked.
+    /// Runs `post-unlock` with the paths that were unlocked.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
@@ -215,7 +215,7 @@ impl Hooks {
         self.run(hook, &args, input)
     }
 
-    /// Whether there is one of the hooks `names`, or something that keeps one from being found.
+    /// Whether there is one of the hooks `names`, or an error that prevents finding one.
     #[must_use]
     pub fn has_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| !matches!(self.find(name), Ok(None)))
@@ -251,18 +251,18 @@ impl Hooks {
         self.run_if_there(name, args, input).map(drop)
     }
 
-    /// The same; whether there is such a hook.
+    /// The same; returns whether there is such a hook.
     fn run_if_there(&self, name: &str, args: &[&str], input: Option<&[u8]>) -> SvnResult<bool> {
         let Some(program) = self.find(name)? else { return Ok(false) };
         self.start(name, &program, args, input, Stdio::null())?;
         Ok(true)
     }
 
-    /// The same, for what the hook prints.
+    /// The same; returns what the hook prints.
     fn run_for_output(&self, name: &str, args: &[&str]) -> SvnResult<Vec<u8>> {
         let mut output = Vec::new();
         let Some(program) = self.find(name)? else { return Ok(output) };
-        // A file takes any amount while standard error is being read.
+        // A file takes any amount of output while standard error is being read.
         let fail = |e: io::Error| {
             SvnError::io(
                 &e,
@@ -316,7 +316,7 @@ impl Hooks {
 /// The lock tokens as a `pre-commit` hook reads them. (The reference's order is that of a table with
 /// a random seed: no order.)
 fn token_lines(tokens: &[(String, String)]) -> Vec<u8> {
-    // Of a token that is shown twice, the last path counts.
+    // Of a token that is presented twice, the last path counts.
     let mut distinct: Vec<(&str, &str)> = Vec::with_capacity(tokens.len());
     let mut places = HashMap::with_capacity(tokens.len());
     for (path, token) in tokens {
@@ -337,28 +337,28 @@ fn token_lines(tokens: &[(String, String)]) -> Vec<u8> {
     out
 }
 
-/// What the `hooks-env` file `path` with the contents `bytes` gives the hook `name`: its own section,
+/// The environment for the hook `name` from the `hooks-env` file `path` with the contents `bytes`: its own section,
 /// or the default one.
 ///
 /// # Errors
-/// E125015 and kin for a file that cannot be understood.
+/// E125015 and others for an invalid file.
 pub fn read_environment(bytes: &[u8], path: &str, name: &str) -> SvnResult<Vec<(String, String)>> {
     let config = Config::parse_file(path, bytes, Case::SENSITIVE)?;
     let section = if config.has_section(name) { name } else { DEFAULT_SECTION };
     Ok(config
         .options(section)
-        // A name or value that no environment can hold is left out.
+        // A name or value that cannot be in an environment is left out.
         .filter(|(key, value)| !key.is_empty() && !key.contains('\0') && !value.contains(&0))
         .map(|(key, value)| (key.to_owned(), String::from_utf8_lossy(&value).into_owned()))
         .collect())
 }
 
-/// A switch as hooks get it.
+/// A boolean as hooks get it.
 const fn flag(on: bool) -> &'static str {
     if on { "1" } else { "0" }
 }
 
-/// Paths, one a line.
+/// Paths, one per line.
 fn lines_of(paths: &[&FsPath]) -> String {
     paths.iter().flat_map(|path| [path.as_str(), "\n"]).collect()
 }

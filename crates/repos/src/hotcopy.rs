@@ -1,7 +1,7 @@
 //! Copying a repository that may be in use: its folders, and its filesystem.
 //!
-//! Everything in the repository's folder is copied, whatever program put it there; but `locks` is made anew,
-//! `db` is the filesystem's affair, and `format`, without which it is no repository, comes last.
+//! Everything in the repository's folder is copied, whatever program put it there; but `locks` is made new,
+//! `db` is copied by the filesystem, and `format`, without which a folder is no repository, comes last.
 
 use sapwood_core::Exact;
 use std::fs;
@@ -17,15 +17,15 @@ use sapwood_store::write::{
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// The longest lock file whose contents are kept.
+/// The longest lock file whose contents are copied.
 const LOCK_LEN: usize = 64 << 10;
-/// Folders nest no deeper than this.
+/// The greatest depth of folders.
 const MAX_DEPTH: u32 = 128;
 
-/// Copies `source` to the folder `to`. `notify` is told which revisions were copied.
+/// Copies `source` to the folder `to`. `notify` is called with the revisions that were copied.
 ///
 /// # Errors
-/// E200004 when both are one; E200011 when there is something at `to`, unless the copy is
+/// E200004 when both are the same folder; E200011 when there is something at `to`, unless the copy is
 /// incremental; those of [`sapwood_fs::Filesystem::hotcopy`].
 pub fn hotcopy(
     source: &Repository,
@@ -66,7 +66,7 @@ pub fn hotcopy(
         .map_err(|e| SvnError::io(&e, replace_failure(&e, &format)).into())
 }
 
-/// Copies what a repository has beside its revisions and lock files: hooks, configuration, folders of the administrator's.
+/// Copies everything but revisions and lock files: hooks, configuration, folders of the administrator.
 pub(crate) fn copy_folders(
     storage: &dyn WriteStorage,
     from: &Path,
@@ -154,8 +154,8 @@ impl Copy<'_> {
         copy_into_place(storage, from, &beside, to, sync).map_err(|e| fail(e).into())
     }
 
-    /// The folder of lock files that old programs look for. They hold what those of the source at
-    /// `from` hold.
+    /// The folder of lock files that old programs look for. Their contents are those of the source at
+    /// `from`.
     fn locks(&self, from: &Path) -> Result<()> {
         let dir = self.to.join("locks");
         self.new_folder(&dir).map_err(|e| e.context("Creating lock dir"))?;

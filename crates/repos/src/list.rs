@@ -17,7 +17,7 @@ use crate::dirent::{StoredDirent, stat_node};
 use crate::error::Result;
 use crate::forms::{self, Form, Protocol, Viewer};
 
-/// What to list of a repository. The root of the revision comes beside it, from the caller, who may have it open.
+/// The request for a listing. The root of the revision is another argument, because the caller may have it open.
 pub type ListRequest<'a> = sapwood_core::ListRequest<'a, FsPath>;
 
 /// One listed node.
@@ -27,18 +27,18 @@ pub struct ListEntry<'a> {
     pub path: &'a FsPath,
     /// File or directory.
     pub kind: NodeKind,
-    /// The rest, unless nothing but the kind was asked for.
+    /// The rest, unless only the kind was requested.
     pub dirent: Option<&'a StoredDirent>,
 }
 
 /// Takes the nodes of a listing.
-#[allow(clippy::missing_errors_doc)] // All: what the receiver meets.
+#[allow(clippy::missing_errors_doc)] // All: errors of the receiver.
 pub trait ListReceiver {
     /// One node.
     fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()>;
 
     /// The protocol in whose form the receiver encodes entries, and the fields that it writes, when
-    /// what is told below a directory may be kept so for the next client: no date, author or
+    /// what is sent of a directory may be cached in that form for the next client: no date, author or
     /// anything else that may change is in it.
     fn form(&self) -> Option<(Protocol, DirentFields)> {
         None
@@ -50,7 +50,7 @@ pub trait ListReceiver {
         Ok(())
     }
 
-    /// Many entries in that form.
+    /// Many entries, encoded in that form.
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         let _ = entries;
         Ok(())
@@ -63,8 +63,8 @@ impl<F: FnMut(&ListEntry<'_>) -> SvnResult<()>> ListReceiver for F {
     }
 }
 
-/// Tells `receiver` the nodes at and below a path: a directory, then its children in bytewise order
-/// of their names, each followed by what is below it. Nothing is told of a path that may not be
+/// Sends `receiver` the nodes at and below a path: a directory, then its children in bytewise order
+/// of their names, each followed by what is below it. Nothing is sent of a path that may not be
 /// read.
 ///
 /// # Errors
@@ -115,15 +115,15 @@ pub fn list(
             .patterns
             .map(|patterns| glob::PatternSet::new(patterns.iter().map(|p| p.as_bytes()))),
     };
-    let told = walk.all(root, top, cancel, &mut ahead);
-    // What was found before something went wrong is told.
+    let walked = walk.all(root, top, cancel, &mut ahead);
+    // What was found before the error is sent.
     let sent = walk.flush();
-    told.and(sent)
+    walked.and(sent)
 }
 
-/// So many nodes in a row that were in the caches: the helper has met the walk.
+/// After so many nodes in a row that were in the caches, the helper has met the walk.
 const MET: u32 = 32;
-/// A helper brings no more than this part of the caches: one in so many bytes.
+/// A helper fills no more than this part of the caches: one in so many bytes.
 const SHARE: u64 = 4;
 
 /// The helper of a walk that is in the directory `dir` and has to read.
@@ -134,8 +134,8 @@ fn help(fs: &Filesystem, dir: &Node, request: &ListRequest<'_>) -> Option<Helper
     })
 }
 
-/// Brings what the walk will need into the caches, beginning with what it needs last, until the
-/// two meet: on a machine with two processors they are done in half the time.
+/// Reads what the walk will need into the caches, beginning with what it needs last, until the
+/// two meet: with two processors this takes half the time.
 fn read_backwards(
     fs: &Filesystem,
     top: Node,
@@ -185,14 +185,14 @@ struct Level {
     dir: Node,
     entries: Arc<Directory>,
     at: usize,
-    /// Where in what waits the listing of what is below begins.
+    /// Where the listing of the directory begins in the buffer.
     start: usize,
-    /// Directories below, the listings of which are kept if this one gets too long, and where
-    /// they are in what waits.
+    /// Directories below, whose listings are cached if this one gets too long, and where
+    /// they are in the buffer.
     parts: Vec<Part>,
     /// Whether everything below may be read.
     readable: bool,
-    /// What its listing is kept by.
+    /// The cache key of its listing.
     name: Option<FormKey>,
 }
 
@@ -202,20 +202,20 @@ impl Level {
     }
 }
 
-/// A complete listing of what is below a directory: where it is in what waits.
+/// A complete listing of what is below a directory: its range in the buffer.
 struct Part {
     dir: Node,
     name: Option<FormKey>,
     place: Range<usize>,
 }
 
-/// What listings are kept by.
+/// The cache keys of listings.
 #[derive(Clone, Copy)]
 struct Forms {
-    /// Those of directories of which nothing is hidden: they are the same for all users.
+    /// The key for directories of which nothing is hidden: all users share it.
     for_all: FormKey,
-    /// The others. Where refused paths are to be noted, the directories with rules below them are
-    /// gone through each time.
+    /// The key for the others. Where refused paths are to be logged, directories with rules below them are
+    /// walked each time.
     own: Option<FormKey>,
 }
 
@@ -230,9 +230,9 @@ impl Forms {
     }
 }
 
-/// Longer listings are not kept in one piece, in bytes.
+/// The most bytes of a listing that is cached as one.
 const LIMIT: usize = 64 << 10;
-/// Shorter ones are as soon made as found.
+/// Listings with fewer bytes are not cached: making one is as fast as a look-up.
 const WORTHWHILE: usize = 256;
 
 /// Writes the path of an entry of `dir`.
@@ -251,11 +251,11 @@ struct Walk<'a> {
     authorizer: &'a dyn PathAuthorizer,
     revprops: RevpropsSnapshot,
     receiver: &'a mut dyn ListReceiver,
-    /// How listings are kept.
+    /// How listings are cached.
     form: Option<Forms>,
     /// Entries in that form that the receiver did not get yet.
     waiting: Vec<u8>,
-    /// Listings are kept of the directories that are open from this one on.
+    /// Listings are cached for the open directories from this one on.
     first_kept: usize,
     patterns: Option<glob::PatternSet<'a>>,
 }
@@ -278,7 +278,7 @@ impl Walk<'_> {
         self.run(root, top, cancel, ahead)
     }
 
-    /// Walks the tree below `top`, which was told.
+    /// Walks the tree below `top`, which was sent already.
     fn run(
         &mut self,
         root: &Root,
@@ -287,11 +287,11 @@ impl Walk<'_> {
         ahead: &mut ColdReads,
     ) -> Result<()> {
         let request = self.request;
-        // Begins once, when the walk has to read, with the directory that it is in.
+        // Started once, when the walk has to read, in the directory that the walk is in.
         let mut helper = None;
         let is_slow = self.patterns.as_ref().is_some_and(glob::PatternSet::is_slow);
         let mut path = String::new();
-        // Grows with the depth of the tree only.
+        // Its size grows with the depth of the tree only.
         let mut stack = Vec::new();
         self.open(&mut stack, top)?;
         while let Some(level) = stack.last_mut() {
@@ -347,7 +347,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Begins to list what is below `dir`, or tells all of it when its listing is kept.
+    /// Begins to list what is below `dir`, or sends all of it when its listing is cached.
     fn open(&mut self, stack: &mut Vec<Level>, dir: Node) -> Result<()> {
         let is_in_kept = self.first_kept < stack.len();
         let readable = match stack.last() {
@@ -371,13 +371,13 @@ impl Walk<'_> {
         let (entries, start) = (dir.entries()?, self.waiting.len());
         stack.push(Level { start, readable, name, ..Level::new(dir, entries) });
         if name.is_none() {
-            // Nothing is kept of this one, and so of none that it is in.
+            // This one is not cached, and so neither are its parents.
             self.first_kept = stack.len();
         }
         Ok(())
     }
 
-    /// Ends the innermost directory.
+    /// Finishes the innermost directory.
     fn close(&mut self, stack: &mut Vec<Level>) -> Result<()> {
         let depth = stack.len();
         let Some(Level { dir, start, name, .. }) = stack.pop() else { return Ok(()) };
@@ -392,7 +392,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Gives up keeping the listings that got too long; the parts that are complete are kept.
+    /// Stops caching the listings that got too long; their complete parts are cached.
     fn limit(&mut self, stack: &mut [Level]) -> Result<()> {
         if self.form.is_none() {
             return Ok(());
@@ -413,8 +413,8 @@ impl Walk<'_> {
         };
         if given_up {
             let done = first.start;
-            let told = self.waiting.get(..done);
-            self.receiver.encoded(told.ok_or_else(|| SvnError::internal("a listing's start"))?)?;
+            let ready = self.waiting.get(..done);
+            self.receiver.encoded(ready.ok_or_else(|| SvnError::internal("a listing's start"))?)?;
             self.waiting.drain(..done);
             let left = |at: &mut usize| *at = at.saturating_sub(done);
             for level in stack.iter_mut().skip(self.first_kept) {
@@ -428,7 +428,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Keeps a listing that is complete.
+    /// Caches a complete listing.
     fn keep(&self, part: &Part) -> Result<()> {
         let Part { dir, name, place } = part;
         let Some(name) = name else { return Ok(()) };
@@ -437,7 +437,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Tells what waits. No listing that is to be kept may have begun in it.
+    /// Sends the buffered entries. No listing that is to be cached may have begun in them.
     fn flush(&mut self) -> Result<()> {
         if !self.waiting.is_empty() {
             self.receiver.encoded(&self.waiting)?;
@@ -454,7 +454,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Says which entries of a directory come next.
+    /// Hints which entries of a directory come next.
     fn read_ahead(&mut self, root: &Root, level: &Level) {
         let deep = self.request.depth == Depth::Infinity;
         let next = level.entries.iter().skip(level.at).take(AHEAD_BATCH);
@@ -469,7 +469,7 @@ impl Walk<'_> {
     }
 
     fn matches(&self, name: &str) -> bool {
-        // Clients send patterns folded.
+        // Clients send patterns in folded case.
         self.patterns.as_ref().is_none_or(|patterns| patterns.matches(fold(name).as_ref()))
     }
 

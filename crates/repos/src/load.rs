@@ -1,7 +1,7 @@
 //! Loading dump streams: each revision of the stream becomes one of the repository.
 //!
 //! [`Loader`] is a [`DumpVisitor`]. A revision is a transaction in memory until it is committed,
-//! texts stream into it; what is kept from revision to revision is the map of revision numbers.
+//! texts stream into it; only the map of revision numbers lives from revision to revision.
 
 mod ahead;
 mod delta_guesses;
@@ -39,12 +39,12 @@ pub use revprops::{RevpropsLoadOptions, load_revprops};
 /// What to do with the UUID of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UuidAction {
-    /// Take it if the repository has no revisions yet.
+    /// Use it if the repository has no revisions yet.
     #[default]
     Default,
-    /// Leave the repository its own.
+    /// Keep the repository's own.
     Ignore,
-    /// Take it.
+    /// Use it.
     Force,
 }
 
@@ -57,7 +57,7 @@ pub struct LoadOptions {
     pub uuid: UuidAction,
     /// Load below this directory (an fspath), which must exist.
     pub parent_dir: Option<FsPathBuf>,
-    /// Take property values that are not valid.
+    /// Accept invalid property values.
     pub bypass_validation: bool,
     /// Give new revisions the present time instead of the stream's dates.
     pub ignore_dates: bool,
@@ -65,13 +65,13 @@ pub struct LoadOptions {
     pub normalize_props: bool,
     /// Do not wait for the disk.
     pub no_flush: bool,
-    /// Ask `pre-commit` before each revision.
+    /// Run `pre-commit` before each revision.
     pub pre_commit_hook: bool,
-    /// Tell `post-commit` of each revision.
+    /// Run `post-commit` after each revision.
     pub post_commit_hook: bool,
 }
 
-/// What happens, as it happens.
+/// Events of a load, reported as they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadEvent<'a> {
     /// A revision of the stream begins.
@@ -82,31 +82,31 @@ pub enum LoadEvent<'a> {
     Node(&'a str),
     /// It is a copy.
     Copied,
-    /// `\r` was taken out of its mergeinfo.
+    /// `\r` was removed from its mergeinfo.
     NormalizedMergeinfo,
     /// The node is done.
     NodeDone,
-    /// Something may not be as it was meant.
+    /// A warning.
     Warning(u32, &'a str),
     /// The revision is committed: its number here and in the stream.
     Committed(Revnum, u64),
-    /// The properties of a revision that was there before are those of the stream.
+    /// The properties of an existing revision were set to those of the stream.
     PropsSet(Revnum),
 }
 
-/// Is told of events.
+/// Called for each event.
 pub type LoadNotify<'a> = dyn FnMut(LoadEvent<'_>) -> SvnResult<()> + 'a;
 
 /// How many transactions' numbers are reserved at once.
 const NUMBERS_AT_ONCE: u64 = 1024;
-/// The reference's number of the warning about mergeinfo that is not understood.
+/// The reference's number of the warning about invalid mergeinfo.
 const INVALID_MERGEINFO: u32 = 5;
 
 /// Loads the stream `input`, which another thread reads ahead.
 ///
 /// # Errors
-/// Those of [`parse`](crate::dumpstream::parse); E125005 for property values that are not valid; whatever
-/// changing the tree and committing meet.
+/// Those of [`parse`](crate::dumpstream::parse); E125005 for invalid property values; errors
+/// of changing the tree and committing.
 pub fn load(
     repository: &Repository,
     input: Box<dyn BufRead + Send>,
@@ -123,12 +123,12 @@ pub fn load(
         },
     )?;
     let current = Arc::new(Mutex::new(Arc::clone(&writer)));
-    // What is left out need not be guessed.
+    // Bases of skipped texts need not be guessed.
     let delta_guesses = match options.range {
         None => DeltaGuesses::new(&current, options.parent_dir.as_deref()),
         Some(_) => None,
     };
-    // Hooks are asked before and told after each revision.
+    // Hooks run before and after each revision.
     let hooked = options.pre_commit_hook || options.post_commit_hook;
     let mut loader = Loader {
         bulk: if hooked { None } else { Bulk::new(&writer)? },
@@ -144,8 +144,8 @@ pub fn load(
         node: None,
     };
     let loaded = ahead::parse_ahead(input, &mut loader, delta_guesses, cancel);
-    // What was read before an error is there, too. If it cannot be, that is the first error: what
-    // was made of the rest of the stream stood on it.
+    // Revisions before an error are committed, too. If that fails, it is the first error: the
+    // rest of the stream was based on them.
     let loaded = loader.sync().and(loaded);
     // The thread that reads holds the writer, too, and the process may end before that does.
     loader.writer.flush_reps();
@@ -172,12 +172,12 @@ struct Loader<'a, 'b> {
     /// Trees that are copied from.
     sources: Roots,
     writer: Arc<Writer>,
-    /// The same, for the thread that reads ahead.
+    /// The same writer, for the thread that reads ahead.
     current: CurrentWriter,
     hooks: Hooks,
     options: LoadOptions,
     events: Events<'a, 'b>,
-    /// Revisions of the stream, and what they are here.
+    /// Revisions of the stream, and their numbers here.
     map: RevisionMap,
     /// The first revision that was loaded.
     oldest: Option<u64>,
@@ -188,7 +188,7 @@ struct Loader<'a, 'b> {
 struct OpenRevision {
     number: u64,
     skipped: bool,
-    /// What the numbers of the stream are more than those here.
+    /// The offset between numbers of the stream and numbers here.
     offset: i64,
     /// `None` for revision 0 and skipped ones.
     txn: Option<Txn>,
@@ -209,12 +209,12 @@ impl Loader<'_, '_> {
         self.events.notify(event)
     }
 
-    /// Waits for what is committed, and tells of it.
+    /// Waits until what was committed is published, and reports it.
     fn sync(&mut self) -> SvnResult<()> {
         let Some(bulk) = &self.bulk else { return Ok(()) };
-        let settled = bulk.sync();
+        let synced = bulk.sync();
         self.events.emit(bulk.published())?;
-        Ok(settled?)
+        Ok(synced?)
     }
 
     fn youngest(&self) -> SvnResult<Revnum> {
@@ -248,7 +248,7 @@ impl Loader<'_, '_> {
         Ok(txn.change_prop(&node.path, name, value.as_deref())?)
     }
 
-    /// `svn:mergeinfo` with the numbers and paths that hold here.
+    /// `svn:mergeinfo` with its numbers and paths mapped to this repository.
     fn adjust_mergeinfo(&mut self, value: Vec<u8>) -> SvnResult<Vec<u8>> {
         let value = if value.contains(&b'\r') {
             self.notify(LoadEvent::NormalizedMergeinfo)?;
@@ -368,7 +368,7 @@ impl DumpVisitor for Loader<'_, '_> {
             self.sync()?;
             self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
-            // It is another opening of the filesystem.
+            // It has another handle of the filesystem.
             self.sources = Roots::new(self.writer.fs());
             if self.bulk.is_some() {
                 self.bulk = Bulk::new(&self.writer)?;
@@ -532,7 +532,7 @@ impl DumpVisitor for Loader<'_, '_> {
         } else {
             txn.set_known_text(&node.path, &mut reader, known.as_ref(), node.result)
         };
-        // The stream's own error says more than what it led to.
+        // The stream's own error says more than its consequence.
         match reader.error {
             Some(error) => Err(error),
             None => Ok(done?),
@@ -571,8 +571,8 @@ impl Read for BlockReader<'_, '_> {
     }
 }
 
-/// The number of a revision of the stream. A negative one, at which the reference's process ends, is
-/// that of revision 0, which has no nodes.
+/// The number of a revision of the stream. A negative number, on which the reference's process aborts, is
+/// taken as revision 0, which has no nodes.
 fn number_of(headers: &Headers) -> u64 {
     headers.number(header::REVISION_NUMBER).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }
@@ -586,11 +586,11 @@ fn not_utf8(bytes: &[u8]) -> SvnError {
     SvnError::new(ErrorCode::STREAM_MALFORMED_DATA, format!("'{shown}' is not UTF-8"))
 }
 
-/// The MD5 that a header says.
+/// The MD5 in a header.
 fn checksum(headers: &Headers, name: &str) -> SvnResult<Option<Md5>> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     match Md5::parse(value) {
-        // All zeros stand for a checksum that is not known.
+        // All zeros stand for an unknown checksum.
         Some(Md5(bytes)) if bytes == [0; 16] => Ok(None),
         Some(md5) => Ok(Some(md5)),
         None => Err(SvnError::new(ErrorCode::BAD_CHECKSUM_PARSE, "")),

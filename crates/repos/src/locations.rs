@@ -142,7 +142,7 @@ pub(crate) fn prev_location(
     let Some((appeared, copy_path)) = root.closest_copy(path)? else { return Ok(None) };
     let copy = roots.get(appeared)?.node(&copy_path)?;
     let Some((source_rev, source)) = copy.copied_from() else { return Ok(None) };
-    // Which node of a path was copied is on disk.
+    // The copied node is recorded on disk.
     let below = path.below(&copy_path).ok_or_else(|| {
         let message = format!("'{path}@{revision}' is not below its copy root '{copy_path}'");
         SvnError::new(ErrorCode::FS_CORRUPT, message)
@@ -151,20 +151,20 @@ pub(crate) fn prev_location(
     Ok(Some(PreviousLocation { appeared, path, revision: source_rev }))
 }
 
-/// Whose history is asked for, and where.
+/// The request for the history of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentsRequest<'a> {
     /// The fspath.
     pub path: &'a FsPath,
-    /// Where the node is at that path; `None`: youngest.
+    /// The peg revision; `None`: youngest.
     pub peg: Option<Revnum>,
-    /// The youngest revision to tell; `None`: the peg.
+    /// The youngest revision to report; `None`: the peg.
     pub start: Option<Revnum>,
     /// The oldest one; `None`: 0.
     pub end: Option<Revnum>,
 }
 
-/// Tells `receiver` the history of a node as segments, youngest first.
+/// Sends `receiver` the history of a node as segments, youngest first.
 ///
 /// # Errors
 /// E160006 for revisions out of order; as [`locations`]; what the receiver returns.

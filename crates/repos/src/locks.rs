@@ -1,4 +1,4 @@
-//! Locking and unlocking paths, with the hooks that are asked before and told after.
+//! Locking and unlocking paths, with the hooks that run before and after.
 
 use sapwood_core::FsPath;
 use sapwood_core::Lock;
@@ -10,7 +10,7 @@ use sapwood_fs::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 use crate::hooks::Hooks;
 use crate::repository::Repository;
 
-/// Paths that shall be locked.
+/// The parameters for locking paths.
 #[derive(Clone, Copy, Debug)]
 pub struct LockRequest<'a> {
     /// The repository.
@@ -19,17 +19,17 @@ pub struct LockRequest<'a> {
     pub hooks: Option<&'a Hooks>,
     /// The user.
     pub user: Option<&'a str>,
-    /// Why.
+    /// The comment.
     pub comment: Option<&'a str>,
-    /// Whether to take over locks of others.
+    /// Whether to steal locks of other users.
     pub steal: bool,
     /// Whether the comment is XML of a DAV client.
     pub is_dav_comment: bool,
-    /// When the locks end, in microseconds since 1970; `None` for never.
+    /// When the locks expire, in microseconds since 1970; `None` for never.
     pub expires: Option<i64>,
 }
 
-/// Paths that shall be unlocked.
+/// The parameters for unlocking paths.
 #[derive(Clone, Copy, Debug)]
 pub struct UnlockRequest<'a> {
     /// The repository.
@@ -38,16 +38,16 @@ pub struct UnlockRequest<'a> {
     pub hooks: Option<&'a Hooks>,
     /// The user.
     pub user: Option<&'a str>,
-    /// Whether tokens and owners are of no concern.
+    /// Whether to break locks, whatever their tokens and owners.
     pub break_lock: bool,
 }
 
-/// What became of paths that were to be locked or unlocked.
+/// The outcome for paths that were to be locked or unlocked.
 #[derive(Debug)]
 pub struct LockResults<T> {
-    /// One result a path, in no particular order.
+    /// One result for each path, in no particular order.
     pub each: Vec<(FsPathBuf, SvnResult<T>)>,
-    /// What went wrong besides; some paths may have succeeded all the same.
+    /// The error of the whole request; some paths may have succeeded nevertheless.
     pub failure: Option<SvnError>,
 }
 
@@ -56,15 +56,19 @@ impl<T> LockResults<T> {
         Self { each: Vec::new(), failure: Some(failure) }
     }
 
-    /// Takes in what the filesystem did, and tells those that succeeded to `tell`.
-    fn finish(&mut self, done: LockOutcome<T>, tell: impl FnOnce(&[&FsPath]) -> Option<SvnError>) {
+    /// Records what the filesystem did, and calls `post_hook` with the paths that succeeded.
+    fn finish(
+        &mut self,
+        done: LockOutcome<T>,
+        post_hook: impl FnOnce(&[&FsPath]) -> Option<SvnError>,
+    ) {
         self.failure = done.failure.map(SvnError::from);
         let changed: Vec<&FsPath> =
             done.each.iter().filter(|(_, r)| r.is_ok()).map(|(path, _)| path.as_path()).collect();
-        let told = if changed.is_empty() { None } else { tell(&changed) };
-        self.failure = match (self.failure.take(), told) {
-            (Some(failure), Some(told)) => Some(failure.with_cause(told)),
-            (failure, told) => failure.or(told),
+        let hook_error = if changed.is_empty() { None } else { post_hook(&changed) };
+        self.failure = match (self.failure.take(), hook_error) {
+            (Some(failure), Some(hook_error)) => Some(failure.with_cause(hook_error)),
+            (failure, hook_error) => failure.or(hook_error),
         };
         self.each.extend(done.each.into_iter().map(|(path, r)| (path, r.map_err(SvnError::from))));
     }
@@ -72,7 +76,7 @@ impl<T> LockResults<T> {
     /// The result of a request for one path.
     ///
     /// # Errors
-    /// What went wrong with the path, or besides.
+    /// The error of the path or of the request.
     pub fn into_single(mut self) -> SvnResult<Option<T>> {
         match (self.failure, self.each.pop()) {
             (Some(failure), Some((_, Err(error)))) => Err(failure.with_cause(error)),
@@ -87,10 +91,10 @@ fn writer(repository: &Repository) -> SvnResult<std::sync::Arc<Writer>> {
     Ok(Writer::new(repository.fs(), WriteOptions::default())?)
 }
 
-/// Locks paths: those that `pre-lock` allows, with the tokens that it wants. `post-lock` hears of
-/// those that were locked.
+/// Locks paths: those that `pre-lock` allows, with the tokens that it returns. `post-lock` gets
+/// the paths that were locked.
 ///
-/// Errors of a path: those of [`Writer::lock_paths`] and of `pre-lock`. Errors besides: E160034
+/// Errors of a path: those of [`Writer::lock_paths`] and of `pre-lock`. Errors of the request: E160034
 /// without a user, E165008 when `post-lock` fails, and system errors.
 #[must_use]
 pub fn lock_paths(request: &LockRequest<'_>, targets: Vec<LockTarget>) -> LockResults<Lock> {
@@ -134,9 +138,9 @@ pub fn lock_paths(request: &LockRequest<'_>, targets: Vec<LockTarget>) -> LockRe
     results
 }
 
-/// Unlocks paths: those that `pre-unlock` allows. `post-unlock` hears of those that were unlocked.
+/// Unlocks paths: those that `pre-unlock` allows. `post-unlock` gets the paths that were unlocked.
 ///
-/// Errors of a path: those of [`Writer::unlock_paths`] and of `pre-unlock`. Errors besides: E160034
+/// Errors of a path: those of [`Writer::unlock_paths`] and of `pre-unlock`. Errors of the request: E160034
 /// without a user, E165009 when `post-unlock` fails, and system errors.
 #[must_use]
 pub fn unlock_paths(request: &UnlockRequest<'_>, targets: Vec<UnlockTarget>) -> LockResults<()> {

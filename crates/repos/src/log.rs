@@ -1,7 +1,7 @@
 //! Log messages and changed paths.
 //!
 //! A [`LogRevision`] is borrowed from the caches: lists of changed paths and of revision properties
-//! are shared, and what authz hides is marked beside them, so that telling a revision allocates
+//! are shared, and what authz hides is marked beside them, so that sending a revision allocates
 //! nothing in the common case.
 //!
 //! The whole-repository log is a plain loop. Logs of paths walk the histories of all paths
@@ -33,10 +33,10 @@ use crate::error::Result;
 use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
 
-/// What to log of a repository.
+/// The request for a log, with its repository.
 pub type LogRequest<'a> = sapwood_core::LogRequest<'a, FsPath>;
 
-/// One revision of a log, borrowed from the caches: a [`LogEntry`] of which no list is made, since servers write it
+/// One revision of a log, borrowed from the caches: a [`LogEntry`] without lists of its own, since servers write it
 /// piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRevision<'a> {
@@ -47,17 +47,17 @@ pub struct LogRevision<'a> {
     /// Whether this revision was merged by being taken away (a reverse merge).
     pub subtractive_merge: bool,
     changes: &'a ChangedPaths,
-    // What authz leaves of each change and what old revisions do not say; empty when `changes`
-    // can be told as they are.
+    // What authz leaves of each change, and kinds that old revisions do not record; empty when `changes`
+    // can be sent as they are.
     marks: &'a [Mark],
-    // Changes of merged revisions that were not told themselves: see `Run::carried`.
+    // Changes of merged revisions that were not sent themselves: see `LogRun::carried`.
     carried: &'a [ReadableChanges],
     revprops: Option<&'a PropList>,
     selection: RevpropSelection<'a>,
     restricted: bool,
 }
 
-/// What differs between a change as stored and as told.
+/// What differs between a change as it is stored and as it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     hidden: bool,
@@ -66,7 +66,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// What is shown of a change that has no mark though it should have one: nothing.
+    /// The mark of a change that lacks one by an error: nothing is shown.
     const HIDDEN: Self = Self { hidden: true, hide_copy: true, node_kind: None };
 }
 
@@ -108,14 +108,14 @@ impl<'a> LogRevision<'a> {
         }
     }
 
-    /// The changed paths that were asked for and may be read.
+    /// The changed paths that were requested and may be read.
     pub fn changes(&self) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
         let carried = self.carried;
         let carried = carried.iter().flat_map(|c| readable(&c.changes, &c.marks));
         carried.chain(readable(self.changes, self.marks))
     }
 
-    /// The revision properties that were asked for and may be read.
+    /// The revision properties that were requested and may be read.
     pub fn revprops(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + use<'a> {
         let (selection, restricted) = (self.selection, self.restricted);
         self.revprops.into_iter().flat_map(PropList::iter).filter(move |(name, _)| {
@@ -127,7 +127,7 @@ impl<'a> LogRevision<'a> {
         })
     }
 
-    /// One revision property, if it was asked for and may be read.
+    /// One revision property, if it was requested and may be read.
     #[must_use]
     pub fn revprop(&self, name: &str) -> Option<&'a [u8]> {
         let asked = match self.selection {
@@ -140,21 +140,21 @@ impl<'a> LogRevision<'a> {
 }
 
 /// Takes the revisions of a log. Every `FnMut(&LogRevision)` is a receiver.
-#[allow(clippy::missing_errors_doc)] // All: what the receiver meets; ends the log.
+#[allow(clippy::missing_errors_doc)] // All: errors of the receiver, which end the log.
 pub trait LogReceiver {
     /// The next entry.
     fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()>;
 
-    /// How entries are encoded, for a receiver that would rather have many of them at once, ready
+    /// How entries are encoded, for a receiver that prefers to get many of them at once, ready
     /// made: then [`LogReceiver::encoded`] may be called in place of [`LogReceiver::entry`] for
     /// entries that are neither in a list of merged revisions nor begin one.
     fn encoder(&self) -> Option<LogEncoder> {
         None
     }
 
-    /// Whether ends of lists are told where no list is open, too. Subversion's log has such ends
-    /// (a merged revision that was told elsewhere ends the list that it did not begin); `svnserve`
-    /// keeps them to itself, sessions in the same process do not.
+    /// Whether ends of lists are sent even where no list is open. Subversion's log has such ends
+    /// (a merged revision that was sent elsewhere ends the list that it did not begin); `svnserve`
+    /// drops them, sessions in the same process do not.
     fn takes_all_ends(&self) -> bool {
         false
     }
@@ -165,7 +165,7 @@ pub trait LogReceiver {
         Ok(())
     }
 
-    /// The next entries, encoded, as they are kept: for a receiver that can hold on to them.
+    /// The next entries, encoded, as they are cached: for a receiver that can share them.
     fn encoded_entries(
         &mut self,
         entries: &Arc<EncodedEntries>,
@@ -184,13 +184,13 @@ impl<F: FnMut(&LogRevision<'_>) -> SvnResult<()>> LogReceiver for F {
 /// How a receiver encodes entries.
 #[derive(Clone, Copy, Debug)]
 pub struct LogEncoder {
-    /// Whose bytes it makes: encoders of one protocol do the same.
+    /// The protocol: encoders of one protocol make the same bytes.
     pub protocol: Protocol,
-    /// Appends an entry. What it appends depends on nothing but the entry.
+    /// Appends an entry. The bytes depend on nothing but the entry.
     pub encode: fn(&LogRevision<'_>, &mut Vec<u8>),
 }
 
-/// Tells `receiver` the revisions that changed the requested paths.
+/// Sends `receiver` the revisions that changed the requested paths.
 ///
 /// Entries without a revision end the list of merged revisions that the last entry with
 /// `has_children` began; they come only while such a list is open, unless the receiver
@@ -261,7 +261,7 @@ pub(crate) fn unreadable() -> crate::Error {
     SvnError::new(ErrorCode::AUTHZ_UNREADABLE, "").into()
 }
 
-/// One log request under way.
+/// One running log request.
 struct LogRun<'a> {
     repository: &'a Repository,
     fs: &'a Filesystem,
@@ -273,13 +273,13 @@ struct LogRun<'a> {
     no_changes: ChangedPaths,
     /// Reused for every revision.
     marks: Vec<Mark>,
-    /// The paths that were refused, while entries are made that are to be kept with them.
+    /// The paths that were refused, while entries are made that are to be cached with them.
     refused: Option<Vec<FsPathBuf>>,
-    /// For whom replies are made: what may be kept of them.
+    /// The users that may share the replies: this decides what may be cached.
     viewer: Viewer,
-    /// Changed paths of merged revisions that turned out to be told elsewhere. The reference hands
-    /// changed paths on before it decides that, so they end up with the next entry that is told;
-    /// clients that compare outputs would see the difference, so this is kept.
+    /// Changed paths of merged revisions that turned out to be sent elsewhere. The reference hands
+    /// changed paths on before it decides that, so they end up with the next entry that is sent;
+    /// clients that compare outputs would see the difference, so this does the same.
     carried: Vec<ReadableChanges>,
     /// How many lists of merged revisions the receiver has open.
     open_lists: u64,
@@ -327,7 +327,7 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// What is read of each revision.
+    /// What the request reads of each revision.
     fn wanted(&self) -> LogNeeds {
         LogNeeds {
             changes: self.wants_changes(),
@@ -335,12 +335,12 @@ impl LogRun<'_> {
         }
     }
 
-    /// Whether changed paths are needed, to be told or to know what may be told.
+    /// Whether changed paths are needed: to be sent, or to decide what may be sent.
     fn wants_changes(&self) -> bool {
         self.request.changed_paths || !self.authorizer.everything_readable()
     }
 
-    /// Looks at what a revision changed: gives the list, leaves the marks in `self.marks`.
+    /// Reads what a revision changed: returns the list, and leaves the marks in `self.marks`.
     fn look(&mut self, revision: Revnum) -> Result<(Arc<ChangedPaths>, RevisionAccess)> {
         let list = self.fs.changed_paths(revision)?;
         let access = changes::mark(
@@ -355,7 +355,7 @@ impl LogRun<'_> {
         Ok((list, access))
     }
 
-    /// Tells a revision of the requested paths themselves.
+    /// Sends a revision of the requested paths themselves.
     fn send(&mut self, revision: Revnum, origin: Origin) -> Result<()> {
         let is_plain = !origin.has_children && !origin.subtractive && self.carried.is_empty();
         if is_plain && self.open_lists == 0 && self.send_encoded(revision)? {
@@ -393,14 +393,14 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// Puts together what is told of a revision.
+    /// Builds the entry of a revision.
     fn with_entry(
         &mut self,
         revision: Revnum,
         list: Option<&Arc<ChangedPaths>>,
         access: RevisionAccess,
         origin: Origin,
-        tell: impl FnOnce(&mut dyn LogReceiver, &LogRevision<'_>) -> SvnResult<()>,
+        send: impl FnOnce(&mut dyn LogReceiver, &LogRevision<'_>) -> SvnResult<()>,
     ) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
@@ -426,11 +426,11 @@ impl LogRun<'_> {
             selection: self.request.revprops,
             restricted: access == RevisionAccess::Partial,
         };
-        Ok(tell(self.receiver, &entry)?)
+        Ok(send(self.receiver, &entry)?)
     }
 
-    /// Tells the end of a list of merged revisions, if the receiver has one open or wants to know
-    /// anyway.
+    /// Sends the end of a list of merged revisions, if the receiver has one open or asks for all
+    /// ends.
     fn send_end(&mut self) -> Result<()> {
         if self.open_lists == 0 && !self.receiver.takes_all_ends() {
             return Ok(());

@@ -12,11 +12,11 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// Whose mergeinfo is wanted, in a repository.
+/// The request for the mergeinfo of paths.
 pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, FsPath>;
 
-/// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
-/// mergeinfo, or that may not be read, are not told.
+/// Sends `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo,
+/// with malformed mergeinfo, or that may not be read, are left out.
 ///
 /// # Errors
 /// E160013 for paths that do not exist; what the receiver returns; corruption and system errors.
@@ -44,7 +44,7 @@ pub fn mergeinfo_catalog(
         }
         if include_descendants {
             root.mergeinfo_below(path, cancel, &mut |place, value| {
-                // `path` itself was told, or not, above.
+                // `path` itself was handled above.
                 if place == *path {
                     return Ok(());
                 }
@@ -60,7 +60,7 @@ pub fn mergeinfo_catalog(
 }
 
 /// The mergeinfo of `path`; malformed mergeinfo counts as none. With `adjust`, inherited mergeinfo
-/// is what `path` gets of it: inheritable ranges only, sources one path further down.
+/// is reduced to what `path` inherits: inheritable ranges only, sources one path further down.
 pub(crate) fn for_path(
     root: &Root,
     path: &FsPath,
@@ -68,7 +68,7 @@ pub(crate) fn for_path(
     adjust: bool,
 ) -> Result<Option<Mergeinfo>> {
     root.fs().require_mergeinfo()?;
-    // The path has to exist whatever it inherits. Its parents are seen in one walk.
+    // The path has to exist whatever it inherits. Its parents are read in one walk.
     let node = match inherit {
         Inherit::Explicit => Some(root.node(path)?).filter(Node::has_mergeinfo),
         Inherit::Inherited => root.nearest_mergeinfo(path, false)?,

@@ -1,6 +1,6 @@
-//! What is at a path: the properties of a node's last change, and the entries of a directory.
+//! Nodes at paths: the properties of a node's last change, and the entries of a directory.
 //!
-//! Every protocol and every page asks here, so that reading ahead, access and the order of things
+//! Every protocol and every page uses this, so that read-ahead, access and order
 //! are decided once. `stat` of one node is in [`crate::dirent`], whole trees in [`mod@crate::list`].
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct EntryProps<'a> {
 }
 
 impl<'a> EntryProps<'a> {
-    /// Those of a node of a revision, in the repository with that UUID.
+    /// The properties for a node of a revision, in the repository with that UUID.
     ///
     /// # Errors
     /// Corruption and system errors.
@@ -32,7 +32,7 @@ impl<'a> EntryProps<'a> {
         Ok(Self { revision: info.revision.to_string(), info, uuid })
     }
 
-    /// Names and values, in the order in which the protocols have them.
+    /// Names and values, in the order in which the protocols send them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let all = [
             (names::ENTRY_COMMITTED_REV, Some(self.revision.as_bytes())),
@@ -44,12 +44,12 @@ impl<'a> EntryProps<'a> {
     }
 }
 
-/// What will be asked of each entry, so that it can be read ahead.
+/// What the caller will read of each entry, so that it can be read ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntriesWanted {
-    /// Of its node; `None` when the node itself is not looked at.
+    /// The fields of its node; `None` when the node itself is not read.
     pub nodes: Option<NodesWanted>,
-    /// Whether its last change is asked for.
+    /// Whether its last change is read.
     pub committed: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Those of `dir`, a node of `root`.
+    /// The entries of `dir`, a node of `root`.
     ///
     /// # Errors
     /// E160016 for a file; corruption and system errors.
@@ -80,13 +80,13 @@ impl<'a> Entries<'a> {
         Ok(Self { root, dir, children: dir.children()?, ahead, limit: usize::MAX })
     }
 
-    /// Looks at no more than the first `limit` entries.
+    /// Reads no more than the first `limit` entries.
     #[must_use]
     pub fn first(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
-    /// Shows `visit` every entry that may be read, in the order of the directory.
+    /// Calls `visit` with every entry that may be read, in the order of the directory.
     ///
     /// # Errors
     /// What `visit` returns; cancellation, corruption and system errors.
@@ -126,7 +126,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// One entry of a directory. Nothing is read before it is asked for.
+/// One entry of a directory. Nothing is read before it is needed.
 #[derive(Debug)]
 pub struct Entry<'a> {
     entry: DirEntry<'a>,
@@ -136,7 +136,7 @@ pub struct Entry<'a> {
     revprops: &'a mut RevpropsSnapshot,
 }
 
-/// What is known of an entry; what was not asked for is empty.
+/// What is known of an entry; fields that were not requested are empty.
 #[derive(Clone, Debug)]
 pub struct EntryDetails {
     /// Length of a file in bytes; `None` for directories.
@@ -168,7 +168,7 @@ impl Entry<'_> {
         Ok(self.children.node(self.dir, self.at)?)
     }
 
-    /// What `fields` ask for. The directory says what most clients want to know: then the node need
+    /// The values of `fields`. The directory itself has those that most clients want: then the node need
     /// not be read.
     ///
     /// # Errors

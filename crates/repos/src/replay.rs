@@ -71,7 +71,7 @@ pub fn replay(
     };
     for (at, change) in changes.iter().enumerate() {
         cancel.check()?;
-        // Paths that an added subtree dealt with meanwhile are stepped to all the same.
+        // Paths that an added subtree has handled meanwhile are visited nevertheless.
         if live.get(at) == Some(&true) {
             drive.step(at, change.path.to_relpath())?;
         }
@@ -101,7 +101,7 @@ struct Drive<'a> {
     cancel: &'a CancelToken,
     editor: &'a mut dyn Editor,
     changes: Arc<ChangedPaths>,
-    /// Which changes are relevant and not dealt with.
+    /// The relevant changes that were not handled yet.
     live: Vec<bool>,
     copies: Vec<ActiveCopy>,
     /// The directories that are open, root first.
@@ -110,7 +110,7 @@ struct Drive<'a> {
     last: Option<RelPathBuf>,
 }
 
-/// What a node's text and properties are told relative to.
+/// What a node's text and properties are sent relative to.
 enum Base {
     Nothing,
     /// The same path in the tree before.
@@ -119,7 +119,7 @@ enum Base {
 }
 
 impl Drive<'_> {
-    /// Goes to `relpath`, closing and opening directories on the way, and tells its change.
+    /// Goes to `relpath`, closing and opening directories on the way, and sends its change.
     fn step(&mut self, at: usize, relpath: &RelPath) -> Result<()> {
         if self.last.is_none() && !relpath.is_empty() {
             let root = self.editor.open_root(None)?;
@@ -152,7 +152,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Tells one change. A directory stays open and is given back.
+    /// Sends one change. A directory stays open and is returned.
     fn open_path(&mut self, at: usize, relpath: &RelPath) -> Result<Option<Handle>> {
         while self.copies.pop_if(|copy| !relpath.is_at_or_below(&copy.path)).is_some() {}
         let changes = Arc::clone(&self.changes);
@@ -171,7 +171,7 @@ impl Drive<'_> {
         if deletes && !adds {
             return Ok(None);
         }
-        // What the list says is told as it says it: whether the nodes are there is for the editor
+        // The list is sent as it stands: whether the nodes are there is for the editor
         // to find out.
         let kind = match change.node_kind {
             Some(kind) => Some(kind),
@@ -213,7 +213,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Adds a node, as a copy where that can be said.
+    /// Adds a node, as a copy if the receiver knows the source.
     fn add(
         &mut self,
         change: &ChangedPath<'_>,
@@ -292,7 +292,7 @@ impl Drive<'_> {
         Ok((open, base, false))
     }
 
-    /// The node that `base` stands for, when deltas are wanted.
+    /// The node of `base`, if deltas are wanted.
     fn base_node(&mut self, base: Base, path: &FsPath) -> Result<Option<Node>> {
         let Some(compare) = &self.compare else { return Ok(None) };
         Ok(match base {
@@ -304,7 +304,7 @@ impl Drive<'_> {
 
     fn props(&mut self, open: Open, base: Option<&Node>, node: &Node) -> Result<()> {
         if self.compare.is_none() {
-            // Only says that some property changed.
+            // Only reports that some property changed.
             return Ok(open.change_prop(self.editor, "", None)?);
         }
         let old = match base {
@@ -340,7 +340,7 @@ impl Drive<'_> {
 
     /// Adds a directory and everything in it without history, because where it was copied from
     /// is not known to the receiver. Names come from the source, so that copies nested in it can
-    /// still be told as such; contents from the target. The directory itself stays open.
+    /// still be sent as copies; contents come from the target. The directory itself stays open.
     fn add_tree(&mut self, relpath: &RelPath, parent: Handle, source: Node) -> Result<Handle> {
         let top = self.tree_level(relpath.to_owned(), parent, source)?;
         let handle = top.handle;
@@ -404,7 +404,7 @@ impl Drive<'_> {
         Ok(TreeLevel { handle, path, source, entries, order, at: 0 })
     }
 
-    /// Takes the change of `fspath`, so that it is not told again: what happened, and, for a
+    /// Removes the change of `fspath`, so that it is not sent again: what happened, and, for a
     /// replacement, from where it was copied.
     fn take_change(
         &mut self,

@@ -23,15 +23,15 @@ use crate::repository::Repository;
 use drive::Drive;
 use spool::{PathInfo, Spool};
 
-/// How a report is answered: which trees are compared, and how. Every request of either protocol comes down to it, also
-/// those that no session of ours asks for (`ReportKind` of `core` has the ones that it does).
+/// The trees that a report compares, and how. Every request of either protocol is mapped to it, also
+/// requests that no session of ours sends (`ReportKind` of `core` lists those that it sends).
 #[derive(Clone, Copy, Debug)]
 pub struct ReportWalk<'a> {
     /// The revision to bring the working copy to.
     pub revision: Revnum,
     /// The fspath of the directory that the report's paths are relative to (the anchor).
     pub anchor: &'a FsPath,
-    /// One name below it that is meant, or empty for the anchor itself.
+    /// The target: one name below the anchor, or empty for the anchor itself.
     pub target: &'a str,
     /// The fspath to switch to or to compare with, `None` to stay.
     pub switch_to: Option<&'a FsPath>,
@@ -45,7 +45,7 @@ pub struct ReportWalk<'a> {
     pub send_copyfrom_args: bool,
 }
 
-/// A report that is being taken in.
+/// A report that is being received.
 pub struct Reporter<'a> {
     repository: Repository,
     revision: Revnum,
@@ -186,8 +186,8 @@ impl<'a> Reporter<'a> {
     /// closed or, when something fails, aborted here.
     ///
     /// # Errors
-    /// E165004 for a report that does not describe the target; what else the report's content
-    /// deserves; what the editor returns; corruption and system errors.
+    /// E165004 for a report that does not describe the target; other errors for the report's
+    /// content; what the editor returns; corruption and system errors.
     pub fn finish(self, editor: &mut dyn Editor) -> Result<()> {
         let mut entries = self.spool.read()?;
         let invalid = "Invalid report for top level of working copy";

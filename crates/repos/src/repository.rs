@@ -24,13 +24,13 @@ struct Inner {
 }
 
 impl Repository {
-    /// The same repository, to be kept for later; see [`Filesystem::at_rest`].
+    /// The same repository, to be stored for later; see [`Filesystem::at_rest`].
     #[must_use]
     pub fn at_rest(&self) -> Self {
         self.with(self.inner.fs.at_rest())
     }
 
-    /// A new opening of the same repository, without a look at the disk.
+    /// A new handle of the same repository, without reading the disk.
     #[must_use]
     pub fn opened_again(&self) -> Self {
         self.with(self.inner.fs.opened_again())
@@ -41,11 +41,11 @@ impl Repository {
         Self { inner: Arc::new(Inner { path: path.clone(), format: *format, fs }) }
     }
 
-    /// Opens the repository whose folder is `path`. Folders that are none and unknown formats
-    /// are refused in the reference's words (E165005 and kin).
+    /// Opens the repository whose folder is `path`. Other folders and unknown formats
+    /// are refused in the reference's words (E165005 and others).
     ///
     /// # Errors
-    /// As said, and whatever opening the filesystem meets.
+    /// As above, and errors of opening the filesystem.
     pub fn open(path: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
         let format = read_format(&path.join("format"))?;
         if format != FORMAT && format != FORMAT_LEGACY {
@@ -64,7 +64,7 @@ impl Repository {
 
     /// The folder of the repository that `path` is in or at: the nearest folder upwards that
     /// looks like a repository. `path` itself need not exist. A folder that cannot be looked into
-    /// counts as one, so that opening it tells why.
+    /// counts as one, so that opening it reports why.
     #[must_use]
     pub fn find_root(path: &Path) -> Option<PathBuf> {
         path.ancestors()
@@ -91,7 +91,7 @@ impl Repository {
         self.inner.format
     }
 
-    /// Whether the filesystem keeps track of mergeinfo, which servers tell their clients.
+    /// Whether the filesystem keeps track of mergeinfo. Servers announce this to their clients.
     #[must_use]
     pub fn has_mergeinfo(&self) -> bool {
         self.inner.fs.records_mergeinfo()
@@ -157,7 +157,7 @@ fn read_format(file: &Path) -> Result<u32> {
 }
 
 fn looks_like_repository(folder: &Path) -> bool {
-    // Absence is an answer; anything else that fails is left for opening to explain.
+    // A missing file is an answer; other errors are reported when the repository is opened.
     let is = |path: PathBuf, follow: bool, wanted: fn(&std::fs::Metadata) -> bool| {
         let found = if follow { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
         match found {

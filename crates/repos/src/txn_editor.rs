@@ -1,13 +1,13 @@
-//! A commit path by path: what may be changed, and by whom, whatever protocol asks.
+//! A commit, path by path: the checks of rights, locks and base revisions, for all protocols.
 //!
-//! The rules are the reference's. What is out of date: a client that changes or deletes a file, or
-//! changes a directory's properties, must have had it as it is in the transaction's base; that two
-//! commits changed different things below one directory is no conflict. Locks are looked at with
+//! The rules are the reference's. Out of date means: a client that changes or deletes a file, or
+//! changes a directory's properties, must have the version in the transaction's base; if two
+//! commits changed different nodes below one directory, that is no conflict. Locks are checked with
 //! each change, so that a large commit is not sent in vain, and once more by the commit.
 //!
-//! The editor owns its transaction, its user and the lock tokens that were shown, and borrows
-//! nothing: a server may keep it by name from one request to the next. Only what the user may do
-//! is asked anew with each change. The transaction lives in memory, and on disk when a hook is to
+//! The editor owns its transaction, its user and the presented lock tokens, and borrows
+//! nothing: a server may keep it by name from one request to the next. Only the user's rights
+//! are an argument of each change. The transaction lives in memory, and on disk when a hook is to
 //! see it. It vanishes with the editor, unless it was committed.
 
 use std::sync::Arc;
@@ -29,29 +29,29 @@ const TXN_PREFIX: &str = "svn:txn-";
 /// How many names of transactions a process takes at once: two syncs for so many commits.
 const NUMBERS_AT_ONCE: u64 = 64;
 
-/// Says what a committer may do.
+/// Decides what a committer may do.
 pub trait CommitAuthorizer {
-    /// Whether they have the rights `required` at the fspath `path`, and with `recursive` at
+    /// Whether the committer has the rights `required` at the fspath `path`, and with `recursive` at
     /// everything below.
     fn allows(&self, path: &FsPath, required: Access, recursive: bool) -> bool;
 }
 
-/// A transaction that is wanted.
+/// The parameters of a new transaction.
 #[derive(Debug)]
 pub struct TxnRequest<'a> {
-    /// Where.
+    /// The repository.
     pub repository: &'a Repository,
     /// Its hooks.
     pub hooks: Hooks,
-    /// What the revision's properties shall be, without the author.
+    /// The properties of the new revision, without the author.
     pub revprops: PropList,
     /// The user that commits; becomes the author.
     pub user: Option<&'a str>,
-    /// The lock tokens that they show: for each a path, as they say it, and the token.
+    /// The lock tokens that the user presents, each with its path as it was sent.
     pub lock_tokens: Vec<(String, String)>,
-    /// What the client can do, for `start-commit`.
+    /// The capabilities of the client, for `start-commit`.
     pub capabilities: &'a [&'a str],
-    /// A revision that there must be.
+    /// A revision that must exist.
     pub base: Option<Revnum>,
 }
 
@@ -64,11 +64,11 @@ pub struct CommitResult {
     pub date: Option<Vec<u8>>,
     /// Its author.
     pub author: Option<Vec<u8>>,
-    /// What went wrong after it was there.
+    /// The error after the revision was published, such as that of a hook.
     pub post_commit_error: Option<String>,
 }
 
-/// A commit that is under way. Paths are canonical fspaths.
+/// A commit in progress. Paths are canonical fspaths.
 #[derive(Debug)]
 pub struct TxnEditor {
     repository: Repository,
@@ -82,13 +82,13 @@ pub struct TxnEditor {
     may_have_locks: bool,
 }
 
-#[allow(clippy::missing_errors_doc)] // What is special is said; else corruption and system errors.
+#[allow(clippy::missing_errors_doc)] // Special errors are described; else corruption and system errors.
 impl TxnEditor {
     /// Begins a transaction on top of the youngest revision.
     ///
     /// # Errors
-    /// E160006 when there is no revision `base` yet, E165001 when `start-commit` refuses, what is
-    /// wrong with the properties.
+    /// E160006 when there is no revision `base` yet, E165001 when `start-commit` refuses, errors of
+    /// invalid properties.
     pub fn begin(request: TxnRequest<'_>) -> SvnResult<Self> {
         let TxnRequest { repository, hooks, revprops, user, lock_tokens, capabilities, base } =
             request;
@@ -104,7 +104,7 @@ impl TxnEditor {
         let options = WriteOptions { numbers_at_once: NUMBERS_AT_ONCE, ..Default::default() };
         let mut txn = Writer::new(fs, options)?.begin(youngest)?;
         let mut props = revprops;
-        // The name is what was proved, whatever the client says.
+        // The author is the authenticated user, whatever the client sends.
         match user {
             Some(user) => drop(props.set(prop_names::AUTHOR, user)),
             None => drop(props.remove(prop_names::AUTHOR)),
@@ -153,7 +153,7 @@ impl TxnEditor {
         }
     }
 
-    /// The committer shows more lock tokens: for each a path and the token.
+    /// Adds lock tokens that the committer presents, each with its path.
     pub fn show_tokens(&mut self, tokens: impl IntoIterator<Item = (String, String)>) {
         let before = self.lock_tokens.len();
         for shown in tokens {
@@ -166,22 +166,22 @@ impl TxnEditor {
         }
     }
 
-    /// The lock tokens that were shown.
+    /// The presented lock tokens.
     #[must_use]
     pub fn lock_tokens(&self) -> &[(String, String)] {
         &self.lock_tokens
     }
 
-    /// The properties that the revision shall have.
+    /// The properties of the new revision.
     #[must_use]
     pub const fn props(&self) -> &PropList {
         self.txn.props()
     }
 
-    /// Sets or deletes a property that the revision shall have.
+    /// Sets or deletes a property of the new revision.
     ///
     /// # Errors
-    /// For the author, which is proved and not said, and for what is wrong with the value.
+    /// For the author, which is the authenticated user, and for an invalid value.
     pub fn set_prop(&mut self, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
         if name == prop_names::AUTHOR {
             return Err(SvnError::new(
@@ -199,12 +199,12 @@ impl TxnEditor {
         Ok(())
     }
 
-    /// What is at a path.
+    /// The kind of the node at a path.
     pub fn kind(&self, path: &FsPath) -> SvnResult<Option<NodeKind>> {
         Ok(self.txn.kind(path)?)
     }
 
-    /// The properties of what is at a path.
+    /// The properties of the node at a path.
     ///
     /// # Errors
     /// E160013 when nothing is there.
@@ -212,7 +212,7 @@ impl TxnEditor {
         Ok(self.txn.node_props(path)?)
     }
 
-    /// The revision in which what is at a path was changed last; `None` when this transaction did.
+    /// The revision in which the node at a path was changed last; `None` when this transaction did.
     ///
     /// # Errors
     /// E160013 when nothing is there.
@@ -237,12 +237,12 @@ impl TxnEditor {
         if self.may_have_locks { Ok(self.txn.check_locks_at(path, below)?) } else { Ok(()) }
     }
 
-    /// Checks that a node which the client has as of `base` is what the transaction has.
+    /// Checks that the client's version of a node, from `base`, is that of the transaction.
     ///
     /// # Errors
     /// E160028 when it is not, E160006 for a revision that is younger than the transaction's base.
     pub fn check_base(&self, path: &FsPath, kind: NodeKind, base: Revnum) -> SvnResult<()> {
-        // What the transaction itself changed has no revision.
+        // A node that the transaction itself changed has no revision.
         let created = self.txn.node_revision(path)?;
         if created.is_some_and(|created| base < created) {
             return Err(out_of_date(path, Some(kind)));
@@ -253,8 +253,8 @@ impl TxnEditor {
         Ok(())
     }
 
-    /// Checks that a directory which this transaction changed already, for something below it was
-    /// changed first, was in its base what the client has as of `base`.
+    /// Checks a directory that this transaction changed already, because a node below it was
+    /// changed first: its version in the transaction's base must be the client's, from `base`.
     ///
     /// # Errors
     /// E160028 when it was not, E160006 for a revision that is younger than the transaction's base.
@@ -270,7 +270,7 @@ impl TxnEditor {
         let has = self.sources.get(began)?.find(path)?;
         match (had, has) {
             (Some(had), Some(has)) if had.relation(&has) == Relation::Unchanged => Ok(()),
-            // What is new in the transaction was never what the client has.
+            // The client cannot have a node that is new in the transaction.
             (_, None) => Ok(()),
             _ => Err(out_of_date(path, Some(NodeKind::Dir))),
         }
@@ -300,7 +300,7 @@ impl TxnEditor {
     /// Adds an empty file or directory.
     ///
     /// # Errors
-    /// Rights, locks, names with control characters, and E160020 for what is there already.
+    /// Rights, locks, names with control characters, and E160020 for an existing node.
     pub fn add(
         &mut self,
         path: &FsPath,
@@ -320,7 +320,7 @@ impl TxnEditor {
         Ok(())
     }
 
-    /// Adds a copy of `source` as it is in `revision`. What is there already is out of date,
+    /// Adds a copy of `source` as it is in `revision`. An existing node is out of date,
     /// unless it came with a copy of the parent (`may_replace`).
     ///
     /// # Errors
@@ -347,10 +347,10 @@ impl TxnEditor {
         Ok(self.txn.copy(&root, from, path, true)?)
     }
 
-    /// Deletes what is at a path, which the client has as of `revision`.
+    /// Deletes the node at a path, which the client has as of `revision`.
     ///
     /// # Errors
-    /// Rights and locks; E160028 when it is not there or changed since.
+    /// Rights and locks; E160028 when it does not exist or was changed since.
     pub fn delete(
         &mut self,
         path: &FsPath,
@@ -372,7 +372,7 @@ impl TxnEditor {
     /// Checks that a node may be changed; the client has it as of `base`.
     ///
     /// # Errors
-    /// Rights; E160028 when a directory changed since. (Of a file that is asked when it is opened.)
+    /// Rights; E160028 when a directory changed since. (A file is checked when it is opened.)
     pub fn check_writable(
         &self,
         path: &FsPath,
@@ -390,7 +390,7 @@ impl TxnEditor {
     /// Sets or deletes a property of a node that may be changed.
     ///
     /// # Errors
-    /// Locks, and what is wrong with the value.
+    /// Locks, and an invalid value.
     pub fn change_prop(
         &mut self,
         path: &FsPath,
@@ -404,8 +404,8 @@ impl TxnEditor {
         Ok(self.txn.change_prop(path, name, value)?)
     }
 
-    /// Gives a file that may be changed the text that `delta` makes of its present one, whose MD5
-    /// must be `base`; `result` is that of what must come of it.
+    /// Applies `delta` to the text of a file that may be changed. The MD5 of its present text
+    /// must be `base`, that of the new one `result`.
     ///
     /// # Errors
     /// Locks, and E200014 for other checksums.
@@ -420,7 +420,7 @@ impl TxnEditor {
         Ok(self.txn.apply_delta(path, base, delta, result)?)
     }
 
-    /// Gives a file that may be changed a text.
+    /// Sets the text of a file that may be changed.
     ///
     /// # Errors
     /// Locks, and E200014 when its MD5 is not `expected`.
@@ -434,21 +434,21 @@ impl TxnEditor {
         Ok(self.txn.set_text(path, text, expected)?)
     }
 
-    /// Makes a revision of it.
+    /// Commits the transaction as a new revision.
     ///
     /// # Errors
-    /// E160024 and E160028 for conflicts with what came in between, what `pre-commit` refuses.
+    /// E160024 and E160028 for conflicts with later commits, and the refusal of `pre-commit`.
     pub fn commit(self) -> SvnResult<CommitResult> {
         self.commit_telling(|| ())
     }
 
-    /// The same; `there` is called when the revision is there, before its hook runs.
+    /// The same; `there` is called when the revision is published, before its hook runs.
     ///
     /// # Errors
     /// As [`TxnEditor::commit`].
     pub fn commit_telling(self, there: impl FnOnce()) -> SvnResult<CommitResult> {
         let Self { repository, hooks, user, lock_tokens, mut txn, .. } = self;
-        // A committer without a name shows no tokens.
+        // A committer without a name has no tokens.
         hooks.pre_commit(&mut txn, if user.is_some() { &lock_tokens } else { &[] })?;
         let ephemeral: Vec<String> = txn
             .props()
@@ -465,7 +465,7 @@ impl TxnEditor {
         there();
         let after = writer.take_error_after_commit();
         let hook = hooks.post_commit(revision, &name);
-        // The hook may have changed them.
+        // The hook may have changed the properties.
         if !matches!(hook, Ok(false)) {
             props = PropList::clone(&*repository.fs().revprops(revision)?);
         }
@@ -480,7 +480,7 @@ impl TxnEditor {
     }
 }
 
-/// The error for a node that is not what the client has.
+/// The error for a node that is out of date.
 pub(crate) fn out_of_date(path: &FsPath, kind: Option<NodeKind>) -> SvnError {
     let message = match kind {
         Some(NodeKind::Dir) => format!("Directory '{path}' is out of date"),
@@ -490,16 +490,16 @@ pub(crate) fn out_of_date(path: &FsPath, kind: Option<NodeKind>) -> SvnError {
     SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message)
 }
 
-/// What the committer is told of what went wrong after the revision was there: in the filesystem,
+/// What is reported to the committer of errors after the revision was published: in the filesystem,
 /// and in the hook.
 fn post_commit_error(after: Option<&SvnError>, hook: Option<&SvnError>) -> Option<String> {
-    let told = |error: &SvnError, nothing: &str| match error.message() {
+    let text_of = |error: &SvnError, nothing: &str| match error.message() {
         "" => nothing.to_owned(),
         message => message.to_owned(),
     };
-    let hook = hook.map(|e| told(e, "post-commit hook failed with no error message."));
+    let hook = hook.map(|e| text_of(e, "post-commit hook failed with no error message."));
     let Some(after) = after else { return hook };
-    let after = told(after, "(no error message)");
+    let after = text_of(after, "(no error message)");
     Some(match hook {
         Some(hook) => format!("post commit FS processing had error:\n{after}\n{hook}"),
         None => format!("post commit FS processing had error:\n{after}"),

@@ -8,7 +8,7 @@ use sapwood_store::write::replace_failure;
 use crate::error::Result;
 use crate::repository::{FORMAT, Repository};
 
-/// Upgrades a repository. `notify` is told what happens to the filesystem.
+/// Upgrades a repository. `notify` is called for each step in the filesystem.
 ///
 /// # Errors
 /// Those of [`sapwood_fs::Filesystem::upgrade`]; system errors.

@@ -37,7 +37,7 @@ pub struct VerifyOptions<'a> {
     pub threads: usize,
 }
 
-/// What verifying tells while it goes on.
+/// What verifying reports while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VerifyNotice {
     /// Files and indexes are being checked, from this revision on; those of the whole repository
@@ -97,10 +97,10 @@ pub fn verify(
     Ok(())
 }
 
-/// How long a thread keeps what it has to tell.
+/// How long a thread holds back its messages.
 const KEEP: Duration = Duration::from_millis(100);
 
-/// The same, with several threads some revisions ahead of what is told.
+/// The same, with several threads some revisions ahead of what is reported.
 fn verify_in_threads(
     repository: &Repository,
     options: &VerifyOptions<'_>,
@@ -110,7 +110,7 @@ fn verify_in_threads(
 ) -> Result<()> {
     type Message = SvnResult<Vec<VerifyNotice>>;
     let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, Message>| {
-        let mut told = Instant::now();
+        let mut last_sent = Instant::now();
         let mut notices = Vec::new();
         for revision in (first.0..=last.0).map(Revnum) {
             let done = verify_one(repository, options, start, revision, &mut |notice| {
@@ -125,8 +125,8 @@ fn verify_in_threads(
                     return Err(ReceiverGone);
                 }
             }
-            if told.elapsed() > KEEP {
-                told = Instant::now();
+            if last_sent.elapsed() > KEEP {
+                last_sent = Instant::now();
                 to.send(Ok(std::mem::take(&mut notices)))?;
             }
         }
@@ -138,7 +138,7 @@ fn verify_in_threads(
     })
 }
 
-/// Verifies a revision: what is to be told of it at the end. E200015 when cancelled.
+/// Verifies a revision. Returns what is to be reported of it at the end. E200015 when cancelled.
 fn verify_one(
     repository: &Repository,
     options: &VerifyOptions<'_>,

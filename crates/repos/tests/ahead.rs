@@ -77,7 +77,7 @@ fn guesses_never_change_what_is_written() {
     assert!(right.last().unwrap().len() < text(0).len() / 4);
 }
 
-/// A stream that its reader does not get rid of before it is told to.
+/// A stream whose drop blocks until the test sends a message.
 struct Held(Cursor<Vec<u8>>, Receiver<()>);
 
 impl Read for Held {

@@ -1,5 +1,5 @@
-//! Bulk commits: what is told is there, and a crash at any operation leaves some whole revision
-//! between what was told and what was under way.
+//! Bulk commits: reported revisions exist, and a crash at any operation leaves some whole revision
+//! between the last reported one and the last pending one.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,6 +1,6 @@
 //! Commits of several threads at once, which become revisions together: each is there, in whatever
 //! order; a commit in conflict with one before is refused alone; and when the storage stops at any
-//! operation, a client that was told of a revision finds it.
+//! operation, a client that got a revision number finds that revision.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -21,7 +21,7 @@ use sapwood_testkit::fspath;
 
 const THREADS: usize = 6;
 
-/// A transaction that makes one file below `/` and, if told so, another one that all make.
+/// A transaction that makes one file below `/` and, with `also`, another one that all make.
 fn begin(fs: &Filesystem, file: &str, also: bool) -> sapwood_fs::Result<Txn> {
     let mut txn = Writer::new(fs, WriteOptions::default())?.begin(fs.youngest()?)?;
     for path in std::iter::once(file).chain(also.then_some("/same")) {
@@ -167,7 +167,7 @@ fn stopped_at_every_operation() {
         }
     }
     assert!(refused >= 40, "{refused}");
-    // What failed must not be remembered.
+    // A failure must not be cached.
     let fs = open(&path);
     begin(&fs, "/last", false).unwrap().commit().unwrap();
     whole(&path);

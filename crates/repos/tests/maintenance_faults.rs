@@ -301,7 +301,7 @@ fn hotcopy() {
             assert!(!done || props.get("p").is_some());
             let is_link = path.join("db/current").is_symlink();
             assert!(!done || !is_link);
-            // In the middle of telling of packs with new revisions it is a copy for everyone.
+            // While packs with new revisions are being published, all readers see a complete copy.
             if is_link {
                 links.set(links.get() + 1);
                 reference_verifies(path);

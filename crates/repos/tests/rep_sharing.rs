@@ -14,7 +14,7 @@ use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_testkit::fspath;
 
-/// A text that compresses badly: its size tells whether it is stored again.
+/// A text that compresses badly: its size shows whether it is stored again.
 fn noise(seed: u32, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let mut next = || {

@@ -44,11 +44,11 @@ use self::tally::Tally;
 /// One shared value.
 type Item = Arc<dyn Any + Send + Sync>;
 
-/// How many opened filesystems are remembered.
+/// How many opened filesystems are cached.
 const MAX_FILESYSTEMS: usize = 512;
 /// How many revision files are kept open.
 const MAX_FILES: usize = 256;
-/// One byte in so many is lost between the values: the allocator cannot use every hole that one
+/// One byte in so many is lost to fragmentation: the allocator cannot use every hole that one
 /// leaves for the next.
 const SLACK: usize = 6;
 /// Bytes of raw blocks that [`Caches::for_one_task`] keeps.
@@ -56,15 +56,15 @@ const BLOCKS_OF_ONE_TASK: usize = 4 << 20;
 /// How many folders of revision properties are kept open.
 const MAX_FOLDERS: usize = 64;
 
-/// After a file that the system did not have in memory, so many are asked for before it is tried
+/// After a file that the system did not have in memory, so many are requested ahead before it is tried
 /// again.
 const LOOK_AGAIN: u32 = 64;
 
-/// Caches that are given less, or nothing, hold so many bytes all the same: the blocks and pages of
+/// Caches that are given less, or nothing, hold so many bytes nevertheless: the blocks and pages of
 /// indexes that neighbours share, without which a walk would read them again for each of them.
 const LEAST: usize = 2 << 20;
 
-/// What of a budget goes to raw blocks.
+/// The part of a budget for raw blocks.
 const fn for_blocks(budget: usize) -> usize {
     budget / 4
 }
@@ -78,18 +78,18 @@ pub struct Caches {
     items: Store,
     /// Items that a request holds, whether they are kept or not.
     in_use: InUse,
-    /// What was read how often; only where that is counted.
+    /// Counts of reads; only in caches that count.
     tally: Option<Tally>,
     /// Open files, the contents of which never change.
     files: FileTable,
-    /// Folders of revision properties, which are looked at again and again.
+    /// Folders of revision properties, which are checked again and again.
     folders: FileTable,
     block_reads: AtomicU64,
     /// Blocks that are being read.
     loading: Loading,
     /// Threads that read ahead now.
     pub(crate) readers: AtomicUsize,
-    /// So many more files are asked for ahead without looking whether the system has them in
+    /// The number of further files that are requested ahead without checking whether the system has them in
     /// memory: see [`Caches::may_be_in_memory`].
     not_in_memory: AtomicU32,
     governor: Governor,
@@ -130,14 +130,14 @@ impl Caches {
         Self::with_blocks(bytes, usize::MAX, false, None)
     }
 
-    /// The same for a process that shall take no more than `bytes` and 64 MiB: `resident` tells what
+    /// The same for a process that shall take no more than `bytes` and 64 MiB: `resident` returns what
     /// it takes, and the caches hold less while that is more.
     #[must_use]
     pub fn holding(bytes: usize, resident: Resident) -> Arc<Self> {
         Self::with_blocks(bytes, usize::MAX, false, Some(resident))
     }
 
-    /// The same for a program that asks for a few things and ends: it keeps fewer raw blocks of
+    /// The same for a program that reads little and ends: it caches fewer raw blocks of
     /// packs. To read one a second time costs it less than memory that the system has to find first.
     #[must_use]
     pub fn for_one_task(bytes: usize) -> Arc<Self> {
@@ -152,14 +152,14 @@ impl Caches {
         Self::registered(Self { tally: Some(Tally::default()), ..caches })
     }
 
-    /// What was read since the last call, of caches made by [`Caches::counting`]; nothing of
+    /// The counts since the last call, of caches made by [`Caches::counting`]; nothing of
     /// others.
     #[must_use]
     pub fn reads(&self) -> Reads {
         self.tally.as_ref().map(Tally::take).unwrap_or_default()
     }
 
-    /// Caches with at most so many bytes of raw blocks.
+    /// Caches with a limit of bytes for raw blocks.
     fn with_blocks(
         bytes: usize,
         most: usize,
@@ -169,7 +169,7 @@ impl Caches {
         Self::registered(Self::empty(bytes, most, files_are_items, resident))
     }
 
-    /// Shared, and closing what it keeps open when handles run out.
+    /// Shared, and registered to close its open files when handles run out.
     fn registered(self) -> Arc<Self> {
         let caches = Arc::new(self);
         let closer: Arc<dyn crate::handles::KeepsHandles> = caches.clone();
@@ -247,7 +247,7 @@ impl Caches {
         }
     }
 
-    /// Keeps a value, and hands it back shared.
+    /// Caches a value, and returns it shared.
     pub fn put<T: Any + Send + Sync>(&self, key: Key<T>, value: T) -> Arc<T> {
         let weight = (key.weight)(&value);
         let value = Arc::new(value);
@@ -263,7 +263,7 @@ impl Caches {
         value
     }
 
-    /// After so many bytes were put in.
+    /// To be called after so many bytes were put in.
     fn govern(&self, bytes: usize) {
         if let Some(budget) = self.governor.put(bytes) {
             let for_blocks = for_blocks(budget);
@@ -272,7 +272,7 @@ impl Caches {
         }
     }
 
-    /// Forgets all that is kept of one filesystem: for a commit that failed after what it had
+    /// Removes everything that is cached of one filesystem: for a commit that failed after what it had
     /// prepared was read.
     pub fn forget(&self, fs: u32) {
         self.items.forget(fs);
@@ -300,7 +300,7 @@ impl Caches {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What an engine knows of the filesystem last opened at `path`.
+    /// The engine's shared state of the filesystem last opened at `path`.
     #[must_use]
     pub fn shared_state<T: Any + Send + Sync>(&self, path: &Path) -> Option<Arc<T>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
@@ -310,7 +310,7 @@ impl Caches {
         Arc::clone(shared).downcast().ok()
     }
 
-    /// Remembers what an engine knows of an opened filesystem.
+    /// Stores the engine's shared state of an opened filesystem.
     pub fn keep_shared_state<T: Any + Send + Sync>(&self, path: &Path, shared: &Arc<T>) {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut table = self.filesystems.lock();

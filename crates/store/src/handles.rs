@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 /// Something that keeps files open because they may be wanted again.
 pub trait KeepsHandles: Send + Sync {
-    /// Closes what is kept open: whether there was anything.
+    /// Closes cached handles. Returns whether there were any.
     fn close_all(&self) -> bool;
 }
 
@@ -29,7 +29,7 @@ static KEEPERS: Mutex<Vec<Weak<dyn KeepsHandles>>> = Mutex::new(Vec::new());
 const PATIENCE: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// From now on `keeper` gives up what it keeps when handles run out.
+/// Registers `keeper` to close its handles when handles run out.
 pub fn register(keeper: &Arc<dyn KeepsHandles>) {
     let mut all = KEEPERS.lock();
     all.retain(|known| known.strong_count() > 0);
@@ -53,7 +53,7 @@ pub fn are_out(error: &io::Error) -> bool {
     matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
-/// Closes what is kept open: whether there was anything.
+/// Closes cached handles. Returns whether there were any.
 pub fn give_up() -> bool {
     let all: Vec<Arc<dyn KeepsHandles>> = KEEPERS.lock().iter().filter_map(Weak::upgrade).collect();
     all.iter().fold(false, |any, keeper| keeper.close_all() | any)
@@ -84,7 +84,7 @@ const SQLITE: usize = 3;
 /// Sees to it that SQLite, which fails at once when there are no handles left, finds enough for a
 /// database in `folder`.
 pub fn make_room_for_sqlite(folder: &Path) {
-    // What cannot be opened for another reason is SQLite's to tell.
+    // Any other reason why it cannot be opened is reported by SQLite.
     let _ = with_room(|| (0..SQLITE).map(|_| File::open(folder)).collect::<io::Result<Vec<_>>>());
 }
 

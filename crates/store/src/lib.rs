@@ -1,9 +1,9 @@
-//! What every engine of the filesystem stands on: files, and caches of what is in them.
+//! The ground of every engine of the filesystem: files, and caches of their contents.
 //!
 //! - [`storage`] and [`mod@write`]: the door to files, for readers and for writers. In use it is the
 //!   local file system; in tests it is a recorder that counts, fails and crashes (`testkit`).
 //! - [`cache`]: one budget of memory for all engines and filesystems of a process: raw blocks, parsed
-//!   values, open files. It knows no format: a [`Kind`] says of which type a value is and what it
+//!   values, open files. It knows no format: a [`Kind`] gives the type of a value and what it
 //!   weighs.
 //! - [`handles`]: what to do when there are no file handles left.
 //! - [`readers`]: which threads may read for others.

@@ -1,6 +1,6 @@
 //! Jobs done by several threads, their results taken in the order of the jobs.
 //!
-//! Jobs are handed out in order; each has a bounded channel of its own, which the taking thread
+//! Jobs are assigned in order; each has a bounded channel of its own, which the taking thread
 //! empties before it turns to the next. A thread that is too far ahead blocks on its channel, so
 //! what waits stays below [`LOOKAHEAD`] jobs a thread times [`MESSAGES`] messages, which the
 //! worker keeps small.
@@ -18,7 +18,7 @@ const BATCH: u64 = 16;
 const SHARE: u64 = 64;
 /// How many messages of a job may wait.
 const MESSAGES: usize = 4;
-/// How many jobs a thread are handed out ahead.
+/// How many jobs for each thread are assigned ahead.
 const LOOKAHEAD: usize = 3;
 
 /// Where a thread puts its results.
@@ -32,7 +32,7 @@ pub struct Outlet<'a, M> {
 pub struct ReceiverGone;
 
 impl<M> Outlet<'_, M> {
-    /// Hands over one message; waits while too many do.
+    /// Sends one message; waits while the channel is full.
     ///
     /// # Errors
     /// When messages are not taken any more.
@@ -41,7 +41,7 @@ impl<M> Outlet<'_, M> {
     }
 }
 
-/// What a thread does with one job: it sends messages until it is through, or they are not taken any more.
+/// What a thread does with one job: it sends messages until it is done, or the receiver is gone.
 pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), ReceiverGone> + Sync + 'a;
 
 /// Cuts a range of revisions into batches of a few, each with its first and last revision. A

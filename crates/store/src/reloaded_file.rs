@@ -15,13 +15,13 @@ pub struct ReloadedFile<T> {
     trusted: Option<Stamp>,
     /// The stamp before a read whose contents are not accepted yet.
     pending: Option<Stamp>,
-    /// What was made of the contents.
+    /// The value made of the contents.
     value: Option<T>,
 }
 
 impl<T> ReloadedFile<T> {
     /// The file's contents if it may have changed since they were last accepted: `stamp` gives its present
-    /// stamp, and `read` reads it, up to so many bytes. A caller that finds them good calls [`ReloadedFile::accept`].
+    /// stamp, and `read` reads it, up to so many bytes. A caller that finds them valid calls [`ReloadedFile::accept`].
     ///
     /// # Errors
     /// Whatever these two report.
@@ -37,11 +37,11 @@ impl<T> ReloadedFile<T> {
             return Ok(None);
         }
         let bytes = read(LIMIT)?;
-        self.pending = stamp.is_settled(now).then_some(stamp);
+        self.pending = stamp.is_stable(now).then_some(stamp);
         Ok(Some(bytes))
     }
 
-    /// Accepts the contents that were last handed out, as `value`.
+    /// Accepts the contents that were last returned, as `value`.
     pub fn accept(&mut self, value: T) {
         self.trusted = self.pending.take();
         self.value = Some(value);

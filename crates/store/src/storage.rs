@@ -52,7 +52,7 @@ impl Stamp {
     /// Whether a change after `now` is certain to give another stamp. While it is not, equal
     /// stamps prove nothing.
     #[must_use]
-    pub fn is_settled(&self, now: SystemTime) -> bool {
+    pub fn is_stable(&self, now: SystemTime) -> bool {
         let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
         let Some(limit) = now.checked_sub(RACY).and_then(|d| i128::try_from(d.as_nanos()).ok())
         else {
@@ -64,7 +64,7 @@ impl Stamp {
 
 /// A file that is open for positioned reads.
 pub trait StoredFile: Send + Sync + fmt::Debug {
-    /// Reads at `offset` into `buf`; may read less than asked for; 0 only at the end of the file.
+    /// Reads at `offset` into `buf`; may read less than requested; 0 only at the end of the file.
     ///
     /// # Errors
     /// Whatever the system reports.
@@ -83,7 +83,7 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
         read
     }
 
-    /// Whether a read that gives less than was asked for has met the end of the file.
+    /// Whether a read that returns less than requested has reached the end of the file.
     fn short_read_is_end(&self) -> bool {
         false
     }
@@ -94,7 +94,7 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
         let _ = (offset, len);
     }
 
-    /// Reads at `offset` what the system has in memory, without waiting for more. `None` when it
+    /// Reads at `offset` the bytes that the system has in memory, without waiting for more. `None` when it
     /// has nothing, or cannot say.
     fn read_now(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
         let _ = (buf, offset);
@@ -144,8 +144,8 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// Whatever the system reports.
     fn len(&self) -> io::Result<u64>;
 
-    /// The present stamp of what was opened; an error of the kind `NotFound` when it is gone, and
-    /// `Unsupported` where only [`Storage::stamp`] tells.
+    /// The present stamp of the opened file; an error of the kind `NotFound` when it is gone, and
+    /// `Unsupported` where only [`Storage::stamp`] can find out.
     ///
     /// # Errors
     /// Whatever the system reports.
@@ -172,7 +172,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder at `path`, which was not looked at yet.
+    /// The folder at `path`, which was not read yet.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self { path, handle: None }
@@ -318,7 +318,7 @@ mod tests {
         let mut buf = [0; 16];
         let file = LocalStorage.open_in(&mut folder, "one").unwrap();
         assert_eq!(file.read_at(&mut buf, 0).unwrap(), 5);
-        // What was just written is in memory, if the file system can tell.
+        // What was just written is in memory, if the file system supports the question.
         assert!(matches!(file.read_now(&mut buf, 0), None | Some(5)));
         assert_eq!(file.stamp().unwrap(), LocalStorage.stamp(&dir.path().join("one")).unwrap());
         assert_eq!(&buf[..5], b"first");

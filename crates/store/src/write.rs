@@ -2,7 +2,7 @@
 //!
 //! Each method is one file operation, so that a test can stop before any of them, lose what was
 //! not synced or tear the last write. An engine is given one when a filesystem is opened, for reading and
-//! writing; modules that only read are handed it on as a [`Storage`].
+//! writing; modules that only read get it as a [`Storage`].
 
 mod local;
 mod local_lock;
@@ -24,7 +24,7 @@ pub trait NewFile: Send + fmt::Debug {
     /// Whatever the system reports.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts the file off at `len` bytes; what is appended next follows there.
+    /// Cuts the file off at `len` bytes; the next append continues there.
     ///
     /// # Errors
     /// Whatever the system reports.
@@ -70,7 +70,7 @@ pub trait WriteStorage: Storage {
     /// Whatever the system reports.
     fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
 
-    /// Opens a file that is there, to append to what it holds.
+    /// Opens an existing file to append to it.
     ///
     /// # Errors
     /// Whatever the system reports.
@@ -189,7 +189,7 @@ pub trait WriteStorage: Storage {
     }
 
     /// Replaces or makes a file so that a reader sees the old or the new contents, whole: writes
-    /// beside it, syncs if asked to, renames. Permissions are taken from `like`, if given.
+    /// beside it, syncs if requested, renames. Permissions are taken from `like`, if given.
     ///
     /// # Errors
     /// Whatever the system reports; the file beside is then removed.
@@ -278,7 +278,7 @@ pub fn create_beside<S: WriteStorage + ?Sized>(
 }
 
 /// What the reference says, without the system's words, when [`WriteStorage::replace`] failed: it
-/// tells of the file beside when that cannot be made.
+/// names the temporary file beside it when that cannot be made.
 #[must_use]
 pub fn replace_failure(error: &io::Error, path: &Path) -> String {
     if is_opening_failure(error) {
@@ -300,7 +300,7 @@ pub fn lock_failure(error: &io::Error, path: &Path) -> String {
     format!("{verb} '{}'", path.display())
 }
 
-/// Whether a file could not be opened or made. What is done with an open file does not fail so.
+/// Whether a file could not be opened or made. Operations on an open file do not fail so.
 fn is_opening_failure(error: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
     let kinds = [NotFound, PermissionDenied, NotADirectory, IsADirectory];

@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(500);
 /// How long a person waits until a large working copy is watched.
 const LONG: Duration = Duration::from_secs(120);
 
-/// What changed in a working copy since a token, and the token of now; `None` when no monitor knows.
+/// The changes in a working copy since a token, and the present token; `None` when no monitor knows them.
 /// The first is `None` when only the second is known.
 #[must_use]
 pub fn since(socket: &Path, root: &Path, token: Token) -> Option<(Option<Vec<ChangedDir>>, Token)> {
@@ -31,7 +31,7 @@ pub fn since(socket: &Path, root: &Path, token: Token) -> Option<(Option<Vec<Cha
 /// Has a working copy watched.
 ///
 /// # Errors
-/// [`Error::NotRunning`]; what the monitor says.
+/// [`Error::NotRunning`]; errors of the monitor.
 pub fn add(socket: &Path, root: &Path) -> Result<()> {
     done(put(socket, &Question::Add { path: text(root)? }, LONG)?)
 }
@@ -39,15 +39,15 @@ pub fn add(socket: &Path, root: &Path) -> Result<()> {
 /// Has a working copy no longer watched.
 ///
 /// # Errors
-/// [`Error::NotRunning`]; what the monitor says.
+/// [`Error::NotRunning`]; errors of the monitor.
 pub fn forget(socket: &Path, root: &Path) -> Result<()> {
     done(put(socket, &Question::Forget { path: text(root)? }, LONG)?)
 }
 
-/// What is watched.
+/// The working copies that are watched.
 ///
 /// # Errors
-/// [`Error::NotRunning`]; what the monitor says.
+/// [`Error::NotRunning`]; errors of the monitor.
 pub fn list(socket: &Path) -> Result<Vec<WatchedCopy>> {
     match put(socket, &Question::List, LONG)? {
         Answer::List(list) => Ok(list),
@@ -58,7 +58,7 @@ pub fn list(socket: &Path) -> Result<Vec<WatchedCopy>> {
 /// Ends the monitor.
 ///
 /// # Errors
-/// [`Error::NotRunning`]; what the monitor says.
+/// [`Error::NotRunning`]; errors of the monitor.
 pub fn stop(socket: &Path) -> Result<()> {
     done(put(socket, &Question::Stop, LONG)?)
 }

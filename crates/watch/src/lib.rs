@@ -1,18 +1,18 @@
-//! The monitor of working copies: one process a user, which the kernel tells (inotify) where files
-//! change, and which tells `svn` which directories changed since it last looked.
+//! The monitor of working copies: one process for each user, which learns from the kernel (inotify) where files
+//! change, and which reports to `svn` the directories that changed since it last asked.
 //!
-//! - [`protocol`]: what is asked and answered over the monitor's socket;
+//! - [`protocol`]: the questions and answers over the monitor's socket;
 //! - [`ask`]: the side of `svn`. No answer, a late one, or one that says "unknown" means: walk;
-//! - [`tree`]: one working copy as the kernel tells of it; [`trees`]: all of them, which share one inotify instance;
+//! - [`tree`]: one working copy as the kernel reports it; [`trees`]: all of them, which share one inotify instance;
 //! - [`monitor`]: the process.
 //!
 //! Invariant: a directory that is not named in an answer has not changed since the token that came
 //! with the question. Whatever endangers that (a queue that overflowed, a restart, a limit, another
 //! file system below) gives the working copy a new name, after which no older token is known. The
 //! kernel queues an event before the system call that caused it returns, and the monitor empties its
-//! queue before it answers: what was done before the question is in the answer.
+//! queue before it answers: changes before the question are in the answer.
 //!
-//! What the kernel does not tell of is not known here: changes through another link to a file (`svn` looks at files
+//! What the kernel does not report is not known here: changes through another link to a file (`svn` looks at files
 //! that had several when it last looked), through a shared mapping, or on the server of a network file system (which are not watched).
 
 pub mod ask;
@@ -31,11 +31,11 @@ pub enum Error {
     /// The system refused something.
     #[error("{what} '{}': {error}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A directory cannot be watched.

@@ -22,7 +22,7 @@ use crate::{Error, Result};
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How often to look whether to end, in seconds.
 const TICK: i64 = 1;
-/// The file in `.svn/sapwood` that says that a monitor may watch a working copy unasked.
+/// The file in `.svn/sapwood` that lets a monitor watch a working copy without a request.
 const MARK: &str = ".svn/sapwood/watched";
 
 /// A monitor that has its socket.
@@ -33,7 +33,7 @@ pub struct Monitor {
     /// Held as long as the process lives.
     _lock: File,
     trees: Trees,
-    /// Its mount namespace; what is mounted in another is not seen.
+    /// Its mount namespace; mounts of other namespaces are not visible.
     mounts: Option<Identity>,
     /// Directories that one working copy may have.
     most: usize,
@@ -90,7 +90,7 @@ impl Monitor {
         Self { most, ..self }
     }
 
-    /// Watches a working copy, and marks it so that the next monitor does so unasked.
+    /// Watches a working copy, and marks it so that the next monitor watches it without a request.
     ///
     /// # Errors
     /// Why it cannot be watched.
@@ -105,7 +105,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Answers questions until it is told to stop, `ends` says so, or the socket was removed.
+    /// Answers questions until it is asked to stop, `ends` says so, or the socket was removed.
     ///
     /// # Errors
     /// When it can no longer wait for events.
@@ -122,7 +122,7 @@ impl Monitor {
             }
             let [listener, _] = waiting;
             let asked = !listener.revents().is_empty();
-            // What can no longer be watched, or is gone, is forgotten: questions are answered by "unknown".
+            // Copies that can no longer be watched, or are gone, are dropped: questions get the answer "unknown".
             self.trees.catch_up()?;
             if asked
                 && let Ok((stream, _)) = self.listener.accept()
@@ -151,7 +151,7 @@ impl Monitor {
     }
 
     fn answer(&mut self, question: Question) -> Answer {
-        let told = |done: Result<()>| match done {
+        let answer = |done: Result<()>| match done {
             Ok(()) => Answer::Done,
             Err(error) => Answer::Refused(error.to_string()),
         };
@@ -160,8 +160,8 @@ impl Monitor {
                 Answer::Since { now: Token::default(), changed: None }
             }
             Question::Since { root, path, token, .. } => self.since(root, Path::new(&path), token),
-            Question::Add { path } => told(self.add(Path::new(&path))),
-            Question::Forget { path } => told(self.forget(Path::new(&path))),
+            Question::Add { path } => answer(self.add(Path::new(&path))),
+            Question::Forget { path } => answer(self.forget(Path::new(&path))),
             Question::List => {
                 let watched = |tree: &Tree| WatchedCopy {
                     path: tree.path().to_string_lossy().into_owned(),

@@ -1,5 +1,5 @@
-//! Which file systems are mounted below a directory, of which inotify says nothing: a watched directory that
-//! something is mounted on goes on to tell of what is below the mount.
+//! Which file systems are mounted below a directory, which inotify does not report: a watched directory that
+//! something is mounted on still reports what is below the mount.
 //!
 //! Of `/proc/self/mountinfo` (proc(5)) the fifth field counts: where something is mounted, with spaces, tabs, line
 //! ends and backslashes as three octal digits.

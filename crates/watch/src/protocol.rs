@@ -1,4 +1,4 @@
-//! What is asked of the monitor, and what it answers: one line of JSON each way, then the connection
+//! The monitor's questions and answers: one line of JSON each way, then the connection
 //! ends.
 
 use std::fs::{self, Metadata};
@@ -14,7 +14,7 @@ pub const ANSWER_MAX: u64 = 16 << 20;
 /// More changed directories than this are "unknown": a walk is cheaper.
 pub const CHANGED_MAX: usize = 20_000;
 
-/// What tells one directory from another, whatever its path is.
+/// What identifies a directory, whatever its path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The file system.
@@ -30,8 +30,8 @@ impl From<&Metadata> for Identity {
 }
 
 impl Identity {
-    /// The mount namespace of this process: what is mounted for one is not for another, and a monitor sees
-    /// only what is mounted for itself.
+    /// The mount namespace of this process: mounts differ between namespaces, and a monitor sees
+    /// only those of its own.
     ///
     /// # Errors
     /// When there is no `/proc`.
@@ -40,10 +40,10 @@ impl Identity {
     }
 }
 
-/// A moment in what the monitor knows of a working copy.
+/// A point in time in the monitor's knowledge of a working copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
-    /// A number made by chance when the watch began, or began again; 0 is none.
+    /// A random number, made when the watch began, or began again; 0 is none.
     pub watch: u64,
     /// How many changes there were.
     pub at: u64,
@@ -60,7 +60,7 @@ pub enum Question {
         path: String,
         /// Since when.
         token: Token,
-        /// The mount namespace of the program that asks. Without it nothing is known.
+        /// The mount namespace of the client. Without it nothing is known.
         #[serde(default)]
         mounts: Option<Identity>,
     },
@@ -74,7 +74,7 @@ pub enum Question {
         /// Its root.
         path: String,
     },
-    /// What is watched?
+    /// Which working copies are watched?
     List,
     /// End.
     Stop,

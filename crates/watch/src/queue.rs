@@ -32,13 +32,13 @@ pub(crate) type Owner = u64;
 #[derive(Debug)]
 pub(crate) struct Queue {
     events: OwnedFd,
-    /// Who has a watch, by its number.
+    /// The owner of each watch, by the watch's number.
     owners: HashMap<i32, Vec<Owner>>,
     /// Watches that an owner no longer needs, and that are still there.
     unwanted: BTreeSet<(Owner, i32)>,
 }
 
-/// What an event was about, taken out of the buffer.
+/// One event, copied out of the buffer.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) watch: i32,

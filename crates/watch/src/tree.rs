@@ -1,13 +1,13 @@
-//! One working copy as the kernel tells of it: a watch on each directory, and when each last changed.
+//! One working copy as the kernel reports it: a watch on each directory, and when each last changed.
 //!
 //! Administrative folders are not watched, nor what lies below a directory with one of its own, but
 //! for the root: that is another working copy. A directory's watch is set before the directory is
 //! read, so that no name can come unseen. The root is reached through a handle: that a directory
 //! above it gets another name is no matter.
 //!
-//! Of mounts inotify tells nothing: each question looks for them. While there are some below the root nothing is
-//! known, and when they have gone no older token is. One that came and went between two questions is told of by the
-//! kernel's list of mounts, which remembers that it changed (proc(5)): then no older token is known either, since a
+//! inotify does not report mounts: each question looks for them. While there are some below the root nothing is
+//! known, and when they have gone no older token is. One that came and went between two questions is found by the
+//! kernel's list of mounts, which can be polled for changes (proc(5)): then no older token is known either, since a
 //! walk between them may have seen what was mounted.
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +28,7 @@ use crate::{Error, Result};
 
 /// The administrative folder.
 const ADM: &str = ".svn";
-/// Where the kernel lists what is mounted.
+/// The kernel's list of mounts.
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// Numbers of file systems whose files change without this kernel's knowledge: NFS, SMB, CIFS, FUSE,
 /// 9P, AFS, Ceph.
@@ -48,7 +48,7 @@ pub struct Tree {
     path: PathBuf,
     root: OwnedFd,
     identity: Identity,
-    /// By what the queue knows it.
+    /// Its key in the queue.
     owner: Owner,
     /// Directories by the number of their watch.
     dirs: HashMap<i32, String>,
@@ -58,7 +58,7 @@ pub struct Tree {
     now: Token,
     /// Set when the root itself is gone.
     lost: bool,
-    /// Where the kernel lists what is mounted.
+    /// The kernel's list of mounts.
     mountinfo: PathBuf,
     /// The same list, open: polled, it says whether it changed since it was polled or opened.
     mounts: File,
@@ -69,11 +69,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Begins to watch a working copy, of at most so many directories.
+    /// Begins to watch a working copy, up to a limit of directories.
     ///
     /// # Errors
-    /// [`Error::Unwatchable`] for what is no root of a working copy, or lies on a network file
-    /// system; what the system says, of its limits too.
+    /// [`Error::Unwatchable`] for a path that is no root of a working copy, or lies on a network file
+    /// system; errors of the system, those of its limits too.
     pub(crate) fn watch(path: &Path, most: usize, owner: Owner, queue: &mut Queue) -> Result<Self> {
         let failed = |e: Errno| Error::io(e, "Can't open", path);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -126,13 +126,13 @@ impl Tree {
         self.identity
     }
 
-    /// By what the queue knows it.
+    /// Its key in the queue.
     pub(crate) const fn owner(&self) -> Owner {
         self.owner
     }
 
     /// Whether it was moved, removed or unmounted. (Of a directory that is open, as the root is here, the kernel does
-    /// not tell when it is removed.)
+    /// not report its removal.)
     pub(crate) fn is_gone(&self) -> bool {
         self.lost || statat(&self.root, ADM, AtFlags::SYMLINK_NOFOLLOW).is_err()
     }
@@ -166,7 +166,7 @@ impl Tree {
             return Ok((None, self.now));
         }
         if self.is_covered {
-            // What came below a mount meanwhile has no watch, and what was looked at is not what is there now.
+            // Directories made under the mount have no watch, and those that were read were the mounted ones.
             self.begin_again(queue)?;
             self.is_covered = false;
         }
@@ -208,7 +208,7 @@ impl Tree {
     /// When it can no longer be watched.
     pub(crate) fn take(&mut self, event: &Event, queue: &mut Queue) -> Result<()> {
         if event.what.contains(ReadFlags::IGNORED) {
-            // The directory is gone, or its watch was taken away; its number may come again.
+            // The directory is gone, or its watch was removed; its number may be used again.
             if let Some(dir) = self.dirs.remove(&event.watch)
                 && self.watches.get(&dir) == Some(&event.watch)
             {
@@ -260,7 +260,7 @@ impl Tree {
         }
     }
 
-    /// Forgets everything and looks anew, under a new name.
+    /// Drops everything and reads the tree again, under a new token.
     pub(crate) fn begin_again(&mut self, queue: &mut Queue) -> Result<()> {
         self.end(queue);
         self.changes.clear();
@@ -275,8 +275,8 @@ impl Tree {
         root.join(if dir.is_empty() { "." } else { dir })
     }
 
-    /// Watches a directory and all below it. What went away in between is passed over: its events
-    /// tell.
+    /// Watches a directory and all below it. A directory that went away in between is passed
+    /// over: its events report that.
     fn add(&mut self, dir: &str, queue: &mut Queue) -> Result<()> {
         let mut left = vec![dir.to_owned()];
         let too_many = || {
@@ -323,7 +323,7 @@ impl Tree {
             if !entry.file_type()?.is_dir() {
                 continue;
             }
-            // What is not UTF-8 cannot be versioned.
+            // A name that is not UTF-8 cannot be versioned.
             match entry.file_name().into_string() {
                 Ok(name) if name == ADM && is_root => {}
                 Ok(name) if name == ADM => return Ok(Vec::new()),
@@ -334,7 +334,7 @@ impl Tree {
         Ok(names)
     }
 
-    /// Watches a directory and what is below it no longer.
+    /// Stops watching a directory and everything below it.
     fn remove(&mut self, dir: &str, queue: &mut Queue) {
         let below = format!("{dir}/");
         let mut gone: Vec<(String, i32)> = Vec::new();

@@ -1,7 +1,7 @@
 //! All watched working copies, which share one queue of events ([`Queue`]).
 //!
 //! Invariant: when [`Trees::catch_up`] returns, each working copy knows of everything that was done before the call;
-//! one that cannot know, or is gone, is watched no longer, and has no watch left.
+//! one that cannot know it, or is gone, is not watched any more, and has no watch left.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Trees {
         self.trees.iter()
     }
 
-    /// Begins to watch a working copy, of at most so many directories; anew, if it is watched already.
+    /// Begins to watch a working copy, up to a limit of directories; again, if it is watched already.
     ///
     /// # Errors
     /// As [`Tree::watch`].
@@ -99,7 +99,7 @@ impl Trees {
         Ok(answer)
     }
 
-    /// Takes in all that the kernel has to tell, and forgets what is gone.
+    /// Reads all events of the kernel, and removes trees that are gone.
     ///
     /// # Errors
     /// When no events can be read.

@@ -1,17 +1,17 @@
-//! Base64 of a stream that comes in pieces, both ways.
+//! Base64 of a stream that comes in pieces: encoder and decoder.
 
 use sapwood_core::exact::{Cut as _, Exact as _};
 
-/// Encodes pieces; what does not fill a group waits for the next piece.
+/// Encodes pieces; bytes that do not fill a group are kept for the next piece.
 #[derive(Debug, Default)]
 pub struct Encoder {
     waiting: [u8; 3],
-    /// How many bytes wait: fewer than three.
+    /// How many bytes are kept: fewer than three.
     count: usize,
 }
 
 impl Encoder {
-    /// Appends the digits of what is whole.
+    /// Appends the digits of all whole groups.
     pub fn write(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while self.count > 0 {
             let Some((first, rest)) = bytes.split_first() else { return };
@@ -34,7 +34,7 @@ impl Encoder {
         }
     }
 
-    /// Appends the digits of what waits, and what fills them up.
+    /// Appends the digits of the kept bytes, with padding.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         base64_simd::STANDARD.encode_append(self.waiting.head(self.count), out);
         self.count = 0;
@@ -48,7 +48,7 @@ fn encode(groups: &[u8], out: &mut Vec<u8>) {
     base64_simd::STANDARD.encode_append(groups, out);
 }
 
-/// Decodes pieces; the digits of a group that is not whole wait for the next piece.
+/// Decodes pieces; the digits of an incomplete group are kept for the next piece.
 #[derive(Debug, Default)]
 pub struct Decoder {
     /// The bits of the digits of a group, and how many digits there were.
@@ -69,7 +69,7 @@ static VALUES: [u8; 256] = {
         #[allow(clippy::indexing_slicing, clippy::as_conversions)]
         #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
         {
-            // While it is compiled.
+            // This is evaluated at compile time.
             values[byte] = digit_value(byte as u8);
             byte += 1;
         }
@@ -77,7 +77,7 @@ static VALUES: [u8; 256] = {
     values
 };
 
-/// The value of a digit; [`SPACE`], [`PADDING`] or [`OTHER`] for what is none: these have a bit that no
+/// The value of a digit; [`SPACE`], [`PADDING`] or [`OTHER`] for other bytes: these have a bit that no
 /// digit has.
 const fn digit_value(byte: u8) -> u8 {
     match byte {
@@ -95,7 +95,7 @@ const fn digit_value(byte: u8) -> u8 {
 /// Digits that are decoded at a time: whole groups.
 const DIGITS_AT_ONCE: usize = 4 * 1024;
 
-/// Appends the bytes of whole groups up to the first that is none: how many digits they were.
+/// Appends the bytes of groups up to the first invalid one. Returns how many digits they were.
 fn decode(text: &[u8], out: &mut Vec<u8>) -> usize {
     let value = |byte: u8| VALUES.get(usize::from(byte)).copied().unwrap_or(OTHER);
     let mut buffer = [[0u8; 3]; DIGITS_AT_ONCE / 4];
@@ -123,7 +123,7 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> usize {
 }
 
 impl Decoder {
-    /// Appends the bytes of the groups that are whole; false for what is no base64.
+    /// Appends the bytes of the whole groups; false for invalid base64.
     #[must_use]
     pub fn write(&mut self, mut text: &[u8], out: &mut Vec<u8>) -> bool {
         out.reserve(text.len() / 4 * 3);
@@ -160,7 +160,7 @@ impl Decoder {
         true
     }
 
-    /// Appends what the last group, filled up with padding, holds; false for what is no base64.
+    /// Appends the bytes of the last, padded group; false for invalid base64.
     #[must_use]
     pub fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         let ended = std::mem::take(self);

@@ -3,17 +3,17 @@
 //!
 //! They are kept as properties whose names Subversion's clients can show and set:
 //! `dav:NAMESPACE:NAME` where the value is text, `davx:NAMESPACE:NAME` where it is XML. In both parts,
-//! what is no letter, digit, dot or hyphen of ASCII is `_` and two hexadecimal digits for each byte.
+//! each character but ASCII letters, digits, dots and hyphens is `_` and two hexadecimal digits for each byte.
 //!
-//! Invariant: what was encoded is decoded to the same, and every name is one that
+//! Invariant: decoding an encoded name gives the same name, and every encoded name is one that
 //! Subversion allows.
 
 use crate::propfind::Name;
 use crate::xml::{Document, Limits};
 
-/// What the names of those with a text begin with.
+/// The prefix of names of properties with text.
 const TEXT: &str = "dav:";
-/// What the names of those with XML begin with.
+/// The prefix of names of properties with XML.
 const MARKUP: &str = "davx:";
 
 fn escape(out: &mut String, text: &str) {
@@ -42,7 +42,7 @@ fn unescape(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The property that keeps the value of `name`, which is XML or text.
+/// The Subversion property that holds the value of `name`, which is XML or text.
 #[must_use]
 pub fn property(name: &Name, is_xml: bool) -> String {
     let mut out = String::from(if is_xml { MARKUP } else { TEXT });
@@ -52,7 +52,7 @@ pub fn property(name: &Name, is_xml: bool) -> String {
     out
 }
 
-/// What a property keeps the value of, and whether that is XML; `None` for properties of
+/// The name of which a property holds the value, and whether that is XML; `None` for properties of
 /// Subversion.
 #[must_use]
 pub fn name_of(property: &str) -> Option<(Name, bool)> {
@@ -71,7 +71,7 @@ pub fn is_sound(value: &[u8]) -> bool {
     let mut whole = b"<x>".to_vec();
     whole.extend_from_slice(value);
     whole.extend_from_slice(b"</x>");
-    // That it ends is not enough: it must not end too soon.
+    // A closed root is not enough: it must not close too soon.
     Document::open(&*whole, Limits::default()).is_ok_and(|mut document| {
         loop {
             match document.next_event() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a body, a path or a header.
+//! Errors in a body, a path or a header.
 
 use sapwood_core::{ErrorCode, SvnError};
 
@@ -8,7 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error of the codec.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The body is no XML, or not of the kind that was expected.
+    /// The body is not XML, or not the expected element.
     #[error("Malformed XML: {0}")]
     Malformed(String),
     /// The body has something that is refused for safety.
@@ -20,16 +20,16 @@ pub enum Error {
     /// An element is missing something, or has what it must not have.
     #[error("The request's '{0}' element is malformed; there is a problem with the client.")]
     Element(&'static str),
-    /// A path that is not in the one form that paths have.
+    /// A path that is not canonical.
     #[error("Path '{0}' is not canonicalized; there is a problem with the client.")]
     NotCanonical(String),
     /// An element of a reply is missing something, or has what it must not have.
     #[error("The server's reply has a malformed '{0}'")]
     Reply(&'static str),
-    /// A path of a reply that is not in the one form that paths have, or leads out of the tree.
+    /// A path of a reply that is not canonical, or leads out of the tree.
     #[error("The server's reply has the path '{0}', which is not canonical")]
     ReplyPath(String),
-    /// An address that means nothing.
+    /// An invalid address.
     #[error("{0}")]
     Address(&'static str),
     /// Reading the body failed.
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The http status that answers it.
+    /// The http status of the reply to it.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {

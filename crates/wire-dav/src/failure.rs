@@ -1,4 +1,4 @@
-//! Errors on the wire: a status, and an XML body with the E-code and the sentence.
+//! Errors on the wire: a status, and an XML body with the E-code and the message.
 
 use sapwood_core::{ErrorCode, SvnError};
 
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::xml::write::fuzzy;
 use crate::xml::{Document, HEADER, Limits, Xml as _};
 
-/// The namespace of the sentence: mod_dav's own.
+/// The namespace of the message: mod_dav's own.
 const NS_SENTENCE: &str = "http://apache.org/dav/xmlns";
 
-/// The status that fits an E-code, if one fits better than any other.
+/// The status for an E-code, if there is a special one.
 #[must_use]
 pub fn status_of(code: ErrorCode) -> Option<u16> {
     Some(match code {
@@ -30,7 +30,7 @@ pub fn status_of(code: ErrorCode) -> Option<u16> {
     })
 }
 
-/// The E-code that a client makes of a status without a body.
+/// The E-code to which a client maps a status without a body.
 #[must_use]
 pub fn code_of(status: u16) -> ErrorCode {
     match status {
@@ -46,7 +46,7 @@ pub fn code_of(status: u16) -> ErrorCode {
     }
 }
 
-/// Appends the body of an error: its outermost link.
+/// Appends the body of an error: the outermost of its chain.
 pub fn write(out: &mut Vec<u8>, error: &SvnError) {
     let message = match error.message() {
         "" => error.code().generic_message(),
@@ -63,10 +63,10 @@ pub fn write(out: &mut Vec<u8>, error: &SvnError) {
     out.raw("\n</m:human-readable>\n</D:error>\n");
 }
 
-/// The error that a body tells of; `None` when it is not of that kind.
+/// The error in a body; `None` when the body is not of that kind.
 ///
 /// # Errors
-/// When the body is no XML.
+/// When the body is not XML.
 pub fn read(body: &[u8]) -> Result<Option<SvnError>> {
     let root = Document::open(body, Limits::default())?.into_root()?;
     if !root.is(NS_DAV, "error") {
@@ -74,7 +74,7 @@ pub fn read(body: &[u8]) -> Result<Option<SvnError>> {
     }
     Ok(root.child(NS_SENTENCE, "human-readable").and_then(|sentence| {
         let code = sentence.attribute("errcode").and_then(|code| code.trim().parse().ok())?;
-        // One newline on each side belongs to the form.
+        // One newline on each side belongs to the format.
         let text = sentence.text.strip_prefix('\n').unwrap_or(&sentence.text);
         let text = text.strip_suffix('\n').unwrap_or(text);
         Some(SvnError::new(ErrorCode(code), text))

@@ -1,4 +1,4 @@
-//! Names of headers and of the words in them. Names are in lower case, as http libraries want them.
+//! Names of headers and of the words in them. Names are in lower case, as http libraries require.
 
 /// The capabilities of a server, in several headers of this name.
 pub const DAV: &str = "dav";
@@ -12,35 +12,35 @@ pub const REPOSITORY_MERGEINFO: &str = "svn-repository-mergeinfo";
 pub const REPOSITORY_ROOT: &str = "svn-repository-root";
 /// The address of [`crate::Resource::Me`].
 pub const ME_RESOURCE: &str = "svn-me-resource";
-/// What [`crate::Resource::RevisionRoot`]s begin with.
+/// The prefix of [`crate::Resource::RevisionRoot`]s.
 pub const REV_ROOT_STUB: &str = "svn-rev-root-stub";
-/// What [`crate::Resource::Revision`]s begin with.
+/// The prefix of [`crate::Resource::Revision`]s.
 pub const REV_STUB: &str = "svn-rev-stub";
-/// What [`crate::Resource::TxnRoot`]s begin with.
+/// The prefix of [`crate::Resource::TxnRoot`]s.
 pub const TXN_ROOT_STUB: &str = "svn-txn-root-stub";
-/// What [`crate::Resource::Txn`]s begin with.
+/// The prefix of [`crate::Resource::Txn`]s.
 pub const TXN_STUB: &str = "svn-txn-stub";
-/// What [`crate::Resource::VTxnRoot`]s begin with.
+/// The prefix of [`crate::Resource::VTxnRoot`]s.
 pub const VTXN_ROOT_STUB: &str = "svn-vtxn-root-stub";
-/// What [`crate::Resource::VTxn`]s begin with.
+/// The prefix of [`crate::Resource::VTxn`]s.
 pub const VTXN_STUB: &str = "svn-vtxn-stub";
 /// `On`, `Off` or `Prefer`: whether update reports may hold texts.
 pub const ALLOW_BULK_UPDATES: &str = "svn-allow-bulk-updates";
-/// What may be posted to [`crate::Resource::Me`].
+/// The skels that may be posted to [`crate::Resource::Me`].
 pub const SUPPORTED_POSTS: &str = "svn-supported-posts";
-/// The name of a transaction that was made.
+/// The name of a new transaction.
 pub const TXN_NAME: &str = "svn-txn-name";
-/// The name that a client gives to a transaction.
+/// The client's own name for a transaction.
 pub const VTXN_NAME: &str = "svn-vtxn-name";
-/// The revision that a client has of what it changes.
+/// The client's revision of the node that it changes.
 pub const VERSION_NAME: &str = "x-svn-version-name";
 /// Words of [`options`].
 pub const OPTIONS: &str = "x-svn-options";
-/// What a client has of what it gets: an address of a version.
+/// The version of the requested node that the client has, as an address.
 pub const VR_BASE: &str = "x-svn-vr-base";
-/// MD5 of what a text delta applies to, in hexadecimal digits.
+/// MD5 of the base of a text delta, in hexadecimal digits.
 pub const BASE_MD5: &str = "x-svn-base-fulltext-md5";
-/// MD5 of what comes of it.
+/// MD5 of the result of a text delta.
 pub const RESULT_MD5: &str = "x-svn-result-fulltext-md5";
 /// When a lock was made.
 pub const CREATION_DATE: &str = "x-svn-creation-date";
@@ -53,19 +53,19 @@ pub const SKEL_TYPE: &str = "application/vnd.svn-skel";
 
 /// Words of [`OPTIONS`].
 pub mod options {
-    /// MERGE: the reply shall not list what changed.
+    /// MERGE: the reply shall not list the changed nodes.
     pub const NO_MERGE_RESPONSE: &str = "no-merge-response";
-    /// UNLOCK: whichever user has the lock.
+    /// UNLOCK: break the lock, even of another user.
     pub const LOCK_BREAK: &str = "lock-break";
-    /// LOCK: whichever user has the lock.
+    /// LOCK: steal the lock, even of another user.
     pub const LOCK_STEAL: &str = "lock-steal";
-    /// MERGE: locks of what was committed end.
+    /// MERGE: release the locks of committed nodes.
     pub const RELEASE_LOCKS: &str = "release-locks";
-    /// DELETE: locks are kept.
+    /// DELETE: keep locks.
     pub const KEEP_LOCKS: &str = "keep-locks";
 }
 
-/// Capability tokens of every server, in the order in which they are told.
+/// Capability tokens of every server, in the order in which they are sent.
 pub const CAPABILITIES: [&str; 9] = [
     "http://subversion.tigris.org/xmlns/dav/svn/depth",
     "http://subversion.tigris.org/xmlns/dav/svn/log-revprops",
@@ -77,10 +77,10 @@ pub const CAPABILITIES: [&str; 9] = [
     "http://subversion.tigris.org/xmlns/dav/svn/list",
     "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
 ];
-/// Told with HTTPv2's headers.
+/// Sent with HTTPv2's headers.
 pub const REPLAY_REV_RESOURCE: &str =
     "http://subversion.tigris.org/xmlns/dav/svn/replay-rev-resource";
-/// Capability tokens of those that take commits themselves.
+/// Capability tokens of servers that take commits themselves (no proxies).
 pub const COMMIT_CAPABILITIES: [&str; 4] = [
     "http://subversion.tigris.org/xmlns/dav/svn/ephemeral-txnprops",
     "http://subversion.tigris.org/xmlns/dav/svn/svndiff1",

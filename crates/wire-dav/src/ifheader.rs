@@ -1,22 +1,22 @@
-//! The `If` header: which lock tokens a client shows, for which resources.
+//! The `If` header: which lock tokens a client presents, for which resources.
 //!
-//! [`tokens`] reads over conditions with `Not`, entity tags and lists that must all hold: a token that is
-//! shown counts for the resource that it is shown for (RFC 4918, 10.4). [`lists`] has them all, for
+//! [`tokens`] skips conditions with `Not`, entity tags and the grouping in lists: a token that is
+//! presented counts for the resource that it is presented for (RFC 4918, 10.4). [`lists`] has all conditions, for
 //! requests that depend on them.
 
 /// A token with the resource that it belongs to: a URL or path, or none for the request's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IfToken {
-    /// The URL, as it stands there.
+    /// The URL, as it is written.
     pub resource: Option<String>,
     /// The token, with its scheme.
     pub token: String,
 }
 
-/// Most tokens that are taken from one header.
+/// The most tokens that are taken from one header.
 const MAX_TOKENS: usize = 10_000;
 
-/// The tokens of a header. What is malformed ends the reading.
+/// The tokens of a header. Reading ends at the first malformed part.
 #[must_use]
 pub fn tokens(header: &str) -> Vec<IfToken> {
     let mut shown = Vec::new();
@@ -53,12 +53,12 @@ pub fn tokens(header: &str) -> Vec<IfToken> {
     shown
 }
 
-/// What must hold of a resource.
+/// A condition on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether the contrary must hold.
+    /// Whether the condition is negated.
     pub negated: bool,
-    /// The state that it must have.
+    /// The state that the resource must have.
     pub state: State,
 }
 
@@ -71,7 +71,7 @@ pub enum State {
     Tag(String),
 }
 
-/// Conditions that must hold all together.
+/// A list of conditions, all of which must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The resource, as in [`IfToken`].
@@ -103,7 +103,7 @@ pub fn lists(header: &str) -> Option<Vec<List>> {
     (!lists.is_empty()).then_some(lists)
 }
 
-/// One list, whose parenthesis was read, and what follows it.
+/// Parses a list after its opening parenthesis; returns it and the rest.
 fn list(text: &str) -> Option<(Vec<Condition>, &str)> {
     let (mut conditions, mut negated) = (Vec::new(), false);
     let mut rest = text.trim_start();

@@ -2,17 +2,17 @@
 //! `docs/formats/http-dav.md` describes it.
 //!
 //! * [`resource`]: the addresses: what a path below a repository's URL stands for.
-//! * [`xml`]: request and reply bodies: bounded reading, writing.
-//! * [`dead`]: how properties of other programs are kept.
+//! * [`xml`]: reading (with limits) and writing of request and reply bodies.
+//! * [`dead`]: how properties of other programs are stored.
 //! * [`propfind`], [`proppatch`], [`lock`], [`merge`], [`post`]: the bodies of these methods.
 //! * [`multistatus`]: requests for properties and their changes, and the replies, as a client writes and reads them.
-//! * [`options`]: what a server says of itself.
+//! * [`options`]: the capabilities of a server.
 //! * [`report`]: the twelve REPORTs, and the editors that write trees as XML.
-//! * [`failure`]: errors as status codes and XML bodies, there and back.
+//! * [`failure`]: errors as status codes and XML bodies, written and read.
 //! * [`headers`]: names of headers and of their words.
 //! * [`base64`]: streams of base64.
 //!
-//! Invariant: nothing here allocates by what a body says, only by what it holds, within limits.
+//! Invariant: no allocation follows a length that a body announces; memory grows with the data read, within limits.
 
 pub mod base64;
 pub mod dead;

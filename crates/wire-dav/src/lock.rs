@@ -1,4 +1,4 @@
-//! LOCK: what is asked, and how a lock is shown.
+//! LOCK: the request, and how a lock is written.
 
 use crate::NS_DAV;
 use crate::error::{Error, Result};
@@ -8,19 +8,19 @@ use crate::xml::{Element, HEADER, Xml as _};
 /// What a LOCK asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockRequest {
-    /// What the owner element says: of Subversion's clients the lock's comment as text; of others the
-    /// element itself, whatever is in it.
+    /// The owner: from Subversion's clients the lock's comment as text; from others the XML of the
+    /// element itself.
     pub owner: Option<String>,
     /// Whether the owner element is more than text.
     pub is_xml: bool,
-    /// Whether others may have such a lock, too.
+    /// Whether the lock is shared: other users may hold one, too.
     pub is_shared: bool,
 }
 
 /// Reads the body.
 ///
 /// # Errors
-/// For locks of other kinds, which there are none of; a body of another kind.
+/// For other lock types than write, and for a body of another kind.
 pub fn read(root: &Element) -> Result<LockRequest> {
     if !root.is(NS_DAV, "lockinfo") {
         return Err(Error::Element("lockinfo"));
@@ -39,8 +39,7 @@ pub fn read(root: &Element) -> Result<LockRequest> {
     Ok(LockRequest { owner: owner.map(whole), is_xml, is_shared })
 }
 
-/// An element's text; one that holds others is written anew (without what others call significant
-/// white space).
+/// An element's text, or the XML of its children without the white space between them.
 fn whole(element: &Element) -> String {
     if element.children.is_empty() {
         return element.text.clone();
@@ -50,7 +49,7 @@ fn whole(element: &Element) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The seconds that a `Timeout` header asks for: of its first word that makes sense. `None` is for
+/// The seconds of a `Timeout` header: those of its first valid word. `None` is for
 /// ever.
 #[must_use]
 pub fn timeout(header: &str) -> Option<u64> {
@@ -91,21 +90,21 @@ pub fn write_request(comment: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// What the reply to a LOCK tells.
+/// The content of the reply to a LOCK.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockReply {
     /// The token.
     pub token: String,
     /// The comment.
     pub comment: Option<String>,
-    /// Seconds until it ends; none for never.
+    /// Seconds until it expires; `None` for never.
     pub timeout: Option<u64>,
 }
 
 /// Reads the reply to a LOCK.
 ///
 /// # Errors
-/// When it tells of no lock.
+/// When it has no lock.
 pub fn read_reply(root: &Element) -> Result<LockReply> {
     let active = root
         .child(NS_DAV, "lockdiscovery")
@@ -123,20 +122,20 @@ pub fn read_reply(root: &Element) -> Result<LockReply> {
     })
 }
 
-/// A lock to be shown.
+/// A lock to be written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ActiveLock<'a> {
     /// The token.
     pub token: &'a str,
-    /// What the owner element says, or the element itself.
+    /// The text of the owner element, or its XML.
     pub owner: Option<&'a str>,
-    /// Whether it is the element itself.
+    /// Whether it is XML.
     pub is_xml: bool,
-    /// The percent-encoded path of what is locked.
+    /// The percent-encoded path of the locked resource.
     pub root: &'a str,
-    /// Seconds until it ends; none for never.
+    /// Seconds until it expires; `None` for never.
     pub timeout: Option<u64>,
-    /// Whether others may have such a lock, too.
+    /// Whether the lock is shared.
     pub is_shared: bool,
     /// Whether everything below is locked, too.
     pub is_deep: bool,
@@ -233,13 +232,13 @@ mod tests {
         };
         let mut out = Vec::new();
         reply(&mut out, &shown);
-        let told = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
+        let reply = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
         let expected = LockReply {
             token: "t:1".to_owned(),
             comment: Some("why".to_owned()),
             timeout: Some(9),
         };
-        assert_eq!(told, expected);
+        assert_eq!(reply, expected);
     }
 
     #[test]

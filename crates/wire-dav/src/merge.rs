@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::xml::{Element, HEADER, Xml as _};
 use crate::{NS_DAV, NS_SVN};
 
-/// What is to be merged.
+/// The request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeRequest {
     /// The address of the transaction or activity.
@@ -16,7 +16,7 @@ pub struct MergeRequest {
 /// Reads the body.
 ///
 /// # Errors
-/// A body of another kind, a source or locks that make no sense.
+/// A body of another kind, an invalid source or invalid locks.
 pub fn read(root: &Element) -> Result<MergeRequest> {
     if !root.is(NS_DAV, "merge") {
         return Err(Error::Element("merge"));
@@ -76,7 +76,7 @@ pub fn write_locks<P: AsRef<str>>(out: &mut Vec<u8>, locks: &[(P, String)]) {
     out.raw("</S:lock-token-list>\n");
 }
 
-/// What the reply to a MERGE tells.
+/// The content of the reply to a MERGE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReply {
     /// The new revision.
@@ -85,14 +85,14 @@ pub struct MergeReply {
     pub date: Option<String>,
     /// Its author.
     pub author: Option<String>,
-    /// What went wrong afterwards.
+    /// The error after the commit, such as that of a hook.
     pub post_commit_error: Option<String>,
 }
 
 /// Reads the reply to a MERGE: the first response is the new revision.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no response.
 pub fn read_reply(root: &Element) -> Result<MergeReply> {
     let prop = root
         .child(NS_DAV, "updated-set")
@@ -113,7 +113,7 @@ pub fn read_reply(root: &Element) -> Result<MergeReply> {
     })
 }
 
-/// What a MERGE made.
+/// The result of a MERGE.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeResult<'a> {
     /// The address of the version-controlled configuration.
@@ -124,11 +124,11 @@ pub struct MergeResult<'a> {
     pub date: Option<&'a str>,
     /// Its author.
     pub author: Option<&'a str>,
-    /// What went wrong afterwards.
+    /// The error after the commit, such as that of a hook.
     pub post_commit_error: Option<&'a str>,
 }
 
-/// Appends the beginning of the reply. Responses for what changed may follow, then [`end`].
+/// Appends the beginning of the reply. Responses for changed nodes may follow, then [`end`].
 pub fn begin(out: &mut Vec<u8>, made: &MergeResult<'_>) {
     out.raw(HEADER);
     out.raw("<D:merge-response xmlns:D=\"DAV:\"");
@@ -153,7 +153,7 @@ pub fn begin(out: &mut Vec<u8>, made: &MergeResult<'_>) {
     out.raw("</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n</D:response>\n");
 }
 
-/// Appends the response for something that changed: its address and that of its new version.
+/// Appends the response for a changed node: its address and that of its new version.
 pub fn changed(out: &mut Vec<u8>, href: &str, version: &str, is_dir: bool) {
     out.raw("<D:response>\n");
     out.element("D:href", href);
@@ -198,9 +198,9 @@ mod tests {
         };
         begin(&mut out, &made);
         end(&mut out);
-        let told = read_reply(&parse(&out)).unwrap();
-        assert_eq!(told.revision.0, 7);
-        let parts = [told.date, told.author, told.post_commit_error];
+        let reply = read_reply(&parse(&out)).unwrap();
+        assert_eq!(reply.revision.0, 7);
+        let parts = [reply.date, reply.author, reply.post_commit_error];
         assert_eq!(parts.map(Option::unwrap), ["then", "me", "oh"]);
     }
 

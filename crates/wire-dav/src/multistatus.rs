@@ -11,15 +11,15 @@ use crate::proppatch::Change;
 use crate::xml::{Element, HEADER, Xml as _, is_xml_safe};
 use crate::{NS_CUSTOM, NS_DAV, NS_SVN_DAV, NS_SVN_PROPS};
 
-/// What a reply says of one resource.
+/// The reply for one resource.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
-    /// Its address as it is told: a percent-encoded path, perhaps a URL.
+    /// Its address as it is sent: a percent-encoded path, perhaps a URL.
     pub href: String,
     /// The properties that were found, as elements.
     pub props: Vec<Element>,
-    /// The first status that is no success, with the property that it is about, and what is said
-    /// of it.
+    /// The first status that is no success, with its property and its
+    /// description.
     pub failed: Option<(u16, Option<Name>, String)>,
 }
 
@@ -32,7 +32,7 @@ fn status(element: &Element) -> Result<u16> {
 /// Reads a child of the root; `None` for one of another kind.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid elements.
 pub fn resource(response: Element) -> Result<Option<Resource>> {
     if !response.is(NS_DAV, "response") {
         return Ok(None);
@@ -89,7 +89,7 @@ impl Resource {
     /// The repository's properties among them, and those of the last change as `svn:entry:...`.
     ///
     /// # Errors
-    /// Encodings that are not what they say.
+    /// Invalid encodings.
     pub fn properties(&self) -> Result<PropList> {
         let mut list = PropList::new();
         for prop in &self.props {
@@ -111,7 +111,7 @@ impl Resource {
         Ok(list)
     }
 
-    /// What failed, as an error; `what` names the resource.
+    /// The failure, as an error; `what` names the resource.
     #[must_use]
     pub fn error(&self, what: &str) -> Option<SvnError> {
         let (status, name, said) = self.failed.as_ref()?;
@@ -179,7 +179,7 @@ fn value(out: &mut Vec<u8>, value: &[u8]) {
 
 fn change(out: &mut Vec<u8>, change: &Change) {
     let prefix = if change.name.namespace == NS_SVN_PROPS { "S:" } else { "C:" };
-    // With an expected value a removal is told as a setting to nothing.
+    // With an expected value a removal is sent as a setting to an empty value.
     let part = if change.value.is_none() && change.expected.is_none() { "remove" } else { "set" };
     out.raw("<D:");
     out.raw(part);

@@ -5,7 +5,7 @@ use sapwood_core::skel::Skel;
 
 use crate::error::{Error, Result};
 
-/// What may be posted.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Post {
     /// A transaction.
@@ -34,7 +34,7 @@ impl Post {
     /// Reads a body.
     ///
     /// # Errors
-    /// What is no skel, or of no kind that is known.
+    /// For a body that is no skel, or of an unknown kind.
     pub fn read(body: &[u8]) -> Result<Self> {
         let bad = || Error::Address("The POST data was not a valid request");
         let skel = Skel::parse(body).map_err(|_| bad())?;

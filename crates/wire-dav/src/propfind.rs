@@ -7,7 +7,7 @@ use crate::xml::{Element, HEADER, Xml, is_xml_safe};
 use crate::{NS_CUSTOM, NS_DAV, NS_SVN_DAV, NS_SVN_PROPS};
 use sapwood_core::base64;
 
-/// Most properties that one request may name.
+/// The most properties that one request may name.
 const MAX_NAMES: usize = 1000;
 
 /// The name of a property in XML.
@@ -46,7 +46,7 @@ impl Name {
     }
 }
 
-/// What is asked for.
+/// What the request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropfindRequest {
     /// All properties.
@@ -98,15 +98,15 @@ pub fn end(out: &mut Vec<u8>) {
     out.raw("</D:multistatus>\n");
 }
 
-/// The properties of one resource, as they are found.
+/// Collects the properties of one resource.
 #[derive(Debug, Default)]
 pub struct Response {
     found: Vec<u8>,
     missing: Vec<u8>,
 }
 
-/// Whether XML can have an element of this name. (A colon in it is what Subversion sends and
-/// understands, too, whatever the book says.)
+/// Whether XML can have an element of this name. (Subversion sends and accepts colons in it,
+/// against the standard.)
 pub(crate) fn is_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == ':')
@@ -164,7 +164,7 @@ impl Response {
                 let out = &mut self.found;
                 out.raw("<");
                 tag(out, &name, true);
-                // Clients look for this prefix, whatever it is bound to.
+                // Clients look for this prefix, not for its namespace.
                 out.raw(" V:encoding=\"base64\">");
                 out.raw(&base64::encode(value));
                 out.raw("</");
@@ -174,8 +174,8 @@ impl Response {
         }
     }
 
-    /// A property of the repository under the name that other programs know it by, if it keeps what
-    /// one of them set; else as [`Response::property`].
+    /// A property of the repository under the name that another program gave it, if such a program
+    /// set it; else as [`Response::property`].
     pub fn foreign_property(&mut self, property: &str, value: &[u8]) {
         let Some((name, is_xml)) = dead::name_of(property) else {
             return self.property(property, value);
@@ -183,7 +183,7 @@ impl Response {
         match std::str::from_utf8(value) {
             Ok(xml) if is_xml && dead::is_sound(value) => self.elements(&name, xml),
             Ok(text) if is_xml_safe(value) => self.text(&name, text),
-            // Only Subversion's clients know of base64: they see it under its own name.
+            // Only Subversion's clients know this base64: they see the property under its own name.
             _ => {}
         }
     }
@@ -197,14 +197,14 @@ impl Response {
         }
     }
 
-    /// A property that was asked for and is not there.
+    /// A requested property that does not exist.
     pub fn missing(&mut self, name: &Name) {
         self.missing.raw("<");
         tag(&mut self.missing, name, true);
         self.missing.raw("/>\n");
     }
 
-    /// What was found, as elements.
+    /// The properties that were found, as elements.
     pub(crate) fn found_props(&self) -> &[u8] {
         &self.found
     }

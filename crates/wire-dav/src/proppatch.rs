@@ -10,7 +10,7 @@ use crate::propfind::{Name, Response, begin, end, propstat};
 use crate::xml::{Document, Element, Event, Xml as _};
 use crate::{NS_DAV, NS_SVN_DAV};
 
-/// Elements within each other in the value of one property.
+/// The depth of elements in the value of one property.
 const MAX_DEPTH: usize = 32;
 
 /// A change of one property.
@@ -20,7 +20,7 @@ pub struct Change {
     pub name: Name,
     /// Its value; none to delete it.
     pub value: Option<Vec<u8>>,
-    /// What it must have been before (nothing, within), when that matters.
+    /// The expected old value, if one is given; the inner `None` means that it must not exist.
     pub expected: Option<Option<Vec<u8>>>,
     /// Whether the value is XML. (Only of properties of other programs.)
     pub is_xml: bool,
@@ -41,7 +41,7 @@ fn change(element: &Element, remove: bool) -> Result<Change> {
         None => None,
     };
     let absent = element.attribute("absent").is_some();
-    // A property that is removed is told to be absent, too.
+    // A removed property is marked as absent, too.
     if absent && !remove && expected.is_none() {
         return Err(Error::Element("absent"));
     }
@@ -53,7 +53,7 @@ fn change(element: &Element, remove: bool) -> Result<Change> {
 /// Reads the body: the changes, in their order.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid bodies.
 pub fn read(root: &Element) -> Result<Vec<Change>> {
     if !root.is(NS_DAV, "propertyupdate") {
         return Err(Error::Element("propertyupdate"));
@@ -77,7 +77,7 @@ pub fn read(root: &Element) -> Result<Vec<Change>> {
 /// Reads a body of any program: properties may have elements as their values.
 ///
 /// # Errors
-/// What makes no sense; [`Error::TooLarge`] for elements that lie too deep in each other.
+/// For invalid bodies; [`Error::TooLarge`] for elements that are nested too deeply.
 pub fn read_any<R: Read>(mut document: Document<R>) -> Result<Vec<Change>> {
     if !document.root().is(NS_DAV, "propertyupdate") {
         return Err(Error::Element("propertyupdate"));
@@ -106,7 +106,7 @@ pub fn read_any<R: Read>(mut document: Document<R>) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// A property with what is in its element: Subversion's own as ever, others as they are.
+/// A property with the content of its element: text for Subversion's own, XML for others.
 fn any_value<R: Read>(document: &mut Document<R>, element: Element) -> Result<Change> {
     let name = Name::new(&element.namespace, &element.name);
     if name.property().is_some() {
@@ -155,7 +155,7 @@ pub fn success(out: &mut Vec<u8>, href: &str, changes: &[Change]) {
     end(out);
 }
 
-/// Appends the reply that one of the changes failed, with a status and a message, and with it all.
+/// Appends the reply that one of the changes failed, with a status and a message, and so all did.
 pub fn failure(
     out: &mut Vec<u8>,
     href: &str,

@@ -1,7 +1,7 @@
-//! Addresses: what the path of a request, below its repository's URL, stands for.
+//! Addresses: the meaning of a request's path below its repository's URL.
 //!
-//! Below one special name (`!svn`, unless a server says otherwise) are the places that only
-//! clients of Subversion visit; every other path is a path of the youngest revision.
+//! Below one special name (`!svn`, unless the server configures another) are the resources that only
+//! clients of Subversion use; every other path is a path of the youngest revision.
 
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum, uri};
@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 /// The special name, by default.
 pub const SPECIAL: &str = "!svn";
 
-/// What an address stands for. Paths are fspaths, decoded.
+/// The resource of an address. Paths are fspaths, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A path of the youngest revision: `/path`.
     Public(FsPathBuf),
-    /// The repository as such, for HTTPv2: `me`.
+    /// The repository itself, for HTTPv2: `me`.
     Me,
     /// The same for DeltaV, the version-controlled configuration: `vcc/default`.
     Vcc,
@@ -30,7 +30,7 @@ pub enum Resource {
     TxnRoot(String, FsPathBuf),
     /// A transaction by the name that the client gave it: `vtxn/NAME`.
     VTxn(String),
-    /// A path of such a transaction: `vtxr/NAME/path`.
+    /// A path of a transaction by the client's name: `vtxr/NAME/path`.
     VTxnRoot(String, FsPathBuf),
     /// A path of a revision, for DeltaV: `bc/N/path`.
     BaselineCollection(Revnum, FsPathBuf),
@@ -38,7 +38,7 @@ pub enum Resource {
     Baseline(Revnum),
     /// A version of a node, named by a revision that has it: `ver/N/path`.
     Version(Revnum, FsPathBuf),
-    /// Where activities are made: `act/`.
+    /// The activity collection: `act/`.
     Activities,
     /// A commit of DeltaV: `act/ID`.
     Activity(String),
@@ -56,7 +56,7 @@ fn decoded(text: &str) -> Result<String> {
         .ok_or(Error::Address("The URI is not UTF-8, or holds a NUL byte"))
 }
 
-/// The canonical fspath of percent-encoded text. Nothing climbs: `..` is an error.
+/// The canonical fspath of percent-encoded text. `..` is an error.
 fn fspath(text: &str) -> Result<FsPathBuf> {
     let path = decoded(text)?;
     if path.split('/').any(|part| part == "..") {
@@ -79,11 +79,11 @@ fn name(text: &str) -> Result<String> {
 }
 
 impl Resource {
-    /// What the percent-encoded path `below` a repository's URL stands for; `special` is the
+    /// Parses the percent-encoded path `below` a repository's URL; `special` is the
     /// special name.
     ///
     /// # Errors
-    /// [`Error::Address`] for what stands for nothing, or is not UTF-8, or climbs.
+    /// [`Error::Address`] for an unknown resource, for a path that is not UTF-8, and for `..`.
     pub fn parse(below: &str, special: &str) -> Result<Self> {
         let inner = below.trim_start_matches('/');
         let place = match inner.strip_prefix(special) {
@@ -92,7 +92,7 @@ impl Resource {
             _ => {
                 let path = fspath(inner)?;
                 let top = path.to_relpath().as_str();
-                // Encoded otherwise it is still no path of the repository.
+                // The special name in another encoding is still no path of the repository.
                 if top == special || top.strip_prefix(special).is_some_and(|r| r.starts_with('/')) {
                     return Err(UNKNOWN);
                 }
@@ -121,7 +121,7 @@ impl Resource {
         })
     }
 
-    /// The fspath that it is about, if it is about one.
+    /// The fspath of the resource, if it has one.
     #[must_use]
     pub fn fspath(&self) -> Option<&FsPath> {
         match self {

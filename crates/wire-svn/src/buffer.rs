@@ -81,7 +81,7 @@ impl InputBuffer {
         missing.clamp(self.sizes.read, self.sizes.trust)
     }
 
-    /// Gives memory back beyond so many bytes, when nothing unread is in it.
+    /// Frees memory beyond so many bytes, when nothing unread is in it.
     pub fn give_back(&mut self, keep: usize) {
         if self.is_empty() && self.bytes.len() > keep {
             self.bytes.truncate(keep);
@@ -89,7 +89,7 @@ impl InputBuffer {
         }
     }
 
-    /// Forgets the item that was looked at, and waits for the first byte of the next.
+    /// Drops the item that was decoded, and waits for the first byte of the next.
     pub fn begin(&mut self) {
         self.decoder.reset();
     }
@@ -158,7 +158,7 @@ impl InputBuffer {
         }
     }
 
-    /// Gets more: `read` puts what there is into the room that it is given and says how much that
+    /// Receives more: `read` fills the room that it is given and returns how many bytes that
     /// was, which is returned. At least `missing` bytes are known to come.
     ///
     /// # Errors

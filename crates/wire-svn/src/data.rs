@@ -25,7 +25,7 @@ pub fn write_props<'p>(out: &mut Vec<u8>, props: impl Iterator<Item = (&'p str, 
 /// Reads a list of `( name value )`.
 ///
 /// # Errors
-/// When it is none.
+/// When the item is malformed.
 pub fn read_props(list: List<'_>) -> Result<PropList> {
     list.map(|item| {
         let Ok(entry) = item.list() else {
@@ -50,7 +50,7 @@ pub fn write_prop_changes(out: &mut Vec<u8>, changes: &[(String, Option<Vec<u8>>
 /// Reads a list of `( name [ value ] )`.
 ///
 /// # Errors
-/// When it is none.
+/// When the item is malformed.
 pub fn read_prop_changes(list: List<'_>) -> Result<Vec<(String, Option<Vec<u8>>)>> {
     list.map(|item| {
         let mut entry = item.list()?.tuple();
@@ -114,7 +114,7 @@ impl ChangedPathWords<'_> {
 /// Reads one changed path. Old servers leave out everything after the copy source.
 ///
 /// # Errors
-/// When it is none.
+/// When the item is malformed.
 pub fn read_changed_path(list: List<'_>) -> Result<ChangedPathWords<'_>> {
     let mut tuple = list.tuple();
     let path = tuple.fspath()?;
@@ -134,16 +134,16 @@ pub fn read_changed_path(list: List<'_>) -> Result<ChangedPathWords<'_>> {
     Ok(ChangedPathWords { path, action, copy_from, kind, text_mod, prop_mod })
 }
 
-/// What a log entry tells beside changed paths and further properties.
+/// What a log entry holds beside changed paths and further properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead<'a> {
     /// The revision.
     pub revision: Revnum,
-    /// `svn:author`, if asked for.
+    /// `svn:author`, if requested.
     pub author: Option<&'a [u8]>,
-    /// `svn:date`, if asked for.
+    /// `svn:date`, if requested.
     pub date: Option<&'a [u8]>,
-    /// `svn:log`, if asked for.
+    /// `svn:log`, if requested.
     pub message: Option<&'a [u8]>,
     /// Whether merged revisions follow.
     pub has_children: bool,
@@ -162,7 +162,7 @@ pub fn write_log_head(out: &mut Vec<u8>, head: &LogHead<'_>) {
 }
 
 /// A log entry as it came: its parts are borrowed and the changed paths not yet read, so that a client makes of them
-/// only what it was asked for.
+/// only the requested fields.
 #[derive(Clone, Copy, Debug)]
 pub struct LogEntryWords<'a> {
     /// A list of changed paths, for [`read_changed_path`].
@@ -178,7 +178,7 @@ pub struct LogEntryWords<'a> {
 /// Reads one log entry.
 ///
 /// # Errors
-/// When it is none.
+/// When the item is malformed.
 pub fn read_log_entry(list: List<'_>) -> Result<LogEntryWords<'_>> {
     let mut tuple = list.tuple();
     let changes = tuple.list()?;
@@ -223,12 +223,12 @@ pub fn read_dirent_fields(list: Option<List<'_>>) -> Result<DirentFields> {
 pub struct DirentWords<'a> {
     /// File or directory; `None` is written as `none`.
     pub kind: Option<NodeKind>,
-    /// Length of a file, 0 when not asked for. The reference sends -1 as a 64-bit number for
+    /// Length of a file, 0 when not requested. The reference sends -1 as a 64-bit number for
     /// directories in [`write_dirent`] and [`write_list_entry`], 0 in [`write_dir_entry`].
     pub size: u64,
     /// Whether there are properties.
     pub has_props: bool,
-    /// Revision of the last change, 0 when not asked for.
+    /// Revision of the last change, 0 when not requested.
     pub created_rev: Revnum,
     /// Date of the last change.
     pub date: Option<&'a str>,
@@ -255,7 +255,7 @@ pub fn write_dir_entry(out: &mut Vec<u8>, name: &str, dirent: &DirentWords<'_>) 
     out.close();
 }
 
-/// Appends one entry of a `list` reply: only the fields that were asked for.
+/// Appends one entry of a `list` reply: only the requested fields.
 pub fn write_list_entry(
     out: &mut Vec<u8>,
     path: &str,
@@ -327,7 +327,7 @@ pub fn write_lock(out: &mut Vec<u8>, lock: &LockDesc<'_>) {
 /// Reads a lock.
 ///
 /// # Errors
-/// When it is none.
+/// When the item is malformed.
 pub fn read_lock(list: List<'_>) -> Result<LockDesc<'_>> {
     let mut tuple = list.tuple();
     Ok(LockDesc {

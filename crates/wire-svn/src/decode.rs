@@ -84,7 +84,7 @@ impl Decoder {
         Self { limits, tokens: Vec::new(), open: Vec::new(), at: 0, complete: false }
     }
 
-    /// Forgets the present item and waits for the next.
+    /// Drops the present item and waits for the next.
     pub fn reset(&mut self) {
         self.tokens.clear();
         self.tokens.shrink_to(KEEP_TOKENS);
@@ -99,7 +99,7 @@ impl Decoder {
         self.tokens.capacity().saturating_mul(size_of::<Token>())
     }
 
-    /// Looks at `bytes`: all that has arrived since the item began, including what earlier calls
+    /// Reads `bytes`: all that has arrived since the item began, including what earlier calls
     /// saw.
     ///
     /// # Errors

@@ -119,16 +119,16 @@ impl Encode for Vec<u8> {
 pub const LARGE_STRING: usize = 16 << 10;
 
 /// A buffer on its way to the other side.
-#[allow(clippy::missing_errors_doc)] // All: what the connection meets when it sends.
+#[allow(clippy::missing_errors_doc)] // All: errors of sending.
 pub trait Sink {
     /// Where to append.
     fn buffer(&mut self) -> &mut Vec<u8>;
 
-    /// Sends what is in the buffer, if it is enough to be worth it. To be called now and then
+    /// Sends the buffer, if it holds enough. To be called now and then
     /// while much is written: between the entries of a list, say.
     fn relieve(&mut self) -> SvnResult<()>;
 
-    /// Sends what is in the buffer and then `bytes`, without copying these where that can be.
+    /// Sends the buffer and then `bytes`, if possible without copying these.
     fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.buffer().extend_from_slice(bytes);
         self.relieve()

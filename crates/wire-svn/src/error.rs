@@ -26,7 +26,7 @@ pub enum Error {
     /// One item is longer than [`crate::decode::Limits::bytes`].
     #[error("The client request size exceeds the configured limit")]
     RequestTooLarge,
-    /// A part of a command is not what it has to be, in the words of the command.
+    /// A part of a command is invalid, in the words of the command.
     #[error("{0}")]
     Part(&'static str),
     /// The first word of a reply is neither `success` nor `failure`.

@@ -9,7 +9,7 @@ use crate::error::Error;
 /// Most errors of one chain that are written or read; the rest is left out.
 pub const MAX_CHAIN: usize = 100;
 
-/// Appends a failure reply for the chain of `error`. Source file and line are never told.
+/// Appends a failure reply for the chain of `error`. Source file and line are never sent.
 pub fn write_failure(out: &mut Vec<u8>, error: &SvnError) {
     out.raw(b"( failure ( ");
     for link in error.chain().take(MAX_CHAIN) {
@@ -25,7 +25,7 @@ pub fn write_failure(out: &mut Vec<u8>, error: &SvnError) {
     out.raw(b") ) ");
 }
 
-/// Appends the reply that says that all went well and has nothing to tell.
+/// Appends the reply of success without data.
 pub fn write_success(out: &mut Vec<u8>) {
     out.raw(b"( success ( ) ) ");
 }

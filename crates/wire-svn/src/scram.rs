@@ -1,6 +1,6 @@
 //! SCRAM (RFC 5802, RFC 7677), the messages of both sides, without channel binding.
 //!
-//! Neither side tells the other the password, and the client learns that the server knows it. The
+//! Neither side sends the other the password, and the client learns that the server knows it. The
 //! server here has the password itself, so salt and keys are made for each exchange. Passwords are
 //! taken as the bytes they are, as Cyrus SASL does, without SASLprep. Random bytes are the caller's.
 
@@ -33,7 +33,7 @@ use ScramError::{Malformed, NotProven};
 
 /// The hash function of a mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // They are what they are called.
+#[allow(missing_docs)] // Their names say what they are.
 pub enum Hash {
     Sha1,
     Sha256,
@@ -90,7 +90,7 @@ impl Hash {
     }
 }
 
-/// What the client and what the server prove, over all that was said.
+/// The proofs of client and server, over all messages.
 struct Proofs {
     client: Vec<u8>,
     server: Vec<u8>,
@@ -120,11 +120,11 @@ pub struct ScramClient {
     nonce: String,
     /// The first message without its header.
     first: String,
-    /// What the server must prove in the end.
+    /// The proof that the server must give at the end.
     expected: Option<Vec<u8>>,
 }
 
-/// What comes before the first message: no channel binding, no other name.
+/// The header of the first message: no channel binding, no other name.
 const HEADER: &str = "n,,";
 
 impl ScramClient {
@@ -149,7 +149,7 @@ impl ScramClient {
     /// The second message, which answers the server's first.
     ///
     /// # Errors
-    /// [`ScramError::Malformed`] for what is no answer to ours.
+    /// [`ScramError::Malformed`] for a message that does not answer ours.
     pub fn answer(&mut self, server_first: &[u8]) -> Result<String> {
         let message = std::str::from_utf8(server_first).map_err(|_| Malformed)?;
         let mut fields = message.split(',');
@@ -173,13 +173,13 @@ impl ScramClient {
         Ok(last)
     }
 
-    /// Whether the server has had its second message and must not be asked again.
+    /// Whether the server's second message has come, after which there is none.
     #[must_use]
     pub const fn has_answered(&self) -> bool {
         self.expected.is_some()
     }
 
-    /// Looks at the server's proof.
+    /// Checks the server's proof.
     ///
     /// # Errors
     /// [`ScramError::NotProven`] when it does not know the password.
@@ -197,7 +197,7 @@ impl ScramClient {
 pub struct ScramServer {
     hash: Hash,
     user: String,
-    /// `None` for a user that is not known; they hear so in the end only.
+    /// `None` for an unknown user; the failure is sent only at the end.
     password: Option<Vec<u8>>,
     salt: Vec<u8>,
     /// What begins the client's second message: the header, as base64, and the whole nonce.
@@ -275,7 +275,7 @@ impl ScramServer {
         &self.server_first
     }
 
-    /// Takes the client's second message: the user who has proved themselves, and the server's own
+    /// Takes the client's second message: the authenticated user, and the server's own
     /// proof.
     pub fn finish(&mut self, message: &[u8]) -> Result<(String, String)> {
         let message = std::str::from_utf8(message).map_err(|_| Malformed)?;

@@ -1,7 +1,7 @@
 //! The line parser below [`super::Config`], usable on its own where the order and repetition of
 //! sections matter (authorization files).
 //!
-//! Invariant: sections and options are told in the order of the file, and exactly as often as they
+//! Invariant: sections and options are reported in the order of the file, and exactly as often as they
 //! stand there.
 
 use crate::{Cut, Exact};

@@ -29,7 +29,7 @@ macro_rules! meanings {
 meanings! {
     /// The user or the caller stopped the work.
     is_cancelled = CANCELLED;
-    /// A receiver has had enough: what was told until then counts.
+    /// A receiver has had enough: what was sent until then is valid.
     is_ceased = CEASE_INVOCATION;
     /// The reader of our output has gone.
     is_closed_pipe = IO_PIPE_WRITE_ERROR;

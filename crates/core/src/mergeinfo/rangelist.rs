@@ -334,7 +334,7 @@ struct Interval {
 /// The ranges of a list and the gaps before and between them, empty ones left out.
 struct Intervals<'a> {
     ranges: std::slice::Iter<'a, MergeRange>,
-    /// The range that follows the gap told last.
+    /// The range that follows the gap returned last.
     pending: Option<MergeRange>,
     at: u64,
 }

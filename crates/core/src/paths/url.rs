@@ -34,7 +34,7 @@ impl Url {
         self.with(below)
     }
 
-    /// A server may tell of a file called `.`, which no URL can name: such a name is left out.
+    /// A server may report a file called `.`, which no URL can name: such a name is left out.
     fn with(&self, below: &str) -> UrlBuf {
         let text = uri::join(self, below);
         if below.split('/').any(|name| name == ".") {

@@ -58,7 +58,7 @@ impl Hotcopy<'_> {
         }
     }
 
-    /// Copies a file that no reader looks at yet.
+    /// Copies a file that no reader opens yet.
     fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.storage().copy(from, to, false).map_err(|e| cannot_copy(e, from, to))
     }

@@ -1,9 +1,9 @@
 //! The moment at which readers of a copy see what is new: how far packs go and how far revisions
 //! do, which two files say, `min-unpacked-rev` and `current`.
 //!
-//! Packs that hold nothing newer than the copy's `current` are told of first, then `current` is
+//! Packs that hold nothing newer than the copy's `current` are published first, then `current` is
 //! replaced: between the two is the old copy, packed a little further. But packs with revisions
-//! that are new to the copy leave no such order: one file without the other tells of packs beyond
+//! that are new to the copy leave no such order: one file without the other names packs beyond
 //! the youngest revision, or of revisions that are in no file of their own. Then both become links
 //! through one link, for as long as it takes to turn that one around:
 //!
@@ -75,8 +75,8 @@ impl Hotcopy<'_> {
         read.map_err(|e| Error::io(e, "Can't open file", &path))
     }
 
-    /// Makes everything that was copied durable, and then tells of it: of packs before `packed`
-    /// and of revisions up to `youngest`.
+    /// Makes everything that was copied durable, and then publishes it: packs before `packed`
+    /// and revisions up to `youngest`.
     pub(super) fn publish(&self, packed: Revnum) -> Result<()> {
         let mut current = Vec::new();
         Current { youngest: self.youngest, next_ids: self.next_ids }.write(&mut current);
@@ -107,7 +107,7 @@ impl Hotcopy<'_> {
         if linked { self.clear() } else { Ok(()) }
     }
 
-    /// Makes both states and the links to them; no reader looks at them yet. False where there can
+    /// Makes both states and the links to them; no reader opens them yet. False where there can
     /// be no links.
     fn prepare(&self, unpacked: &[u8], current: &[u8]) -> Result<bool> {
         for (link, state) in [(STATE, OLD), (TURNED, NEW)] {
@@ -154,7 +154,7 @@ impl Hotcopy<'_> {
     }
 }
 
-/// Whether an error says that there are no symbolic links here: FAT answers that it is not allowed.
+/// Whether an error means that symbolic links are not supported: FAT reports that they are not permitted.
 fn has_no_links(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
 }

@@ -40,7 +40,7 @@ struct State {
     /// The first that is not finished.
     unfinished: u64,
     built: BTreeMap<u64, Result<ShardFiles>>,
-    /// Bytes of what is built and not finished.
+    /// Bytes of shards that are built and not finished.
     bytes: u64,
     /// Threads that build.
     builders: usize,
@@ -48,7 +48,7 @@ struct State {
 }
 
 impl State {
-    /// Whether the next shard may be built now: there is a limit to what is ahead.
+    /// Whether the next shard may be built now: the number of unfinished shards is limited.
     fn may_build(&self) -> bool {
         let ahead = self.next.saturating_sub(self.unfinished);
         let most = u64::try_from(AT_ONCE).unwrap_or(u64::MAX).times(2);
@@ -169,7 +169,7 @@ impl<'a> BuildQueue<'a> {
         }
     }
 
-    /// Shards of the last group are finished: so many, and so many bytes of them.
+    /// Counts finished shards of the last group, and their bytes.
     pub(super) fn finished(&self, count: u64, bytes: u64) {
         let mut state = self.state.lock();
         state.unfinished = state.unfinished.plus(count);

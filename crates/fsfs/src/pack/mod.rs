@@ -44,9 +44,9 @@ use build_queue::{BuildQueue, ShardFiles};
 use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
-/// that is what the reference's tools and servers do unless told otherwise.
+/// that is what the reference's tools and servers do by default.
 const PAGE: u64 = 4096;
-/// Bytes of revision data that are held in memory at most, unless said otherwise.
+/// The default for the most bytes of revision data in memory.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
 
 /// Threads that build packs.
@@ -57,7 +57,7 @@ const BUILDERS: usize = 2;
 pub struct PackOptions {
     /// Whether a pack is made durable before it counts.
     pub flush_to_disk: bool,
-    /// Bytes of revision data that are held in memory at most; what is more is read twice.
+    /// The most bytes of revision data in memory; the rest is read twice.
     pub memory: usize,
     /// Whether there may be several threads.
     pub threads: bool,
@@ -80,7 +80,7 @@ pub enum PackNotice {
     End(u64),
 }
 
-/// What `fsfs.conf` says about packing.
+/// The options of `fsfs.conf` for packing.
 #[derive(Clone, Copy, Debug)]
 struct PackConfig {
     /// Bytes of a block that small items do not cross the borders of.
@@ -93,7 +93,7 @@ impl PackConfig {
     fn read(shared: &SharedState, storage: &dyn WriteStorage) -> Result<Self> {
         let format = shared.layout.format.number;
         let config = shared.read_config(storage)?;
-        // Whether the value makes sense was found out when the filesystem was opened.
+        // The value was validated when the filesystem was opened.
         let kib = config.get_i64("io", "block-size", 64)?;
         Ok(Self {
             block_size: u64::try_from(kib).unwrap_or(64).saturating_mul(1024).clamp(1024, PAGE),

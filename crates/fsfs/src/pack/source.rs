@@ -62,7 +62,7 @@ impl<'a> Sources<'a> {
         Ok(number)
     }
 
-    /// Lets go of all files: what is held in memory is free again.
+    /// Drops all files, which frees their memory.
     pub(super) fn clear(&mut self, room: usize) {
         self.all.clear();
         self.files = FileTable::new(OPEN_FILES);

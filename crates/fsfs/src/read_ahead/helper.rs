@@ -14,7 +14,7 @@ use crate::filesystem::Filesystem;
 /// Stack of the thread, in bytes.
 const STACK: usize = 512 << 10;
 
-/// The thread. It is told to end, and waited for, when this is dropped: nothing is read after the
+/// The thread. It is stopped and joined when this is dropped: nothing is read after the
 /// request.
 #[derive(Debug)]
 pub struct Helper {
@@ -23,19 +23,19 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Begins `work`, which reads by an opening of its own, and looks often whether the flag that it gets says
-    /// that it is over. `None` when enough threads read for others.
+    /// Starts `work`, which reads through its own handle of the filesystem, and often checks the flag that
+    /// says that it is over. `None` when enough threads read for others.
     pub fn start<E: 'static>(
         fs: &Filesystem,
         name: &str,
         work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let seat = ReaderPermit::take(&fs.fs.caches)?;
+        let permit = ReaderPermit::take(&fs.fs.caches)?;
         let over = Arc::new(AtomicBool::new(false));
         let (fs, flag) = (fs.for_helper(), Arc::clone(&over));
         let run = move || {
             let _ = work(&fs, &flag);
-            drop(seat);
+            drop(permit);
         };
         let builder = std::thread::Builder::new().name(name.to_owned());
         let thread = builder.stack_size(STACK).spawn(run).ok()?;

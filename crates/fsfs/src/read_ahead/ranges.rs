@@ -21,15 +21,15 @@ use crate::log_blocks::{LogNeeds, LogSpan, SpanEncoder};
 use crate::revprops_snapshot::RevpropsSnapshot;
 use crate::unpacked_files::LooseFiles;
 
-/// So many revisions are read ahead together: the system is told of all of them before the first
+/// So many revisions are read ahead together: the system gets hints for all of them before the first
 /// is read, and brings them at once.
 const BATCH: u64 = 16;
 /// How many batches are read ahead of the request at most.
 const WINDOW: u64 = 16;
-/// In packs, the system is told so many batches ahead, once in so many batches.
+/// In packs, the system gets hints so many batches ahead, once in so many batches.
 const FAR: u64 = 64;
 const FAR_STEP: u64 = 4;
-/// What is read ahead takes about this part of the caches at most: one in so many bytes.
+/// Data read ahead take at most about this part of the caches: one in so many bytes.
 const SHARE: u64 = 16;
 /// How many revisions that had to be read make a request cold.
 const COLD: u32 = 4;
@@ -77,24 +77,24 @@ pub struct Prefetch {
     fs: Filesystem,
     range: Range,
     encoder: Option<Arc<SpanEncoder>>,
-    /// Reads of the request when it was last looked at.
+    /// The request's count of reads at the last check.
     reads: u64,
     /// Revisions lately that had to be read.
     cold: u32,
     /// Revisions since the last one that had to be read.
     quiet: u32,
     team: Option<Team>,
-    /// The batch that the request was in when the team was last told.
+    /// The batch that the request was in when the team was last notified.
     batch: Option<u64>,
-    /// For what the request itself reads ahead.
+    /// For the read-ahead of the request itself.
     reader: Option<Reader>,
 }
 
 impl Filesystem {
-    /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
-    /// The request tells the returned value how far it is, and keeps it until it ends. A hint: it
-    /// may read ahead, and never fails. With `encoder`, whole spans of packed revisions are left
-    /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in the place of what they are made of.
+    /// Announces that revisions `from` to `to` are about to be read, in this order, and what of them.
+    /// The request reports its progress to the returned value, and holds it until it ends. A hint: it
+    /// may read ahead, and never fails. With `encoder`, whole blocks of packed revisions are left
+    /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in place of their parts.
     #[must_use]
     pub fn prefetch_revisions(
         &self,
@@ -203,12 +203,12 @@ impl Team {
             most_bytes: budget.checked_div(SHARE).unwrap_or(0),
         });
         let mut readers = Vec::new();
-        while let Some(seat) = ReaderPermit::take(&fs.fs.caches) {
+        while let Some(permit) = ReaderPermit::take(&fs.fs.caches) {
             let (job, shared) = (job(), Arc::clone(&shared));
             let run = move || {
                 // Whatever is wrong with a revision, the request itself will find and report.
                 let _ = read_ahead(job, &shared);
-                drop(seat);
+                drop(permit);
             };
             let name = "read-ahead".to_owned();
             let Ok(reader) = std::thread::Builder::new().name(name).stack_size(STACK).spawn(run)
@@ -336,7 +336,7 @@ impl Progress {
         }
     }
 
-    /// A batch of so many bytes is in the caches.
+    /// Records that a batch of so many bytes is in the caches.
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
         state.batches.tally(1);
@@ -388,7 +388,7 @@ struct Reader {
     loose: LooseFiles,
     /// What of the present batch is read by way of blocks and packs.
     left: Vec<(Revnum, LogNeeds)>,
-    /// The span that was looked at last.
+    /// The block that was checked last.
     span: Option<LogSpan>,
 }
 
@@ -405,9 +405,9 @@ impl Reader {
         }
     }
 
-    /// Makes the log entries of the span that a revision of a pack is in, when the request comes to
-    /// this revision first of them: their bytes. `None` when the request tells the revision by
-    /// itself. A span belongs to the batch in which it begins.
+    /// Makes the log entries of the block that a revision of a pack is in, when the request comes to
+    /// this revision first of them: their bytes. `None` when the request sends the revision by
+    /// itself. A block belongs to the batch in which it begins.
     fn entries(&mut self, revision: Revnum) -> Result<Option<usize>> {
         let Some(encoder) = &self.encoder else { return Ok(None) };
         if !self.fs.fs.rev_file(revision).key.packed {
@@ -429,7 +429,7 @@ impl Reader {
         self.revprops.make_entries(&span, youngest_first, wanted, encoder)
     }
 
-    /// Brings what is wanted of a batch into the caches; gives its bytes there.
+    /// Reads the wanted parts of a batch into the caches; returns their bytes there.
     fn load(&mut self, n: u64) -> Result<usize> {
         let range = self.range;
         self.look_far(n);
@@ -472,7 +472,7 @@ impl Reader {
                 bytes = bytes.plus(fs.changed_paths(revision)?.byte_len());
             }
             if wanted.revprops
-                && let Some(props) = revprops.get_settled(revision)?
+                && let Some(props) = revprops.get_stable(revision)?
             {
                 bytes = bytes.plus(props.byte_len());
             }
@@ -480,7 +480,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The lists of a batch are a small part of a pack's block, which is asked for early.
+    /// The lists of a batch are a small part of a pack's block, which is requested early.
     fn look_far(&mut self, n: u64) {
         let Self { fs, range, revprops, .. } = self;
         if n.is_multiple_of(FAR_STEP)

@@ -1,8 +1,8 @@
-//! Read plans: a request that knows which nodes it comes to next says so, and the system brings
-//! what they are made of while the request is still about others.
+//! Read plans: a request that knows its next nodes announces them, and the system reads
+//! their parts while the request still handles others.
 //!
 //! Nothing is read here that the request would not read itself, and no thread is started: files
-//! are opened, and the system is told which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
+//! are opened, and the system gets hints which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
 //! Where one thing must be read to know the next (a node-revision names its text, a text its
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
 //! request that finds everything in the caches does none of this: see [`ColdReads::is_cold`].
@@ -25,14 +25,14 @@ pub const BATCH: usize = 32;
 const LINGER: u32 = 2;
 /// How many steps of delta chains are taken together.
 const ROUNDS: u32 = 64;
-/// Of a text at most so many bytes are asked for ahead.
+/// The most bytes of one text that are requested ahead.
 const MOST: u64 = 1 << 20;
 
 /// Whether a request has to read.
 #[derive(Clone, Debug)]
 pub struct ColdReads {
     fs: Filesystem,
-    /// Reads of the request when it was last looked at.
+    /// The request's count of reads at the last check.
     reads: u64,
     cold: u32,
 }
@@ -44,7 +44,7 @@ impl ColdReads {
         Self { fs: fs.clone(), reads: fs.fs.work.reads(), cold: 0 }
     }
 
-    /// Whether the request had to read files since the last batches. To be asked once a batch.
+    /// Whether the request had to read files since the last batches. To be called once for each batch.
     pub fn is_cold(&mut self) -> bool {
         let reads = self.fs.fs.work.reads();
         if reads == self.reads {
@@ -56,7 +56,7 @@ impl ColdReads {
         self.cold > 0
     }
 
-    /// What [`ColdReads::is_cold`] said last.
+    /// The last result of [`ColdReads::is_cold`].
     #[must_use]
     pub const fn was_cold(&self) -> bool {
         self.cold > 0
@@ -107,7 +107,7 @@ impl Filesystem {
     }
 
     /// Says that the request will ask for these nodes soon, and with `revprops` for the properties
-    /// of the revisions that made them. A hint, which never fails: what is wrong shows when the
+    /// of the revisions that made them. A hint, which never fails: errors show when the
     /// request comes to it.
     pub fn will_need_nodes(
         &self,
@@ -163,7 +163,7 @@ impl Fs {
         self.caches.get(cache_kinds::item(kind, self.id, revision, item)).is_some()
     }
 
-    /// Tells the system of an item of about `len` bytes.
+    /// Hints to the system that an item of about `len` bytes is needed.
     fn will_need_item(&self, revision: Revnum, item: u64, len: u64) -> Result<()> {
         let file = self.rev_file(revision);
         // A file of one revision is nearly always one block, and indexes are in it too.
@@ -173,7 +173,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Follows what the nodes are made of, all of them together step by step.
+    /// Follows the parts of the nodes, step by step for all of them together.
     fn will_need_chains(&self, ids: &[NodeRevId], wanted: NodesWanted) -> Result<()> {
         let mut places = Vec::new();
         for id in ids {

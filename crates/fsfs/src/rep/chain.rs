@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 4096;
 /// While a chain is walked down, decoded windows are held up to this many bytes; beyond it they
 /// are read again on the way up.
 const HOLD: usize = 32 << 20;
-/// Expanded windows of bases are kept too when they are not longer than this: a request that
+/// Expanded windows of bases are cached too if they are not longer than this: a request that
 /// reads one revision of a small file will read its neighbours.
 const KEEP_BASES: usize = 16 << 10;
 /// Deltas with together more instructions than this are applied one after the other, not joined.
@@ -31,7 +31,7 @@ const JOIN_OPS: usize = 2_000;
 pub(crate) enum Keep {
     /// Those of the text, and of its bases where they are short.
     All,
-    /// Only those of the base that needs no other one: all younger texts stand on it.
+    /// Only those of the base that needs no other one: all younger texts depend on it.
     Bottom,
     /// None.
     Nothing,
@@ -56,7 +56,7 @@ impl Chain {
         })
     }
 
-    /// Says what is left in the cache from now on.
+    /// Sets what is left in the cache from now on.
     pub(crate) const fn set_keep(&mut self, keep: Keep) {
         self.keep = keep;
     }
@@ -146,7 +146,7 @@ impl Chain {
     }
 
     /// Makes one delta of neighbours that are long and have few instructions: what lies between
-    /// them need not be expanded then. Each is told with the level whose text it makes.
+    /// them need not be expanded then. Each is returned with the level whose text it makes.
     fn joined(&self, deltas: Vec<Option<Window>>) -> Vec<(usize, Option<Window>)> {
         let mut out: Vec<(usize, Option<Window>)> = Vec::with_capacity(deltas.len());
         for (depth, delta) in deltas.into_iter().enumerate() {
@@ -156,7 +156,7 @@ impl Chain {
                 && upper.ops.len().plus(lower.ops.len()) <= JOIN_OPS
             {
                 let mut both = Window::default();
-                // Deltas that do not fit are told apart where they are applied.
+                // Deltas that do not fit are found where they are applied.
                 if compose(lower, upper, 0, &mut both).is_ok() {
                     *upper = both;
                     continue;
@@ -250,7 +250,7 @@ fn plain_window(
             .error(ErrorCode::FS_CORRUPT, "Unexpected end of a representation: its file ends"));
     }
     let text = Text { bytes: bytes.to_vec().into_boxed_slice(), verified: OnceLock::new() };
-    // Only texts of one part are kept: for others the blocks are as good.
+    // Only texts of one part are cached: for others the blocks serve as well.
     Ok(Some(match key.filter(|_| number == 0 && data.size <= left.try_into().unwrap_or(0)) {
         Some(key) => fs.caches.put(key, text),
         None => Arc::new(text),

@@ -1,7 +1,7 @@
 //! Revisions in the files of the filesystem's own folder.
 //!
 //! Files that no reader looks at yet may be written in any way; one that readers look at is only ever replaced
-//! by a rename. Which syncs and renames come in which order is told in docs/formats/fsfs-writing.md.
+//! by a rename. The order of syncs and renames is described in docs/formats/fsfs-writing.md.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -102,7 +102,7 @@ impl LocalRevisions {
             Err(error) => {
                 if is_ours {
                     drop(file);
-                    // The error that is told is the one before.
+                    // The error before this one is returned.
                     let _ = self.storage.remove_file(path);
                 } else {
                     new.spooled = Some(file);
@@ -288,7 +288,7 @@ impl RevisionStore for LocalRevisions {
     }
 
     fn withdraw(&self, next: &Announcement) {
-        // The error that is told is the one before.
+        // The error before this one is returned.
         let _ = self.storage.remove_file(&self.announced(next));
     }
 
@@ -303,7 +303,7 @@ impl RevisionStore for LocalRevisions {
     }
 
     fn discard(&self, revision: &StagedRevision) {
-        // The error that is told is the one before. It may have been moved.
+        // The error before this one is returned. The file may have been moved.
         let _ = self.storage.remove_file(&revision.spool);
     }
 

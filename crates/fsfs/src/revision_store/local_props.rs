@@ -151,7 +151,7 @@ impl LocalRevisions {
             // It does no harm when it stays.
             let _ = self.storage.remove_file(&dir.join(name));
         } else {
-            // The manifest may tell of the new ones already, if only the last sync failed.
+            // The manifest may name the new ones already, if only the last sync failed.
             let named = read_manifest(self, &self.layout, shard);
             if named.is_ok_and(|named| named.find(revision) == Some((name, old.range))) {
                 for (path, _) in &written {
@@ -186,7 +186,7 @@ impl LocalRevisions {
             failed?;
         }
         if how.flush {
-            // The new names are there for good before the manifest tells of them.
+            // The new names are durable before the manifest mentions them.
             let synced = self.storage.sync_dir(dir);
             synced.map_err(|e| Error::io(e, "Can't flush file to disk", dir))?;
         }

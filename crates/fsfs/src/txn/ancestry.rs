@@ -15,7 +15,7 @@ use sapwood_fsfs_format::{NodeRev, NodeRevId};
 use super::Writer;
 use crate::error::Result;
 
-/// Values that are kept of each kind, at most.
+/// The most values of each kind that are cached.
 const KEPT: usize = 1 << 15;
 
 /// How many representations one is a delta to, one after the other, and in how many shards all of
@@ -128,7 +128,7 @@ fn key(id: &NodeRevId) -> Option<(u64, u64)> {
     Some((id.revision()?.0, id.item()?))
 }
 
-/// The last values that were put in or asked for: at least half of [`KEPT`].
+/// The values that were last put in or requested: at least half of [`KEPT`].
 #[derive(Debug)]
 struct Recent<T> {
     new: Map<T>,

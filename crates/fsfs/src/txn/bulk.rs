@@ -3,7 +3,7 @@
 //! [`Bulk::commit`] makes a revision in memory ([`Txn::prepare`]) and hands it to a thread, which
 //! writes its files, and publishes what has gathered as one group, by the steps of
 //! [`super::group`]. Meanwhile the next revisions are made, based on those that are prepared: this
-//! opening of the filesystem reads them from memory, no other reader sees them. Nothing may be told of
+//! opening of the filesystem reads them from memory, no other reader sees them. Nothing may be reported of
 //! a revision before [`Bulk::published`] has reached it.
 //!
 //! `write-lock` is held from the first prepared revision until all are published, because their
@@ -48,7 +48,7 @@ const HOLD: Duration = Duration::from_millis(500);
 /// How long it is held when nothing is under way.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// Commits revisions of one filesystem in bulk. Dropping it publishes what is under way.
+/// Commits revisions of one filesystem in bulk. Dropping it publishes pending revisions.
 #[derive(Debug)]
 pub struct Bulk {
     writer: Arc<Writer>,
@@ -134,7 +134,7 @@ impl Bulk {
     /// Begins a transaction based on the last revision that was committed here, or by others.
     ///
     /// # Errors
-    /// Those of [`Writer::begin`], and what went wrong with earlier revisions.
+    /// Those of [`Writer::begin`], and errors of earlier revisions.
     pub fn begin(&self) -> Result<Txn> {
         let held = {
             let state = self.pipeline.state.lock();
@@ -148,7 +148,7 @@ impl Bulk {
         begun.map_err(|error| self.failure().unwrap_or(error))
     }
 
-    /// What went wrong with a revision that was committed here: the error to tell before all
+    /// What went wrong with a revision that was committed here: the error to report before all
     /// others, because later ones may only follow from it.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
@@ -168,7 +168,7 @@ impl Bulk {
     /// [`Self::published`] says so.
     ///
     /// # Errors
-    /// Those of [`Txn::commit`]; what went wrong with earlier revisions.
+    /// Those of [`Txn::commit`]; errors of earlier revisions.
     pub fn commit(&self, mut txn: Txn) -> Result<Revnum> {
         if txn.needs_proto_lock() {
             txn.lock = Some(self.writer.lock_proto(&txn.tree.id)?);
@@ -277,12 +277,12 @@ impl Bulk {
 
 impl Drop for Bulk {
     fn drop(&mut self) {
-        // Callers that want to hear of errors have asked before.
+        // Callers that want errors have called `sync` before.
         let _ = self.sync();
         self.pipeline.state.lock().closed = true;
         self.pipeline.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It has told of its errors.
+            // It has reported its errors.
             let _ = thread.join();
         }
     }
@@ -331,7 +331,7 @@ impl Committer {
         }
     }
 
-    /// Waits until there is enough to write, or a reason to publish what is written.
+    /// Waits until there is enough to write, or a reason to publish the written revisions.
     fn wait(&self, state: &mut MutexGuard<'_, State>) {
         while !state.closed && state.waiting.len() < WRITTEN_AT_ONCE {
             match state.since {
@@ -359,7 +359,7 @@ impl Committer {
         }
     }
 
-    /// Publishes what is written.
+    /// Publishes the written revisions.
     fn publish(&self, group: &mut Vec<Ready>) -> Result<()> {
         let Some(last) = group.last() else { return Ok(()) };
         let current = last.prepared.current;

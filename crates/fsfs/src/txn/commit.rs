@@ -43,7 +43,7 @@ const ENTRY_LEN: usize = 48;
 /// Bytes of names that are new in a directory, about.
 const NEW_NAMES: usize = 64;
 
-/// What a commit goes by, read under the lock.
+/// The state that a commit is based on, read under the lock.
 struct Plan {
     /// The new revision.
     revision: Revnum,
@@ -114,7 +114,7 @@ impl Txn {
         Ok(())
     }
 
-    /// Puts what was written into the caches, for the writer of the next revision.
+    /// Puts the written items into the caches, for the writer of the next revision.
     pub(super) fn share_written(&mut self, prepared: &mut PreparedRevision) {
         self.fill_caches(std::mem::take(&mut prepared.written));
         self.share_fresh(prepared.revision);

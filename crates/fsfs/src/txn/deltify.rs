@@ -322,7 +322,7 @@ impl Txn {
         Ok(rep)
     }
 
-    /// Tells the caches what was written, as `revision`.
+    /// Puts what was written into the caches, as `revision`.
     pub(super) fn share_fresh(&mut self, revision: Revnum) {
         let fresh = std::mem::take(&mut self.fresh);
         let fs = &self.writer.fs.fs;

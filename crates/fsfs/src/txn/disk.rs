@@ -136,7 +136,7 @@ impl Txn {
         Ok(())
     }
 
-    /// What tells whether another process changed the tree: each change is noted in this file.
+    /// Shows whether another process changed the tree: each change is noted in this file.
     fn changes_stamp(&self) -> Result<Stamp> {
         let path = self.file(names::TXN_CHANGES);
         self.writer.storage.stamp(&path).map_err(|e| Error::io(e, "Can't stat", &path))

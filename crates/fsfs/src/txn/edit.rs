@@ -1,4 +1,4 @@
-//! What is asked of a transaction's tree. The rules are [`crate::txn_tree`]'s; texts are stored here.
+//! The operations on a transaction's tree. The rules are [`crate::txn_tree`]'s; texts are stored here.
 
 use std::io::Read;
 use std::sync::Arc;

@@ -13,8 +13,8 @@
 //! 4. moves the prototypes to their names among the revisions, and syncs that folder. If
 //!    `fsfs.conf` says so, the tree is read back and checked;
 //! 5. moves the new `current` over the old one, and syncs its folder. Before this no reader looks at
-//!    the new files, after it all do, and all waiting threads are told;
-//! 6. drops the lock, lets the next one lead, and tells `rep-cache.db` what later revisions can
+//!    the new files, after it all do, and all waiting threads are notified;
+//! 6. drops the lock, lets the next one lead, and enters in `rep-cache.db` what later revisions can
 //!    share.
 //!
 //! A crash before 5 leaves the old revision, and files that the next commit replaces; from then on
@@ -67,7 +67,7 @@ struct State {
 #[derive(Debug)]
 struct Member {
     txn: Txn,
-    seat: Arc<Waiter>,
+    waiter: Arc<Waiter>,
 }
 
 /// Where a thread waits.
@@ -145,20 +145,20 @@ impl Drop for Leader<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.0.lock();
         match state.waiting.front() {
-            Some(next) => next.seat.set(Turn::Lead),
+            Some(next) => next.waiter.set(Turn::Lead),
             None => state.led = false,
         }
     }
 }
 
-/// The members that the leader took. A member that is not told anything else hears that it failed.
+/// The members that the leader took. A member without another result gets the result that it failed.
 #[derive(Default)]
 struct Group(Vec<(Txn, Arc<Waiter>, Option<PreparedRevision>)>);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        for (_, seat, _) in self.0.drain(..) {
-            seat.set(Turn::Done(Err(Error::internal("a commit was given up"))));
+        for (_, waiter, _) in self.0.drain(..) {
+            waiter.set(Turn::Done(Err(Error::internal("a commit was given up"))));
         }
     }
 }
@@ -167,17 +167,17 @@ impl Drop for Group {
 pub(super) fn commit(txn: Txn) -> Result<NewRevision> {
     let writer = Arc::clone(&txn.writer);
     let queue = &writer.common.commits;
-    let seat = Arc::new(Waiter::default());
+    let waiter = Arc::new(Waiter::default());
     let leads = {
         let mut state = queue.0.lock();
-        state.waiting.push_back(Member { txn, seat: Arc::clone(&seat) });
+        state.waiting.push_back(Member { txn, waiter: Arc::clone(&waiter) });
         !std::mem::replace(&mut state.led, true)
     };
-    if !leads && let Turn::Done(done) = seat.wait() {
+    if !leads && let Turn::Done(done) = waiter.wait() {
         return done;
     }
     lead(&writer, queue);
-    match seat.wait() {
+    match waiter.wait() {
         Turn::Done(done) => done,
         Turn::Wait | Turn::Lead => Err(Error::internal("a commit was given up")),
     }
@@ -197,7 +197,9 @@ fn lead(writer: &Arc<Writer>, queue: &Queue) {
     {
         let mut state = queue.0.lock();
         let count = count.min(state.waiting.len());
-        group.0.extend(state.waiting.drain(..count).map(|member| (member.txn, member.seat, None)));
+        group
+            .0
+            .extend(state.waiting.drain(..count).map(|member| (member.txn, member.waiter, None)));
     }
     let (lock, done) = match locked {
         Ok(lock) => (Some(lock), commit_group(writer, &mut group)),
@@ -209,22 +211,22 @@ fn lead(writer: &Arc<Writer>, queue: &Queue) {
     if failed.is_none() {
         add_to_cache(&group);
     }
-    for (mut txn, seat, prepared) in group.0.drain(..) {
+    for (mut txn, waiter, prepared) in group.0.drain(..) {
         let done = match (&failed, prepared) {
             (Some(error), _) => Err(Error::Svn(error.clone())),
             (None, Some(prepared)) => {
                 txn.leave = false;
                 Ok(NewRevision { revision: prepared.revision, props: prepared.props })
             }
-            // It was told already.
+            // It was notified already.
             (None, None) => continue,
         };
         drop(txn);
-        seat.set(Turn::Done(done));
+        waiter.set(Turn::Done(done));
     }
 }
 
-/// Tells `rep-cache.db` of a group's texts.
+/// Enters a group's texts in `rep-cache.db`.
 fn add_to_cache(group: &Group) {
     let mut rows = Vec::new();
     for (txn, _, prepared) in &group.0 {
@@ -268,20 +270,20 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
             Err(error) => failed.push((at, error)),
         }
     }
-    // Members that failed by themselves are told here already: nothing but the lock has to be
+    // Members that failed by themselves are notified here already: nothing but the lock has to be
     // waited for.
     let mut ready = Vec::new();
-    let mut told = Vec::new();
+    let mut ready_failures = Vec::new();
     for (at, member) in group.0.drain(..).enumerate() {
         match failed.first() {
-            Some((first, _)) if *first == at => told.push((member, failed.remove(0).1)),
+            Some((first, _)) if *first == at => ready_failures.push((member, failed.remove(0).1)),
             _ => ready.push(member),
         }
     }
     group.0 = ready;
-    for ((txn, seat, _), error) in told {
+    for ((txn, waiter, _), error) in ready_failures {
         drop(txn);
-        seat.set(Turn::Done(Err(error)));
+        waiter.set(Turn::Done(Err(error)));
     }
     if group.0.is_empty() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What a bulk writer knows of `rep-cache.db`, so that it need not ask for each text and tell of
-//! each revision: rows that are still to be written, and a filter of what the database may hold.
+//! What a bulk writer knows of `rep-cache.db`, so that it need not look up each text and write
+//! each revision's rows: rows that are still to be written, and a filter of what the database may hold.
 //!
 //! The filter answers "certainly not there" for texts that are new, which are most. It knows what
 //! was there when it was made and what this writer added; what other programs add later is missed,

@@ -26,7 +26,7 @@ pub struct WriteOptions {
     /// that begins thousands of them saves a write and two syncs for each; unused numbers are lost,
     /// which does no harm.
     pub numbers_at_once: u64,
-    /// Whether `rep-cache.db` is told by the thousand what later revisions can share, and asked
+    /// Whether rows for `rep-cache.db` are written by the thousand, and the database is read
     /// only for what it may have: for a process that commits many revisions one after the other.
     pub batch_reps: bool,
 }

@@ -34,7 +34,7 @@ impl Filesystem {
     /// rep-cache is begun, just as the reference reports "Verifying metadata at revision N" and
     /// "Verifying repository metadata". Physically addressed filesystems have no indexes.
     ///
-    /// Up to `threads` threads look at several shards at once; what is told and the error are
+    /// Up to `threads` threads look at several shards at once; the reports and the error are
     /// those of one thread.
     pub fn verify_metadata(
         &self,
@@ -125,7 +125,7 @@ impl Filesystem {
     }
 }
 
-/// What a thread tells of the files that it looks at.
+/// What a thread reports of the files that it checks.
 enum Message {
     /// A shard is begun.
     Shard(Revnum),

@@ -15,9 +15,9 @@ use crate::filesystem::Filesystem;
 use crate::rep_cache::RepCache;
 use crate::revfile::RevFile;
 
-/// After so many rows progress is told.
+/// Progress is reported after so many rows.
 const ROWS: u32 = 1000;
-/// After so many files progress is told.
+/// Progress is reported after so many files.
 const FILES: u32 = 16;
 
 /// How many indexes and pages of indexes are kept at hand.
@@ -30,14 +30,14 @@ struct Row {
     item: u64,
 }
 
-/// When the reference tells of progress: it counts rows, and files that it opens for them.
+/// When the reference reports progress: it counts rows, and files that it opens for them.
 #[derive(Default)]
 struct Pace {
     rows: u32,
     files: u32,
     /// The first revision of the file that is open.
     open: Option<Revnum>,
-    told: Option<Revnum>,
+    reported: Option<Revnum>,
 }
 
 pub(super) fn verify(
@@ -79,11 +79,11 @@ pub(super) fn verify(
 impl Pace {
     fn row(&mut self, fs: &Filesystem, row: &Row, progress: &mut dyn FnMut(Option<Revnum>)) {
         if self.rows > ROWS || self.files > FILES {
-            if self.told != Some(row.revision) {
+            if self.reported != Some(row.revision) {
                 progress(Some(row.revision));
-                self.told = Some(row.revision);
+                self.reported = Some(row.revision);
             }
-            *self = Self { told: self.told, ..Self::default() };
+            *self = Self { reported: self.reported, ..Self::default() };
         }
         let file = fs.fs.rev_file(row.revision);
         // With physical addressing only packs are kept open.

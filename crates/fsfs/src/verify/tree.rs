@@ -167,7 +167,7 @@ fn enter(
         NodeKind::Dir => {
             let entries = fs.directory(node)?;
             // What cannot be summed up is looked at in order, for the first error is the one to
-            // tell.
+            // report.
             let summary = fs.dir_summary(node, &entries, cancel).ok().flatten();
             stack.push(Frame {
                 node: Arc::clone(node),

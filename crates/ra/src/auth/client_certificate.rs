@@ -1,4 +1,4 @@
-//! The certificate that the user shows to a server that asks for one: in which file it is, and the passphrase
+//! The client certificate for a server that requests one: in which file it is, and the passphrase
 //! that opens the file.
 //!
 //! The order is the reference's. The file: the one of `servers`, then, if `config` allows the question, what a

@@ -1,5 +1,5 @@
-//! gpg-agent as a store of passwords: it asks the person itself, with its own dialogue, and remembers the
-//! answer for as long as it likes. In the `auth` folder stands only that the password is there.
+//! gpg-agent as a store of passwords: it asks the user itself, with its own dialogue, and caches the
+//! answer for as long as it likes. The file in the `auth` folder only says that the agent has the password.
 //!
 //! Its protocol is lines: a greeting, options about the terminal, `GET_PASSPHRASE` with the MD5 of the
 //! realm as the name of the password, `CLEAR_PASSPHRASE` for one that was wrong.
@@ -15,7 +15,7 @@ use sapwood_core::exact::Cut;
 /// Longest line that is read from an agent, in bytes.
 const MAX_LINE: u64 = 10 * 1024;
 
-/// Where an agent may listen, and what it is told about the terminal.
+/// Where an agent may listen, and the options about the terminal that it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpgAgent {
     /// Sockets, the first one that is there counts.
@@ -102,7 +102,7 @@ impl GpgAgent {
         self.find().is_some()
     }
 
-    /// The password of a user. The agent asks for it, unless no user `can_be_asked`.
+    /// The password of a user. The agent asks the user for it, if the user `can_be_asked`.
     pub(super) fn password(
         &self,
         realm: &str,

@@ -1,8 +1,8 @@
-//! Who the user is: what was said on the command line, what is kept in the user's `auth` folder,
-//! and, at a terminal, what they answer.
+//! Credentials of the user: from the command line, from the user's `auth` folder,
+//! and, at a terminal, from questions.
 //!
-//! The order is the reference's: what worked before in this process, then given or kept
-//! credentials (once), then questions (three times). What worked is kept, as far as the
+//! The order is the reference's: what worked before in this process, then given or stored
+//! credentials (once), then questions (three times). What worked is stored, as far as the
 //! configuration allows.
 
 mod certificate;
@@ -37,7 +37,7 @@ pub struct Simple {
     pub username: String,
     /// The password.
     pub password: String,
-    /// Whether they may be kept on disk.
+    /// Whether they may be stored on disk.
     pub may_save: bool,
 }
 
@@ -47,23 +47,23 @@ impl std::fmt::Debug for Simple {
     }
 }
 
-/// Asks the person at the terminal.
+/// Questions to the user at the terminal.
 pub trait Prompter: Send + Sync {
-    /// For a user name (when `username` is `None`) and a password. `may_save` says whether the
-    /// answer may be kept.
+    /// Asks for a user name (when `username` is `None`) and a password. `may_save` says whether the
+    /// answer may be stored.
     ///
     /// # Errors
     /// When there is no person to ask, or the person gives up.
     fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple>;
 
-    /// Whether a password may be kept unencrypted in `file`.
+    /// Asks whether a password may be stored unencrypted in `file`.
     ///
     /// # Errors
     /// As above.
     fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool>;
 
-    /// Whether to trust a server's certificate although something is wrong with it. `may_save` says
-    /// whether the answer may be kept.
+    /// Asks whether to trust a server's certificate although something is wrong with it. `may_save` says
+    /// whether the answer may be stored.
     ///
     /// # Errors
     /// As above.
@@ -75,80 +75,80 @@ pub trait Prompter: Send + Sync {
         may_save: bool,
     ) -> SvnResult<Decision>;
 
-    /// For the name of the file with the certificate to show to a server.
+    /// Asks for the name of the file with the client certificate for a server.
     ///
     /// # Errors
     /// As above.
     fn client_certificate(&self, realm: &str) -> SvnResult<String>;
 
-    /// For the passphrase of such a file.
+    /// Asks for the passphrase of a certificate's file.
     ///
     /// # Errors
     /// As above.
     fn passphrase(&self, certificate: &str) -> SvnResult<String>;
 
-    /// Whether the passphrase of such a file may be kept unencrypted in `file`.
+    /// Asks whether the passphrase of a certificate's file may be stored unencrypted in `file`.
     ///
     /// # Errors
     /// As above.
     fn store_plaintext_passphrase(&self, certificate: &str, file: &Path) -> SvnResult<bool>;
 }
 
-/// A store that keeps passwords for good and gives them back, so that in the `auth` folder only stands that
+/// A store of passwords, such as a keyring. The `auth` folder then only says that
 /// it has one.
 pub trait PasswordStore: std::fmt::Debug + Send + Sync {
-    /// What the `auth` folder calls it.
+    /// Its name in the `auth` folder.
     fn passtype(&self) -> &'static str;
 
-    /// The password of a user, if it is there. The store may ask the person itself whether to give it, if that
-    /// one `can_be_asked`.
+    /// The password of a user, if it is there. The store may ask the user itself whether to return it, if the user
+    /// `can_be_asked`.
     fn password(&self, realm: &str, user: &str, can_be_asked: bool) -> Option<String>;
 
-    /// Keeps a password; whether it is kept.
+    /// Stores a password; returns whether it was stored.
     fn keep(&self, realm: &str, user: &str, password: &str, can_be_asked: bool) -> bool;
 }
 
-/// What is given from outside.
+/// The settings from outside.
 #[derive(Clone, Debug, Default)]
 pub struct AuthOptions {
     /// `--username`.
     pub username: Option<String>,
     /// `--password`.
     pub password: Option<String>,
-    /// The folder whose `auth` folder keeps credentials.
+    /// The folder with the `auth` folder in which credentials are stored.
     pub config_dir: Option<PathBuf>,
-    /// Keep nothing.
+    /// Store nothing.
     pub no_auth_cache: bool,
-    /// Whether the configuration lets passwords be kept at all.
+    /// Whether the configuration allows storing passwords at all.
     pub store_passwords: bool,
-    /// There is no person to ask.
+    /// The user cannot be asked.
     pub non_interactive: bool,
     /// The system's name of the user.
     pub system_user: Option<String>,
-    /// What may be wrong with certificates of servers.
+    /// The faults of servers' certificates that are accepted.
     pub trust: Failures,
-    /// gpg-agent, when passwords may be kept there.
+    /// gpg-agent, if passwords may be stored there.
     pub gpg_agent: Option<GpgAgent>,
-    /// Another store of passwords, when they may be kept there.
+    /// Another store of passwords, if they may be stored there.
     pub password_store: Option<Arc<dyn PasswordStore>>,
-    /// Whether new passwords are left to gpg-agent before that store.
+    /// Whether new passwords go to gpg-agent rather than to that store.
     pub agent_first: bool,
-    /// Whether a person is asked for the file of a certificate to show to a server.
+    /// Whether the user is asked for the file of a client certificate.
     pub asks_for_certificate: bool,
 }
 
-/// Finds, tries and keeps credentials.
+/// Finds, tries and stores credentials.
 pub struct Authenticator {
     options: AuthOptions,
     servers: Arc<Config>,
     prompter: Option<Box<dyn Prompter>>,
     /// What worked in this process, by realm.
     worked: Mutex<HashMap<String, Simple>>,
-    /// What was answered about keeping passwords and passphrases unencrypted, by realm and file.
+    /// The answers about storing passwords and passphrases unencrypted, by realm and file.
     answers: Mutex<HashMap<String, bool>>,
     /// Certificates that were trusted in this process, by realm.
     trusted: Mutex<HashMap<String, Vec<u8>>>,
-    /// The files of certificates that were shown in this process, by realm.
+    /// The files of client certificates that were used in this process, by realm.
     certificates: Mutex<HashMap<String, String>>,
     /// The passphrases that worked in this process, by file.
     passphrases: Mutex<HashMap<String, String>>,
@@ -160,17 +160,17 @@ impl std::fmt::Debug for Authenticator {
     }
 }
 
-/// How often a person is asked again after the first time.
+/// How often the user is asked again after the first time.
 const RETRIES: u32 = 2;
-/// The type of password that is kept as it is.
+/// The type of a password that is stored unencrypted.
 const PLAINTEXT: &str = "simple";
-/// The type of one that gpg-agent has.
+/// The type of a password that gpg-agent has.
 const GPG_AGENT: &str = "gpg-agent";
 /// How often gpg-agent is asked for one password.
 const AGENT_TRIES: u32 = 4;
 
 impl Authenticator {
-    /// An authenticator. Without `prompter`, no person is asked.
+    /// An authenticator. Without `prompter`, the user is never asked.
     #[must_use]
     pub fn new(
         options: AuthOptions,
@@ -199,7 +199,7 @@ impl Authenticator {
         Ok(Attempts { auth: self, realm, policy, stage: Stage::Memory, tried: None })
     }
 
-    /// What the configuration says about keeping the credentials of a host.
+    /// What the configuration says about storing the credentials of a host.
     ///
     /// # Errors
     /// E125009 for words that mean neither yes nor no.
@@ -226,7 +226,7 @@ impl Authenticator {
         Ok(policy)
     }
 
-    /// The name that goes with what is done without a password.
+    /// The user name for operations without a password.
     #[must_use]
     pub fn username(&self, realm: &str) -> Option<String> {
         let dir = self.options.config_dir.as_deref();
@@ -234,7 +234,7 @@ impl Authenticator {
             let mut kept = sapwood_core::PropList::new();
             kept.set(store::USERNAME, name);
             if let Some(dir) = dir {
-                // As with passwords: not to be kept is no error.
+                // As with passwords: a failure to store it is no error.
                 let _ = store::write(dir, CredentialKind::Username, realm, &mut kept);
             }
             return Some(name.clone());
@@ -250,11 +250,11 @@ impl Authenticator {
 pub struct Policy {
     /// The group of servers that the host belongs to.
     group: Option<String>,
-    /// Whether anything is kept.
+    /// Whether anything is stored.
     keep: bool,
-    /// Whether passwords are.
+    /// Whether passwords are stored.
     passwords: bool,
-    /// Whether passwords are kept unencrypted; `None` when that is to be asked.
+    /// Whether passwords are stored unencrypted; `None` to ask the user.
     plaintext: Option<bool>,
 }
 
@@ -262,9 +262,9 @@ pub struct Policy {
 enum Stage {
     Memory,
     Kept,
-    /// gpg-agent was asked so many times.
+    /// How many times gpg-agent was asked.
     Agent(u32),
-    /// So many questions were asked.
+    /// How many questions the user was asked.
     Asked(u32),
     Exhausted,
 }
@@ -283,7 +283,7 @@ impl Attempts<'_> {
     /// The next to try, `None` when there are no more.
     ///
     /// # Errors
-    /// What asking the person meets.
+    /// Errors of the prompt.
     pub fn next_credentials(&mut self) -> SvnResult<Option<Simple>> {
         loop {
             let found = match self.stage {
@@ -364,8 +364,8 @@ impl Attempts<'_> {
         Some(Simple { username: username?, password: password?, may_save })
     }
 
-    /// What gpg-agent has, when the `auth` folder says that it is there. One that was wrong is asked for
-    /// again, if a person can be asked.
+    /// The password that gpg-agent has, if the `auth` folder says so. After a wrong one it is asked
+    /// again, if the user can be asked.
     fn agents_password(&self, times: u32) -> Option<Simple> {
         let options = &self.auth.options;
         let agent = options.gpg_agent.as_ref()?;
@@ -404,10 +404,10 @@ impl Attempts<'_> {
         prompter.simple(self.realm, default.as_deref(), may_save)
     }
 
-    /// The credentials that were tried last have worked: keeps them.
+    /// The credentials that were tried last have worked: stores them.
     ///
     /// # Errors
-    /// What asking the person meets. That a file cannot be written is no error.
+    /// Errors of the prompt. A file that cannot be written is no error.
     pub fn save(&self) -> SvnResult<()> {
         let Some(simple) = &self.tried else { return Ok(()) };
         self.auth.worked.lock().insert(self.realm.to_owned(), simple.clone());
@@ -429,18 +429,18 @@ impl Attempts<'_> {
         if let Some(store) = store {
             kept.set(store::PASSTYPE, store.passtype());
         } else if is_agents || agent() {
-            // The agent takes the password when it asks for it itself, the next time.
+            // The agent stores the password when it asks for it itself, the next time.
             kept.set(store::PASSTYPE, GPG_AGENT);
         } else if self.policy.passwords && self.plaintext(dir)? {
             kept.set(store::PASSWORD, &simple.password);
             kept.set(store::PASSTYPE, PLAINTEXT);
         }
-        // A folder that cannot be written only means that there will be a question next time.
+        // If the folder cannot be written, the user is asked again next time.
         let _ = store::write(dir, CredentialKind::Simple, self.realm, &mut kept);
         Ok(())
     }
 
-    /// Whether the password may be kept unencrypted.
+    /// Whether the password may be stored unencrypted.
     fn plaintext(&self, dir: &Path) -> SvnResult<bool> {
         if let Some(answer) = self.policy.plaintext {
             return Ok(answer);

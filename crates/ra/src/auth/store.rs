@@ -13,7 +13,7 @@ pub(super) const USERNAME: &str = "username";
 pub(super) const PASSWORD: &str = "password";
 /// The key of how the password is kept.
 pub(super) const PASSTYPE: &str = "passtype";
-/// The key of the realm, which must be the one that is asked for.
+/// The key of the realm, which must match the realm of the request.
 const REALM: &str = "svn:realmstring";
 /// No file of credentials is as long as this, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -57,7 +57,7 @@ pub fn read(config_dir: &Path, kind: CredentialKind, realm: &str) -> Option<Prop
 }
 
 /// Keeps `credentials` for a realm, readable for their owner only, in a folder that must be there:
-/// a person who removes it wants nothing kept.
+/// a user who removes it wants nothing stored.
 ///
 /// # Errors
 /// What writing the file meets.

@@ -155,7 +155,7 @@ fn certificates_that_are_trusted() {
     assert_eq!(judge(here(), None, &other), wrong);
 }
 
-/// A store that remembers what it was given.
+/// A store that records what it was given.
 #[derive(Debug, Default)]
 struct Shelf {
     kept: Mutex<HashMap<(String, String), String>>,

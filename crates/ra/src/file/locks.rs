@@ -8,17 +8,17 @@ use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, 
 use super::FileSession;
 use crate::session::LockReceiver;
 
-/// Tells the outcome of each of `names`, in their order.
+/// Reports the outcome of each of `names`, in their order.
 fn notify<T>(
     results: LockResults<T>,
     names: &[(&RelPath, FsPathBuf)],
-    told: LockReceiver<'_, T>,
+    receiver: LockReceiver<'_, T>,
 ) -> SvnResult<()> {
     for (path, result) in results.each {
         let name = names.iter().find(|(_, full)| *full == *path).map(|(name, _)| *name);
         let name =
             name.ok_or_else(|| SvnError::internal("an outcome is of no path that was asked for"))?;
-        told(name, result)?;
+        receiver(name, result)?;
     }
     results.failure.map_or(Ok(()), Err)
 }
@@ -29,7 +29,7 @@ impl FileSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: LockReceiver<'_, Lock>,
+        receiver: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
@@ -48,14 +48,14 @@ impl FileSession {
             is_dav_comment: false,
             expires: None,
         };
-        notify(lock_paths(&request, targets.collect()), &names, told)
+        notify(lock_paths(&request, targets.collect()), &names, receiver)
     }
 
     pub(super) fn unlock_many(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: LockReceiver<'_, ()>,
+        receiver: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         let names: Vec<(&RelPath, FsPathBuf)> =
             paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
@@ -71,6 +71,6 @@ impl FileSession {
             user: self.user(),
             break_lock,
         };
-        notify(unlock_paths(&request, targets.collect()), &names, told)
+        notify(unlock_paths(&request, targets.collect()), &names, receiver)
     }
 }

@@ -1,5 +1,5 @@
-//! Requests as the session makes them: with the headers that every request has, with proof of who
-//! the user is when the server asks for it, and with statuses made errors.
+//! Requests as the session makes them: with the headers that every request has, with authentication
+//! when the server requires it, and with statuses turned into errors.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,17 +23,17 @@ use crate::error::Error;
 use crate::session::COMPATIBLE_VERSION;
 use crate::settings::Settings;
 
-/// What the client can do: told with each request, hooks hear of it.
+/// The capabilities of the client. They are sent with each request and passed to hooks.
 const CAPABILITIES: [&str; 3] = [
     "http://subversion.tigris.org/xmlns/dav/svn/depth",
     "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
     "http://subversion.tigris.org/xmlns/dav/svn/log-revprops",
 ];
-/// A server that answers within this time is near: the threshold of 1.14.
+/// A server that responds within this time is near: the threshold of 1.14.
 const NEAR: Duration = Duration::from_millis(5);
-/// Bytes of a body that tells of an error, at most.
+/// The most bytes that are read of the body of an error.
 const ERROR_BODY: u64 = 1 << 20;
-/// What XML of a server may hold in one piece. How much there is in all is bounded by nothing: it
+/// Limits of one piece of a server's XML. The whole has no limit: it
 /// is not kept.
 pub(super) const LIMITS: Limits = Limits {
     bytes: u64::MAX,
@@ -50,7 +50,7 @@ pub(super) struct Call<'a> {
     /// The percent-encoded path on the server.
     pub(super) target: &'a str,
     pub(super) headers: Vec<(&'static str, String)>,
-    /// The media type of what it carries.
+    /// The media type of its body.
     pub(super) media: &'static str,
     pub(super) payload: Payload,
 }
@@ -78,13 +78,13 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Whether the request may be made twice when it is not known what became of the first.
+    /// Whether the request may be made twice when the outcome of the first is unknown.
     fn may_repeat(&self) -> bool {
         matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
     }
 }
 
-/// A server, and what is known of how to speak with it.
+/// A server, and what is known of its protocol.
 #[derive(Debug)]
 pub(super) struct Client {
     transport: Rc<Transport>,
@@ -94,7 +94,7 @@ pub(super) struct Client {
     port: u16,
     /// `Host`
     authority: String,
-    /// With a proxy requests name the whole URL; and how the proxy knows the user.
+    /// With a proxy, requests name the whole URL; and the credentials for the proxy.
     proxy: Option<Option<String>>,
     auth: Arc<Authenticator>,
     proof: RefCell<Option<Proof>>,
@@ -102,7 +102,7 @@ pub(super) struct Client {
     pub(super) options: Options,
 }
 
-/// What is said to a proxy that is to open a way to the server.
+/// The request to a proxy to open a tunnel to the server.
 fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
     let user = user.map_or_else(String::new, |user| format!("Proxy-Authorization: {user}\r\n"));
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
@@ -110,7 +110,7 @@ fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
 }
 
 impl Client {
-    /// A client of the server that `url` is on. Nothing is sent.
+    /// A client of the server of `url`. Sends nothing.
     pub(super) fn new(url: &Url, settings: &Settings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
@@ -152,22 +152,22 @@ impl Client {
         })
     }
 
-    /// Bytes both ways so far.
+    /// Bytes sent and received so far.
     pub(super) fn transferred(&self) -> u64 {
         self.transport.transferred()
     }
 
-    /// Whether the server is so near that compression costs more than it saves.
+    /// Whether the server is so close that compression costs more than it saves.
     fn is_near(&self) -> bool {
         self.options.compression.is_none() && self.transport.latency() < NEAR
     }
 
-    /// What a reply without text deltas may be packed with.
+    /// The encodings that a reply without text deltas may have.
     pub(super) fn packings(&self) -> &'static str {
         if self.options.compression == Some(false) || self.is_near() { "identity" } else { "gzip" }
     }
 
-    /// The same of one with text deltas, and their media types, best first.
+    /// The same for a reply with text deltas, and their media types, best first.
     pub(super) fn delta_packings(&self) -> &'static str {
         match self.options.compression {
             Some(false) => "svndiff",
@@ -176,7 +176,7 @@ impl Client {
         }
     }
 
-    /// The best form of text deltas to a server that reads these beside the first.
+    /// The best format of text deltas for a server that reads these formats beside the first.
     pub(super) fn delta_version(&self, reads_1: bool, reads_2: bool) -> Version {
         match (reads_1, reads_2) {
             _ if self.options.compression == Some(false) => Version::V0,
@@ -187,12 +187,12 @@ impl Client {
         }
     }
 
-    /// What the client calls itself.
+    /// The client's `User-Agent`.
     pub(super) fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// The name of the user that the server has taken, if it asked for one.
+    /// The name of the authenticated user, if the server required one.
     pub(super) fn user(&self) -> Option<String> {
         self.proof.borrow().as_ref().map(|proof| proof.simple().username.clone())
     }
@@ -252,17 +252,17 @@ impl Client {
         self.transport.send(call.may_repeat(), || self.request(call))
     }
 
-    /// Makes a request: its reply, whatever its status, but for those that ask who the user is.
+    /// Makes a request: returns the reply with any status, except those that require authentication, which are handled here.
     ///
     /// # Errors
-    /// What the network meets; E215004 when no credentials are good enough.
+    /// Errors of the network; E215004 when no credentials are accepted.
     pub(super) fn call(&self, call: &Call<'_>) -> SvnResult<Reply> {
         let mut reply = self.send(call)?;
         let mut renewed = false;
         while reply.status() == 401 {
             let challenge = self.challenge(&reply)?;
             reply.finish()?;
-            // The number of Digest is too old: the same credentials once more.
+            // The nonce of Digest is stale: the same credentials once more.
             if challenge.is_stale() && !renewed {
                 renewed = true;
                 let simple = self.proof.borrow().as_ref().map(|proof| proof.simple().clone());
@@ -284,7 +284,7 @@ impl Client {
         Ok(reply)
     }
 
-    /// The strongest way of proving that the server offers, and the configuration allows.
+    /// The strongest scheme of authentication that the server offers and the configuration allows.
     fn challenge(&self, reply: &Reply) -> SvnResult<Challenge> {
         let allowed = |challenge: &Challenge| {
             let schemes = self.options.schemes.as_deref();
@@ -359,8 +359,8 @@ impl Client {
         self.run_expecting(call, good)?.finish()
     }
 
-    /// Makes a request whose reply is XML: hands each child of its root to `take`; the root itself
-    /// comes back.
+    /// Makes a request whose reply is XML: passes each child of its root to `take`; the root itself
+    /// is returned.
     pub(super) fn children(
         &self,
         call: &Call<'_>,
@@ -386,13 +386,13 @@ impl Client {
     }
 }
 
-/// What a status that was not hoped for means, with what the server says of it.
+/// The error for an unexpected status, with the server's own message.
 pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
-    let (plain, told) = errors_of(reply, target);
-    told.unwrap_or(plain)
+    let (plain, reported) = errors_of(reply, target);
+    reported.unwrap_or(plain)
 }
 
-/// What a status that was not hoped for means by itself, and what the server says of it.
+/// The error for an unexpected status by itself, and the error in the body of the reply.
 pub(super) fn errors_of(reply: Reply, target: &str) -> (SvnError, Option<SvnError>) {
     let status = reply.status();
     let reason = reply.head.status.canonical_reason().unwrap_or("");
@@ -400,19 +400,19 @@ pub(super) fn errors_of(reply: Reply, target: &str) -> (SvnError, Option<SvnErro
     let is_xml = reply
         .header("content-type")
         .is_some_and(|media| media.starts_with("text/xml") || media.starts_with("application/xml"));
-    let told = match reply.bytes(ERROR_BODY) {
+    let reported = match reply.bytes(ERROR_BODY) {
         Ok(body) if is_xml => failure::read(&body).ok().flatten(),
         _ => None,
     };
-    let told = match told {
-        Some(told) if told.code() != ErrorCode(0) => Some(told),
-        // A number that says nothing: the status does, and the sentence goes with it.
-        Some(told) if !told.message().is_empty() => {
-            Some(SvnError::new(plain.code(), told.message().to_owned()))
+    let reported = match reported {
+        Some(reported) if reported.code() != ErrorCode(0) => Some(reported),
+        // The body has no code: take that of the status, with the message of the body.
+        Some(reported) if !reported.message().is_empty() => {
+            Some(SvnError::new(plain.code(), reported.message().to_owned()))
         }
         _ => None,
     };
-    (plain, told)
+    (plain, reported)
 }
 
 fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) -> SvnError {

@@ -637,12 +637,12 @@ impl Editor for HttpCommit<'_> {
         let call = Call::new("MERGE", &target).with(headers::OPTIONS, words).xml(body);
         let root = self.session.client.element(&call, &[200])?;
         self.ended = true;
-        let told = merge::read_reply(&root)?;
+        let reply = merge::read_reply(&root)?;
         self.info = Some(CommitInfo {
-            revision: told.revision,
-            date: told.date,
-            author: told.author,
-            post_commit_error: told.post_commit_error,
+            revision: reply.revision,
+            date: reply.date,
+            author: reply.author,
+            post_commit_error: reply.post_commit_error,
         });
         if let Some(Route::Activity(activity)) = self.route.take() {
             let _ = self.session.client.run(&Call::new("DELETE", &activity), &[200, 204, 404]);

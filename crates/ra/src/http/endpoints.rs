@@ -56,7 +56,7 @@ pub(super) struct Endpoints {
     pub(super) bulk: Bulk,
     /// Whether transactions can be made with their properties.
     pub(super) posts_props: bool,
-    /// The collection of the revision that was asked for last, for DeltaV.
+    /// The collection of the revision that was used last, for DeltaV.
     collection: RefCell<Option<(Revnum, String)>>,
 }
 
@@ -146,7 +146,7 @@ fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
             rev: address(headers::REV_STUB)?,
             txn_root: address(headers::TXN_ROOT_STUB)?,
             txn: address(headers::TXN_STUB)?,
-            // A server that makes transactions by our names tells these too.
+            // A server that supports transaction names of the client sends these too.
             vtxn_root: address(headers::VTXN_ROOT_STUB).unwrap_or_default(),
             vtxn: address(headers::VTXN_STUB).unwrap_or_default(),
         })
@@ -187,7 +187,7 @@ impl Endpoints {
         let target = if path.is_empty() { "/" } else { path };
         let greeting = greet(client, target)?;
         let mut places = Self {
-            // What is not told in the greeting `discover` finds.
+            // `discover` finds what the greeting lacks.
             root: greeting.root.clone().unwrap_or_default(),
             uuid: greeting.uuid.clone().unwrap_or_default(),
             tokens: greeting.tokens,
@@ -217,8 +217,8 @@ impl Endpoints {
         Ok(places)
     }
 
-    /// Finds the root of the repository where the server does not tell it at once: the nearest
-    /// parent that exists knows.
+    /// Finds the root of the repository if the greeting lacks it: the nearest
+    /// existing parent has it.
     fn discover(&mut self, client: &Client, path: &str) -> SvnResult<()> {
         let wanted = PropfindRequest::These(vec![
             Name::new(NS_DAV, "version-controlled-configuration"),
@@ -254,7 +254,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Whether the server has told of a capability.
+    /// Whether the server has announced a capability.
     pub(super) fn knows(&self, token: &str) -> bool {
         self.tokens.contains(token)
     }

@@ -1,7 +1,7 @@
-//! What the user shows to a server that asks for a certificate: PKCS#12 files, and the key with which
+//! The client certificate for a server that requests one: PKCS#12 files, and the key with which
 //! rustls signs.
 //!
-//! Invariant: the user is asked nothing, and no file is read, unless the server asks.
+//! Invariant: the user is not asked, and no file is read, unless the server requests a certificate.
 
 use std::sync::Arc;
 

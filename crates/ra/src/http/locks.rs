@@ -41,15 +41,15 @@ fn refused(reply: Reply, path: &RelPath, target: &str) -> SvnError {
         )),
         _ => None,
     };
-    let (plain, told) = errors_of(reply, target);
+    let (plain, reported) = errors_of(reply, target);
     let own = own.map_or(plain, |(code, message)| SvnError::new(code, message));
-    let Some(told) = told else { return own };
+    let Some(reported) = reported else { return own };
     // The server's own sentence is about the filesystem, or what happened there: it knows best.
-    let in_filesystem = (160_000..165_000).contains(&told.code().0);
+    let in_filesystem = (160_000..165_000).contains(&reported.code().0);
     if (status == 423 && in_filesystem) || matches!(status, 404 | 409 | 500) {
-        return told;
+        return reported;
     }
-    if told.code() == own.code() { also(told, own) } else { also(own, told) }
+    if reported.code() == own.code() { also(reported, own) } else { also(own, reported) }
 }
 
 /// An error, and another one beside it.
@@ -77,7 +77,7 @@ fn is_of_one_path(error: &SvnError) -> bool {
 }
 
 impl HttpSession {
-    /// The lock of a file that may be gone: of such a one no report tells.
+    /// The lock of a file that may not exist: reports do not list those.
     pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         let full = self.in_repository(path).to_fspath();
         let found = self.fetch_locks(path, Depth::Empty)?;
@@ -121,7 +121,7 @@ impl HttpSession {
         let full = self.in_repository(path).to_fspath();
         let call = Call::new("REPORT", &target).xml(ask::locks(depth));
         let mut found = Vec::new();
-        let told = self.client.children(&call, &[200], |child| {
+        let done = self.client.children(&call, &[200], |child| {
             let Some(lock) = answer::lock(&child)? else { return Ok(()) };
             // Old servers know no depth. Only files have locks.
             let below = sapwood_core::path::skip_ancestor(&full, &lock.path);
@@ -143,7 +143,7 @@ impl HttpSession {
             }
             Ok(())
         });
-        match told {
+        match done {
             Ok(_) => Ok(found),
             // There is nothing at the path, nor any lock.
             Err(error) if error.is_no_node() => Ok(Vec::new()),
@@ -158,12 +158,12 @@ impl HttpSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: LockReceiver<'_, Lock>,
+        receiver: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         for (path, revision) in paths {
             match self.lock_one(path, *revision, comment, steal) {
                 Err(error) if !is_of_one_path(&error) => return Err(error),
-                outcome => told(path, outcome)?,
+                outcome => receiver(path, outcome)?,
             }
         }
         Ok(())
@@ -220,17 +220,17 @@ impl HttpSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: LockReceiver<'_, ()>,
+        receiver: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         for (path, token) in paths {
             match self.unlock_one(path, token.as_deref(), break_lock) {
-                // The lock is gone: that must be known before the user hears of the hook.
+                // The lock is gone: that must be reported before the failure of the hook.
                 Err(error) if error.code() == ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED => {
-                    told(path, Ok(()))?;
+                    receiver(path, Ok(()))?;
                     return Err(error);
                 }
                 Err(error) if !is_of_one_path(&error) => return Err(error),
-                outcome => told(path, outcome)?,
+                outcome => receiver(path, outcome)?,
             }
         }
         Ok(())

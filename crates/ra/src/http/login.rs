@@ -1,4 +1,4 @@
-//! Proving who the user is over http: Basic (RFC 7617) and Digest (RFC 7616, with MD5 and SHA-256).
+//! Authentication over http: Basic (RFC 7617) and Digest (RFC 7616, with MD5 and SHA-256).
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use sha2::Sha256;
 
 use crate::auth::Simple;
 
-/// What a server asks for, in one `WWW-Authenticate`.
+/// A challenge: one `WWW-Authenticate` of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Challenge {
     pub(super) scheme: Scheme,
@@ -61,7 +61,7 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
 }
 
 impl Challenge {
-    /// Reads the value of a header; `None` for schemes that are not known here.
+    /// Reads the value of a header; `None` for unknown schemes.
     pub(super) fn parse(header: &str) -> Option<Self> {
         let (word, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
         let scheme = match word.to_ascii_lowercase().as_str() {
@@ -84,7 +84,7 @@ impl Challenge {
         self.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the server says that only its number was too old.
+    /// Whether the server says that only the nonce was stale.
     pub(super) fn is_stale(&self) -> bool {
         self.parameter("stale").is_some_and(|word| word.eq_ignore_ascii_case("true"))
     }
@@ -114,7 +114,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Proof {
-    /// `random` makes the number that only this client knows.
+    /// `random` makes the client nonce.
     pub(super) fn new(challenge: Challenge, simple: Simple, random: [u8; 16]) -> Self {
         Self { challenge, simple, client_nonce: hex(&random), count: 0 }
     }
@@ -150,7 +150,7 @@ impl Proof {
         let nonce = challenge.parameter("nonce").unwrap_or("");
         let a1 = hash(format!("{username}:{realm}:{password}"));
         let a2 = hash(format!("{method}:{target}"));
-        // Without the word the old form of RFC 2069 is meant.
+        // Without `qop`, the old form of RFC 2069 is meant.
         let asks_auth = challenge
             .parameter("qop")
             .is_some_and(|words| words.split(',').any(|word| word.trim() == "auth"));

@@ -2,10 +2,10 @@
 //! `docs/formats/http-dav.md` describes the protocol.
 //!
 //! * `transport`: connections, under hyper; `tls`: certificates; `login`: Basic and Digest; `client`: requests with both.
-//! * `places`: what a server said of itself, and with it the addresses of everything.
+//! * `endpoints`: what a server announced, and the addresses that follow from it.
 //! * `session`: the session; `nodes`, `revprops`, `reports`, `edits`, `locks`, `commit`: its requests.
 //!
-//! Update reports are asked for with everything in them, where the server allows that: one request
+//! Update reports are requested with all texts in them, where the server allows that: one request
 //! for a checkout, and texts as they are stored.
 
 mod client;

@@ -16,10 +16,10 @@ use super::endpoints::{path_of, propfind};
 use super::session::HttpSession;
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile};
 
-/// Bytes of a file that are handed on at a time.
+/// Bytes of a file that are passed on at a time.
 const CHUNK: usize = 64 << 10;
 
-/// The properties that tell what is asked for.
+/// The properties from which the wanted fields are made.
 fn wanted(fields: DirentFields) -> PropfindRequest {
     let names = [
         // What a node is decides whether the others mean anything.
@@ -99,7 +99,7 @@ impl HttpSession {
         found.map(|resource| dirent(&resource)).transpose()
     }
 
-    /// The properties of the node at an address, as the server told it.
+    /// The properties of the node at an address that the server sent.
     pub(super) fn props_at(&self, target: &str) -> SvnResult<(Option<NodeKind>, PropList)> {
         let found = propfind(&self.client, target, "0", &PropfindRequest::All, None)?;
         match found.first() {

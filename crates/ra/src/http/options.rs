@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_told() {
+    fn meaningless_options_are_reported() {
         for (option, value, code, text) in [
             ("http-timeout", "x", 125_009, "bad value for 'http-timeout' option"),
             ("http-timeout", "-1", 125_009, "bad value for 'http-timeout' option"),

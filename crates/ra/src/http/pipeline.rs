@@ -1,10 +1,9 @@
-//! Texts that a report only names, asked for ahead over a few connections: on each, requests are sent
-//! before the replies to earlier ones have come, and replies are read in that order.
+//! Fetches texts that a report only names, ahead of use and over a few connections. On each,
+//! requests are sent before the replies to earlier ones have come (pipelining).
 //!
-//! Only GETs are sent here. Whatever is unusual (a server that ends connections, says 401 or anything
-//! but 200) is left to the ordinary way, request by request, which knows what to do about it.
-//! Invariant: what is on its way unread is no more than fits the system's buffers, so neither side waits
-//! for the other for ever; nothing but a buffer for each connection is kept in memory.
+//! Only GETs are sent here. Anything unusual (a server that closes connections, or any status but
+//! 200) is left to the single requests of [`Client`], which can handle it. Invariant: replies in
+//! flight fit the system's buffers, so neither side waits for the other for ever; nothing but a buffer for each connection is kept in memory.
 
 use sapwood_core::len64;
 use std::collections::VecDeque;
@@ -19,27 +18,27 @@ use super::client::Client;
 use super::edits::{is_delta, text_call};
 use super::transport::Wire;
 
-/// Requests on their way on one connection, at most.
+/// The most requests in flight on one connection.
 const DEPTH: usize = 16;
-/// Bytes of them, at most.
+/// The most bytes of requests in flight on one connection.
 const UNANSWERED: usize = 16 << 10;
 /// Bytes that are read at a time.
 const BUFFER: usize = 16 << 10;
-/// Bytes of a reply's head, at most.
+/// The most bytes of a reply's head.
 const HEAD: usize = 64 << 10;
-/// How often a connection is made anew without a reply in between.
+/// How often a connection is opened again without a reply in between.
 const TRIES: u32 = 2;
 
-/// What was asked for, in the order in which it will be read.
+/// The requests in flight, in the order in which their replies will be read.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     lines: Vec<PipelinedConnection>,
     /// The most connections.
     most: usize,
-    /// The line that is asked next, and the one that is read next.
+    /// The connection that gets the next request, and the one that is read next.
     ask: usize,
     read: usize,
-    /// Something unusual came: nothing is asked for ahead any more.
+    /// Something unusual came: no more requests are sent ahead.
     broken: bool,
 }
 
@@ -47,7 +46,7 @@ pub(super) struct Pipeline {
 #[derive(Debug, Default)]
 struct PipelinedConnection {
     wire: Option<Open>,
-    /// What was asked for and not read yet, with the bytes of the request.
+    /// Requests whose replies were not read yet, with their bytes.
     asked: VecDeque<PendingGet>,
     tries: u32,
 }
@@ -56,9 +55,9 @@ struct PipelinedConnection {
 #[derive(Debug)]
 struct PendingGet {
     target: String,
-    /// Where the text is that the client has.
+    /// The address of the text that the client has.
     base: Option<String>,
-    /// Its bytes.
+    /// The bytes of the request.
     len: usize,
 }
 
@@ -78,17 +77,17 @@ impl std::fmt::Debug for Open {
 #[derive(Debug, PartialEq, Eq)]
 struct Head {
     status: u16,
-    /// `None` when it comes in chunks.
+    /// The length of the body; `None` when it comes in chunks.
     length: Option<u64>,
     gzip: bool,
     /// The body is a delta.
     is_delta: bool,
-    /// The connection ends after it.
+    /// The server closes the connection after it.
     last: bool,
 }
 
 impl Head {
-    /// `None` for what is not understood here.
+    /// `None` for a head that is not understood here.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.split("\r\n");
         let mut first = lines.next()?.split(' ');
@@ -121,7 +120,7 @@ impl Head {
                 _ => {}
             }
         }
-        // Both, or neither, is no body whose end is known.
+        // With both, or neither, the end of the body is unknown.
         (chunked != head.length.is_some()).then_some(head)
     }
 }
@@ -131,7 +130,7 @@ fn cut() -> SvnError {
 }
 
 impl Open {
-    /// Receives more; false when the server has ended the connection.
+    /// Receives more; false when the server has closed the connection.
     fn fill(&mut self, client: &Client) -> SvnResult<bool> {
         if self.at >= self.buffer.len() {
             self.buffer.clear();
@@ -163,7 +162,7 @@ impl Open {
         }
     }
 
-    /// The head of the next reply; `None` when the server has ended the connection before it.
+    /// The head of the next reply; `None` when the server has closed the connection before it.
     fn head(&mut self, client: &Client) -> SvnResult<Option<Option<Head>>> {
         loop {
             let ready = self.ready();
@@ -180,7 +179,7 @@ impl Open {
             match self.fill(client) {
                 Ok(true) => {}
                 Ok(false) if empty => return Ok(None),
-                // A server that ends connections may do it this way, too.
+                // A server that closes connections may do it this way, too.
                 Err(error) if empty && !error.is_cancelled() => {
                     return Ok(None);
                 }
@@ -213,7 +212,7 @@ impl Body<'_> {
         let size = line.split(';').next().unwrap_or("").trim();
         self.left = u64::from_str_radix(size, 16).map_err(|_| cut())?;
         if self.left == 0 {
-            // What may follow the last chunk, up to an empty line.
+            // The trailers, up to an empty line.
             while !self.open.line(self.client)?.is_empty() {}
             return Ok(false);
         }
@@ -260,7 +259,7 @@ impl PipelinedConnection {
         sent.map_err(|e| SvnError::io(&e, "Error running context"))
     }
 
-    /// Makes the connection anew, and asks again for all that was asked for on it.
+    /// Opens the connection again, and sends all requests without a reply again.
     fn renew(&mut self, client: &Client) -> SvnResult<bool> {
         self.tries = self.tries.plus(1);
         if self.tries > TRIES {
@@ -281,13 +280,13 @@ fn request(client: &Client, target: &str, base: Option<&str>) -> SvnResult<Vec<u
 }
 
 impl Pipeline {
-    /// One for a server that allows so many connections, of which the report has one.
+    /// A pipeline to a server that allows so many connections, of which the report uses one.
     pub(super) fn new(connections: usize) -> Self {
         let most = connections.max(2).minus(1);
         Self { lines: Vec::new(), most, ask: 0, read: 0, broken: false }
     }
 
-    /// Whether more may be asked for ahead.
+    /// Whether more requests may be sent ahead.
     pub(super) fn has_room(&self) -> bool {
         let free = |line: &PipelinedConnection| {
             let bytes = line.asked.iter().fold(0usize, |sum, asked| sum.plus(asked.len));
@@ -296,7 +295,7 @@ impl Pipeline {
         !self.broken && (self.lines.len() < self.most || self.lines.get(self.ask).is_none_or(free))
     }
 
-    /// Asks for a text that will be read after all that were asked for before. What goes wrong is met
+    /// Requests a text that will be read after all that were requested before. Errors are reported
     /// when it is read.
     pub(super) fn ask(&mut self, client: &Client, target: &str, base: Option<&str>) {
         if self.broken {
@@ -310,8 +309,8 @@ impl Pipeline {
             self.broken = true;
             return;
         };
-        // A connection that has ended meanwhile is made anew when it is read from, and all that is
-        // left is asked for again.
+        // A connection that was closed meanwhile is opened again when it is read from, and all that is
+        // left is requested again.
         let sends = line.wire.is_some() || line.asked.is_empty();
         let (base, len) = (base.map(str::to_owned), request.len());
         line.asked.push_back(PendingGet { target: target.to_owned(), base, len });
@@ -321,8 +320,8 @@ impl Pipeline {
         self.ask = self.ask.plus(1) % self.most;
     }
 
-    /// Hands the text that was asked for first to `take`, and whether it is a delta; false when it must be asked for in the
-    /// ordinary way.
+    /// Passes the text that was requested first to `take`, and whether it is a delta; false when it must be requested in the
+    /// usual way.
     pub(super) fn text(
         &mut self,
         client: &Client,
@@ -332,7 +331,7 @@ impl Pipeline {
         if self.broken {
             return Ok(false);
         }
-        // Until the end tells otherwise.
+        // Until the end of the reply clears it.
         self.broken = true;
         let Some(line) = self.lines.get_mut(self.read) else { return Ok(false) };
         if line.asked.front().is_none_or(|first| first.target != target) {
@@ -358,7 +357,7 @@ impl Pipeline {
         } else {
             take(&mut body, head.is_delta)?;
         }
-        // An end that was not reached yet: the taker has all that it wants.
+        // The end was not reached yet: the receiver stopped early.
         io::copy(&mut body, &mut io::sink()).map_err(SvnError::from_stream)?;
         line.asked.pop_front();
         line.tries = 0;

@@ -35,7 +35,7 @@ fn log_entry(item: &answer::LogItem, wanted: RevpropSelection<'_>, merged: bool)
     }
 }
 
-/// Which properties of an item are told.
+/// Which properties of an item are sent.
 struct Entry {
     revprops: Vec<usize>,
     merged: bool,
@@ -104,17 +104,17 @@ impl HttpSession {
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.packings())
             .xml(body.write());
-        let (mut nesting, mut told) = (0u64, 0u64);
+        let (mut nesting, mut count) = (0u64, 0u64);
         let mut reply = self.client.run_expecting(&call, &[200])?;
         let mut document = Document::open(&mut reply, LIMITS)?;
         while let Some(child) = document.next_child()? {
             let Some(item) = answer::log_item(&child)? else { continue };
             let entry = log_entry(&item, request.revprops, request.include_merged_revisions);
             if nesting == 0 {
-                told = told.plus(1);
+                count = count.plus(1);
             }
             // Old servers know no limit.
-            if request.limit > 0 && nesting == 0 && told > request.limit {
+            if request.limit > 0 && nesting == 0 && count > request.limit {
                 return Ok(());
             }
             if item.has_children {
@@ -289,7 +289,7 @@ impl HttpSession {
             .xml(body.write());
         let mut reply = self.client.run_expecting(&call, &[200])?;
         let document = Document::open(&mut reply, LIMITS)?;
-        let told = file_revs::drive(document, &mut |head, delta| {
+        let count = file_revs::drive(document, &mut |head, delta| {
             let path = FsPath::new(&head.path)
                 .map_err(|_| malformed("The server told a path that is not canonical"))?;
             let rev = FileRev {
@@ -302,7 +302,7 @@ impl HttpSession {
             receiver.file_rev(&rev, delta)
         })?;
         reply.finish()?;
-        if told == 0 {
+        if count == 0 {
             return Err(malformed("The file-revs report didn't return any revisions"));
         }
         Ok(())

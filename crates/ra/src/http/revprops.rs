@@ -83,7 +83,7 @@ impl HttpSession {
         }
         let mut expected = change.expected.map(|expected| expected.map(<[u8]>::to_vec));
         if expected.is_none() && change.value.is_none() && self.places.knows("atomic-revprops") {
-            // That a hook refused a plain removal mod_dav_svn does not tell.
+            // mod_dav_svn does not report that a hook refused a plain removal.
             match self.fetch_revprops(change.revision)?.get(change.name) {
                 None => return Ok(()),
                 Some(old) => expected = Some(Some(old.to_vec())),

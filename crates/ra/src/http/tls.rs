@@ -1,6 +1,6 @@
 //! https: rustls, with the decision about a server's certificate left to the user's settings.
 //!
-//! Everything that is wrong with a certificate is found, not only the first thing, because people
+//! Everything that is wrong with a certificate is found, not only the first thing, because users
 //! decide about all of it at once. Invariant: a handshake goes on only if nothing is left that was
 //! not accepted; signatures are always checked.
 
@@ -26,8 +26,8 @@ use super::options::Options;
 use crate::auth::{Authenticator, Certificate, Failures};
 use crate::settings::Settings;
 
-/// The settings of connections to one server, what its certificate was refused for, and what the user
-/// shows to it.
+/// The settings of connections to one server, why its certificate was refused, and the client
+/// certificate.
 #[derive(Debug)]
 pub(super) struct Tls {
     pub(super) config: Arc<ClientConfig>,
@@ -45,7 +45,7 @@ fn invalid(message: String) -> SvnError {
 fn authorities(options: &Options) -> SvnResult<RootCertStore> {
     let mut roots = RootCertStore::empty();
     if options.default_authorities {
-        // A certificate of the system that cannot be read is one less to trust.
+        // A certificate of the system that cannot be read is not trusted.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     for file in &options.authority_files {
@@ -61,7 +61,7 @@ fn authorities(options: &Options) -> SvnResult<RootCertStore> {
     Ok(roots)
 }
 
-/// What TLS says of a connection that ended, if that ended it, in the reference's words.
+/// The TLS error that ended a connection, if one did, in the reference's words.
 pub(super) fn failed(error: &std::io::Error) -> Option<SvnError> {
     let said = error.get_ref()?.downcast_ref::<TlsError>()?;
     let text = "Error running context: An error occurred during SSL communication";
@@ -109,30 +109,30 @@ impl Tls {
         self.explain(failed(error).unwrap_or_else(|| SvnError::io(error, "Error running context")))
     }
 
-    /// An error of a connection, with what is known of why: a server that was shown no certificate
-    /// says little.
+    /// An error of a connection, with its known cause: a server that got no client certificate
+    /// reports little.
     pub(super) fn explain(&self, error: SvnError) -> SvnError {
         self.identity.failed().unwrap_or_else(|| self.identity.explain(error))
     }
 
-    /// Whether a handshake may count as done.
+    /// Checks whether a handshake counts as done.
     ///
     /// # Errors
-    /// What the search for a certificate to show met.
+    /// Errors of the search for a client certificate.
     pub(super) fn check(&self) -> SvnResult<()> {
         self.identity.failed().map_or(Ok(()), Err)
     }
 
-    /// The server has answered: what was used to get there may be kept.
+    /// The server has responded: the credentials that were used may be stored.
     ///
     /// # Errors
-    /// What asking the person meets.
+    /// Errors of the prompt.
     pub(super) fn answered(&self) -> SvnResult<()> {
         self.identity.answered()
     }
 }
 
-/// Looks at a certificate, and asks whether what is wrong with it matters.
+/// Checks a certificate, and asks whether its faults are accepted.
 #[derive(Debug)]
 struct Verifier {
     roots: RootCertStore,
@@ -143,7 +143,7 @@ struct Verifier {
     refused: Arc<Mutex<Option<SvnError>>>,
 }
 
-/// Whether a name of a certificate stands for a host: `*` as its first part stands for one part.
+/// Whether a name of a certificate matches a host: `*` as its first part matches one part.
 fn names_host(pattern: &str, host: &str) -> bool {
     if pattern.eq_ignore_ascii_case(host) {
         return true;
@@ -176,7 +176,7 @@ fn is_for(certificate: &X509Certificate<'_>, host: &str) -> bool {
     common.any(|name| name.as_str().is_ok_and(|name| names_host(name, host)))
 }
 
-/// The certificate as people are shown it.
+/// The certificate as it is shown to the user.
 fn describe(certificate: &X509Certificate<'_>, der: &[u8]) -> Certificate {
     let text = |name: Option<&x509_parser::x509::AttributeTypeAndValue<'_>>| {
         name.and_then(|name| name.as_str().ok()).unwrap_or("").to_owned()
@@ -226,7 +226,7 @@ impl Verifier {
             return failures | Failures::OTHER;
         };
         let algorithms = self.provider.signature_verification_algorithms.all;
-        // At a time at which the certificate itself is valid: that it is not now is told above, and
+        // Checked at a time at which the certificate itself is valid: expiry is reported above, and
         // would hide everything else.
         let (first, last) = (parsed.validity().not_before, parsed.validity().not_after);
         let then = seconds.min(last.timestamp()).max(first.timestamp());
@@ -248,7 +248,7 @@ impl Verifier {
                 CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                     failures |= Failures::NOT_YET_VALID;
                 }
-                // One that signs itself is such a one too, whatever it may be used for.
+                // A self-signed certificate counts as such an authority, whatever its key usage.
                 CertificateError::UnknownIssuer => failures |= Failures::UNKNOWN_CA,
                 _ if parsed.subject() == parsed.issuer() => failures |= Failures::UNKNOWN_CA,
                 _ => failures |= Failures::OTHER,

@@ -38,20 +38,20 @@ use crate::error::Error;
 
 /// How often a wait looks whether it was cancelled.
 const TICK: Duration = Duration::from_millis(200);
-/// How long one address may take to answer the first knock.
+/// How long connecting to one address may take.
 const CONNECT: Duration = Duration::from_secs(60);
 /// Bytes of a file that are sent at a time.
 const CHUNK: usize = 64 << 10;
-/// Bytes after the end of what is packed in a body that are read past, at most.
+/// The most bytes that are skipped after the end of compressed data in a body.
 const REST: u64 = 64 << 10;
-/// The system's number of "the connection was closed", as the reference tells it.
+/// The system's number of "the connection was closed", as the reference reports it.
 const CLOSED: ErrorCode = ErrorCode(120_108);
 
 /// A stream that may be encrypted.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
-/// What a request carries. It can be sent again.
+/// The body of a request. It can be sent again.
 #[derive(Debug, Default)]
 pub(super) enum Payload {
     /// Nothing.
@@ -59,7 +59,7 @@ pub(super) enum Payload {
     None,
     /// Bytes.
     Bytes(Bytes),
-    /// A whole file of so many bytes.
+    /// A whole file, with its length in bytes.
     File(std::fs::File, u64),
 }
 
@@ -73,7 +73,7 @@ impl Payload {
     }
 
     /// A body that sends it from the beginning.
-    /// When `chunked`, it does not tell its length.
+    /// When `chunked`, its length is not sent.
     pub(super) fn body(&self, chunked: bool) -> SvnResult<Outgoing> {
         let what = match self {
             Self::None => OutgoingData::Bytes(Bytes::new()),
@@ -88,7 +88,7 @@ impl Payload {
     }
 }
 
-/// A request's body on its way.
+/// A request's body while it is sent.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     what: OutgoingData,
@@ -114,7 +114,7 @@ impl Body for Outgoing {
             OutgoingData::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             OutgoingData::File { left: 0, .. } => Poll::Ready(None),
             OutgoingData::File { file, left } => {
-                // A file of ours that was written a moment ago: the read waits for no disk.
+                // A temporary file that was just written: the read does not wait for the disk.
                 let len = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 let mut chunk = vec![0; len];
                 if let Err(error) = file.read_exact(&mut chunk) {
@@ -144,7 +144,7 @@ impl Body for Outgoing {
     }
 }
 
-/// Counts what passes.
+/// Counts the bytes that pass.
 struct CountingWire {
     inner: Box<dyn Wire>,
     bytes: Arc<AtomicU64>,
@@ -191,7 +191,7 @@ impl AsyncWrite for CountingWire {
     }
 }
 
-/// Where connections lead.
+/// The address of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) host: String,
@@ -204,7 +204,7 @@ pub(super) struct Transport {
     /// The server, or the proxy in front of it.
     peer: Origin,
     tls: Option<Tls>,
-    /// The head of a request that makes a proxy open a way to the server: https goes through
+    /// The head of a request that makes a proxy open a tunnel to the server: https goes through
     /// proxies like that.
     tunnel: Option<String>,
     idle: RefCell<Vec<SendRequest<Outgoing>>>,
@@ -214,7 +214,7 @@ pub(super) struct Transport {
     patience: Option<Duration>,
     /// Idle connections that are kept, at most.
     connections: usize,
-    /// How long the server took to answer the last knock.
+    /// How long the last connect took.
     latency: Cell<Duration>,
 }
 
@@ -227,7 +227,7 @@ impl std::fmt::Debug for Transport {
 /// Bytes of a proxy's answer to CONNECT, at most.
 const TUNNEL_ANSWER: usize = 16 << 10;
 
-/// Asks a proxy for a way to the server.
+/// Asks a proxy for a tunnel to the server.
 async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
     let failed = |e: io::Error| SvnError::io(&e, "Error running context");
     stream.write_all(head.as_bytes()).await.map_err(failed)?;
@@ -250,7 +250,7 @@ async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
     }
 }
 
-/// What hyper says, in the reference's words.
+/// Errors of hyper, in the reference's words.
 fn broken(error: &(dyn std::error::Error + 'static)) -> SvnError {
     let mut source = error.source();
     while let Some(inner) = source {
@@ -294,17 +294,17 @@ impl Transport {
         }))
     }
 
-    /// Bytes both ways so far.
+    /// Bytes sent and received so far.
     pub(super) fn transferred(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How long the server took to answer the last knock.
+    /// How long the last connect took.
     pub(super) fn latency(&self) -> Duration {
         self.latency.get()
     }
 
-    /// Waits for `work`, as long as the user does not cancel and patience lasts.
+    /// Waits for `work`, until the user cancels or the timeout ends.
     pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> SvnResult<T> {
         self.runtime.block_on(async {
             tokio::pin!(work);
@@ -337,7 +337,7 @@ impl Transport {
         Ok(Box::new(CountingWire { inner, bytes: Arc::clone(&self.bytes) }))
     }
 
-    /// An error of a connection, with what is known of why.
+    /// An error of a connection, with its known cause.
     fn explain(&self, error: SvnError) -> SvnError {
         match &self.tls {
             Some(tls) => tls.explain(error),
@@ -350,14 +350,14 @@ impl Transport {
         let _context = self.runtime.enter();
         let shaken = self.wait(http1::handshake(TokioIo::new(wire)))?;
         let (sender, connection) = shaken.map_err(|e| broken(&e))?;
-        // It goes on whenever a request waits. What it has to say of its end, requests hear too.
+        // It runs whenever a request waits. Requests get the error with which it ends, too.
         self.runtime.spawn(async move {
             let _ = connection.await;
         });
         Ok(sender)
     }
 
-    /// The way to the server: through the proxy's tunnel, encrypted, as is wanted.
+    /// The stream to the server: through the proxy's tunnel, encrypted, as configured.
     async fn secure(&self, mut stream: TcpStream) -> SvnResult<Box<dyn Wire>> {
         if let Some(tunnel) = &self.tunnel {
             open_tunnel(&mut stream, tunnel).await?;
@@ -398,8 +398,8 @@ impl Transport {
         })
     }
 
-    /// Sends a request and waits for the reply's head. On a connection that turns out to have
-    /// ended since its last use, a request is sent again over a new one, if it `may_repeat`.
+    /// Sends a request and waits for the reply's head. If the connection turns out to have been
+    /// closed since its last use, the request is sent again over a new one, if it `may_repeat`.
     pub(super) fn send(
         self: &Rc<Self>,
         may_repeat: bool,
@@ -428,7 +428,7 @@ impl Transport {
                     self.tls.as_ref().map_or(Ok(()), Tls::answered)?;
                     return Ok(Reply::new(self, sender, response));
                 }
-                // Nothing of the request was taken, or it may be said twice.
+                // Nothing of the request was processed, or it may be sent twice.
                 Err((_, unsent)) if reused && (unsent || may_repeat) => {}
                 Err((error, _)) => return Err(self.explain(broken(&error))),
             }
@@ -436,7 +436,7 @@ impl Transport {
     }
 }
 
-/// A reply: its head, and its body as it comes, unpacked.
+/// A reply: its head, and its body as it comes, decompressed.
 pub(super) struct Reply {
     pub(super) head: Parts,
     content: Content,
@@ -453,7 +453,7 @@ struct Coming {
     piece: Bytes,
     ended: bool,
     transport: Rc<Transport>,
-    /// `None` once it was given back.
+    /// `None` once it was returned to the pool.
     sender: Option<SendRequest<Outgoing>>,
 }
 
@@ -504,14 +504,14 @@ impl Reply {
         self.head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
     }
 
-    /// The whole body, of `limit` bytes at most: what is beyond is left.
+    /// The whole body, of at most `limit` bytes: the rest is not read.
     pub(super) fn bytes(mut self, limit: u64) -> SvnResult<Vec<u8>> {
         let mut bytes = Vec::new();
         (&mut self).take(limit).read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
         Ok(bytes)
     }
 
-    /// Reads what little may be left, so that the connection can be used again.
+    /// Reads a small rest, so that the connection can be used again.
     pub(super) fn finish(self) -> SvnResult<()> {
         self.bytes(1 << 20).map(drop)
     }
@@ -524,7 +524,7 @@ impl Read for Reply {
             Content::Gzip(packed) => {
                 let len = packed.read(buf)?;
                 if len == 0 && !buf.is_empty() {
-                    // What is packed ends before the body does.
+                    // The compressed data end before the body does.
                     io::copy(&mut packed.get_mut().take(REST), &mut io::sink())?;
                 }
                 Ok(len)
@@ -570,7 +570,7 @@ impl Read for Coming {
             return Err(io::Error::other(SvnError::internal("no room to read into")));
         };
         self.piece.copy_to_slice(into);
-        // An end that is there already gives the connection back at once.
+        // If the end is there already, the connection returns to the pool at once.
         if self.piece.is_empty() && self.body.is_end_stream() && !self.ended {
             self.ended = true;
             self.give_back();

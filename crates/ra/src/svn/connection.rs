@@ -16,11 +16,11 @@ use super::transport::Transport;
 
 /// The output buffer is sent when it holds this much.
 const OUTPUT_BYTES: usize = 64 << 10;
-/// After an item that needed more, buffers are given back down to this.
+/// After an item that needed more, buffers shrink to this size.
 const KEEP_BYTES: usize = 1 << 20;
 /// How the input grows.
 const INPUT: Sizes = Sizes { read: 64 << 10, trust: 1 << 20, keep: KEEP_BYTES };
-/// What one item of a server may take: directories come as one item, with all their entries.
+/// The most bytes of one item of a server: directories come as one item, with all their entries.
 const LIMITS: Limits = Limits { bytes: 1 << 30, tokens: 1 << 24 };
 
 /// One connection.
@@ -29,13 +29,13 @@ pub struct Connection {
     transport: Transport,
     input: InputBuffer,
     output: Vec<u8>,
-    /// Bytes that went over the network, both ways.
+    /// Bytes sent and received.
     transferred: u64,
-    /// Bytes were sent since the last look whether the server has something to say.
+    /// Whether bytes were sent since the last check for data from the server.
     may_have_answered: bool,
-    /// The first thing that went wrong with the connection itself; nothing works after it.
+    /// The first error of the connection itself; nothing works after it.
     broken: Option<SvnError>,
-    /// Whether what went wrong is that the connection ended, or was given up: another one may do.
+    /// Whether that error is that the connection was closed, or was given up: a new one may work.
     lost: bool,
 }
 
@@ -54,19 +54,19 @@ impl Connection {
         }
     }
 
-    /// Takes the place of `before`, which has ended.
+    /// Replaces `before`, which was closed.
     pub(super) fn replace(self, before: &mut Self) {
         let transferred = self.transferred.plus(before.transferred);
         *before = Self { transferred, ..self };
     }
 
-    /// Whether the connection has ended, or was given up.
+    /// Whether the connection was closed or given up.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// Whether the server has gone and takes no request, as far as can be told now. To be asked
+    /// Whether the server has closed the connection, as far as is known now. To be called
     /// between requests.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -74,7 +74,7 @@ impl Connection {
         self.lost || (idle && self.transport.is_closed())
     }
 
-    /// Bytes that went over the network, both ways.
+    /// Bytes sent and received.
     #[must_use]
     pub const fn transferred(&self) -> u64 {
         self.transferred
@@ -85,7 +85,7 @@ impl Connection {
         &mut self.output
     }
 
-    /// Nothing more can be said over this connection: the two sides have lost step.
+    /// Gives the connection up: the two sides are out of step.
     pub fn give_up(&mut self) {
         self.lost = true;
         self.broken.get_or_insert_with(closed);
@@ -106,7 +106,7 @@ impl Connection {
     /// it what it wants.
     ///
     /// # Errors
-    /// E210002 when the server is gone; E210004 for what is no item; what `look` returns.
+    /// E210002 when the server has closed the connection; E210004 for malformed items; what `look` returns.
     pub fn receive<T>(&mut self, look: impl FnOnce(Item<'_>) -> SvnResult<T>) -> SvnResult<T> {
         self.check()?;
         let filled = self.fill();
@@ -130,16 +130,16 @@ impl Connection {
     /// Receives the reply to a command.
     ///
     /// # Errors
-    /// The failure that the server tells, and as [`Connection::receive`].
+    /// The failure that the server reports, and as [`Connection::receive`].
     pub fn reply<T>(&mut self, look: impl FnOnce(Tuple<'_>) -> SvnResult<T>) -> SvnResult<T> {
         self.receive_tuple(|reply| look(read_reply(reply)?))
     }
 
-    /// Receives a string into `into`, in place of what is there; false, and nothing there, when
-    /// it is the empty one, which ends a series.
+    /// Receives a string into `into`, replacing its content; false, with `into` empty, when
+    /// the string is empty, which ends a series.
     ///
     /// # Errors
-    /// As [`Connection::receive`]; `otherwise` when it is no string.
+    /// As [`Connection::receive`]; `otherwise` when the item is no string.
     pub fn receive_chunk(
         &mut self,
         into: &mut Vec<u8>,
@@ -158,7 +158,7 @@ impl Connection {
     /// Passes over what a login script of the other side prints before the greeting.
     ///
     /// # Errors
-    /// E210002 when nothing else comes.
+    /// E210002 when no greeting comes.
     pub fn skip_garbage(&mut self) -> SvnResult<()> {
         loop {
             let unread = self.input.unread();
@@ -175,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the input holds a whole item, and says how long that is.
+    /// Waits until the input holds a whole item, and returns its length.
     fn fill(&mut self) -> SvnResult<usize> {
         self.input.begin();
         loop {
@@ -240,7 +240,7 @@ impl Connection {
     }
 }
 
-/// The server is gone.
+/// The error for a closed connection.
 pub(super) fn closed() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")
 }
@@ -264,7 +264,7 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        // White space is nothing said.
+        // White space is no data.
         while self.input.skip_blank() {
             if !self.transport.readable_now() {
                 return Ok(false);

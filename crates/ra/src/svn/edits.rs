@@ -69,7 +69,7 @@ impl SvnSession {
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>> {
-        // Editors hear of paths relative to the session's URL.
+        // Editors get paths relative to the session's URL.
         self.sync_server_url()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
@@ -143,15 +143,15 @@ fn drive_replay(conn: &mut Connection, editor: &mut dyn Editor) -> SvnResult<()>
     match drive(conn, editor, true) {
         Ok(Outcome::ReplayFinished) => Ok(()),
         Ok(Outcome::Closed | Outcome::Aborted) => {
-            // The revision could not be told to its end: what follows is the failure.
+            // The revision could not be sent completely: the failure follows.
             conn.success();
             conn.reply(|_| Ok(()))?;
             Err(WireError::Part("The server gave up the edit of a replay").into())
         }
         Err(error) => {
-            let told_by_server = matches!(error, DriveError::Failure(_));
+            let sent_by_server = matches!(error, DriveError::Failure(_));
             let _ = editor.abort_edit();
-            if !told_by_server {
+            if !sent_by_server {
                 conn.give_up();
             }
             Err(error.into_inner())
@@ -250,7 +250,7 @@ impl Report for SvnReport<'_> {
         };
         let _ = editor.abort_edit();
         if let DriveError::Editor(error) = &error {
-            // The server hears of it, and goes on until it has.
+            // The server is notified, and sends until it has read that.
             conn.failure(error);
             if skip_edit(conn).is_err() {
                 conn.give_up();

@@ -92,7 +92,7 @@ impl SvnSession {
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: LockReceiver<'_, Lock>,
+        receiver: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -121,7 +121,7 @@ impl SvnSession {
                 all = false;
                 break;
             };
-            told(path, found)?;
+            receiver(path, found)?;
         }
         finish(&mut conn, all, "Didn't receive end marker for lock responses")
     }
@@ -130,7 +130,7 @@ impl SvnSession {
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
-        told: LockReceiver<'_, ()>,
+        receiver: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -158,7 +158,7 @@ impl SvnSession {
                 all = false;
                 break;
             };
-            told(path, found)?;
+            receiver(path, found)?;
         }
         finish(&mut conn, all, "Didn't receive end marker for unlock responses")
     }

@@ -22,7 +22,7 @@ pub struct Login<'a> {
     pub realm_prefix: &'a str,
     /// The host, for the `servers` file.
     pub host: &'a str,
-    /// Whether the way to the server says who the user is.
+    /// Whether the transport (a tunnel) authenticates the user.
     pub is_tunneled: bool,
 }
 

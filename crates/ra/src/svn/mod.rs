@@ -4,11 +4,11 @@
 //! * [`transport`], [`tunnel`]: a socket, or the pipes of a command that leads to the server.
 //! * [`connection`]: buffers both ways; one item of the protocol at a time.
 //! * [`login`]: ANONYMOUS, EXTERNAL, CRAM-MD5.
-//! * `session`: greeting, places, and the exchange that most requests are.
+//! * `session`: greeting, URLs, and the exchange of command and reply.
 //! * `requests`, `streams`, `edits`, `commit`, `locks`: the requests.
 //!
 //! Moving the session below the URL that the server knows costs nothing: paths are joined here,
-//! and the server hears of it only when a request needs its own idea of the place.
+//! and the server is notified only when a request depends on the server's idea of the URL.
 
 mod commit;
 pub mod connection;

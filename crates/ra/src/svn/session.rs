@@ -1,9 +1,9 @@
-//! A session over the svn protocol: greeting, places, and the exchange that most requests are.
+//! A session over the svn protocol: greeting, URLs, and the exchange of command and reply that most requests consist of.
 //!
-//! A connection that ended between two requests (a server that was started again, a firewall that
-//! forgets idle connections) is replaced by a new one, without a word, when the next request
-//! comes. A request that was sent and heard nothing is sent a second time over a new connection,
-//! once, when it only reads; what changes the repository is never sent twice.
+//! A connection that was closed between two requests (a server that was restarted, a firewall that
+//! drops idle connections) is silently replaced by a new one when the next request
+//! comes. A request without any reply is sent a second time over a new connection,
+//! once, if it only reads; a request that changes the repository is never sent twice.
 
 use std::cell::{RefCell, RefMut};
 use std::io::Write;
@@ -34,9 +34,9 @@ use crate::session::{
 };
 use crate::settings::Settings;
 
-/// What `svn://` means when it names no port.
+/// The default port of `svn://`.
 const DEFAULT_PORT: u16 = 3690;
-/// The words that describe this client.
+/// The capabilities of this client.
 const CAPABILITIES: &str =
     "edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo log-revprops ";
 
@@ -68,7 +68,7 @@ pub struct SvnSession {
     settings: Option<Settings>,
 }
 
-/// What the server says first.
+/// The greeting of the server.
 struct Greeting {
     min: u64,
     max: u64,
@@ -99,7 +99,7 @@ impl SvnSession {
     /// Opens a session to a canonical URL.
     ///
     /// # Errors
-    /// What connecting and logging in meet; E210006 for servers of another age.
+    /// Errors of connecting and authentication; E210006 for servers of another protocol version.
     pub fn open(url: &Url, settings: &Settings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
@@ -212,30 +212,30 @@ impl SvnSession {
         })
     }
 
-    /// The connection, when nothing else is using it; a new one when it has ended.
+    /// The connection, when nothing else is using it; a new one when it was closed.
     pub(super) fn conn(&self) -> SvnResult<RefMut<'_, Connection>> {
         let mut conn = self.conn.try_borrow_mut().map_err(|_| SvnError::from(Error::Busy))?;
         if conn.has_ended() && self.settings.is_some() && self.reopen(&mut conn).is_err() {
-            // Nothing is sent to a server that may be half gone.
+            // Nothing is sent over a connection that may be half closed.
             conn.give_up();
         }
         Ok(conn)
     }
 
-    /// Connects again, in place of a connection that has ended.
+    /// Connects again, in place of a closed connection.
     fn reopen(&self, conn: &mut Connection) -> SvnResult<()> {
         let settings = self.settings.as_ref().ok_or_else(closed)?;
         let url = self.place.borrow().server.clone();
         let again = Self::open(&url, settings)?;
         if again.uuid != self.uuid || again.root_url != self.root_url {
-            // Another repository is in its place.
+            // Another repository is at this URL now.
             return Err(closed());
         }
         again.conn.into_inner().replace(conn);
         Ok(())
     }
 
-    /// Whether the server has told of a capability by its word.
+    /// Whether the server has announced a capability, by its word.
     pub(super) fn knows(&self, word: &str) -> bool {
         self.capabilities.iter().any(|c| c == word)
     }
@@ -252,7 +252,7 @@ impl SvnSession {
     }
 
     /// The same for a command that only reads and is in the output buffer as a whole: it is sent
-    /// again when the connection turns out to have ended.
+    /// again when the connection turns out to be closed.
     pub(super) fn authenticate_reader(&self, conn: &mut Connection) -> SvnResult<()> {
         let request = conn.out().clone();
         match self.authenticate(conn) {
@@ -281,7 +281,7 @@ impl SvnSession {
         conn.reply(look)
     }
 
-    /// A path below the session's URL as the server has to be told.
+    /// A path below the session's URL, as it is sent to the server.
     pub(super) fn at(&self, path: &RelPath) -> RelPathBuf {
         self.place.borrow().below.join(path)
     }
@@ -291,7 +291,7 @@ impl SvnSession {
         paths.iter().map(|path| self.at(path)).collect()
     }
 
-    /// The inverse of [`SvnSession::at`], for paths that the server tells.
+    /// The inverse of [`SvnSession::at`], for paths that the server sends.
     pub(super) fn client_path(&self, path: &str) -> RelPathBuf {
         let place = self.place.borrow();
         let path = RelPathBuf::canonicalize(path);
@@ -309,7 +309,7 @@ impl SvnSession {
         Ok(below.join(path).to_fspath())
     }
 
-    /// Lets the server know where the session is, when it does not.
+    /// Sends the server the session's URL, if the server has another.
     pub(super) fn sync_server_url(&self) -> SvnResult<()> {
         let url = {
             let place = self.place.borrow();
@@ -329,7 +329,7 @@ impl SvnSession {
         Ok(())
     }
 
-    /// What the server understands of edits.
+    /// The server's capabilities for edits.
     pub(super) fn wire_options(&self) -> WireOptions {
         let svndiff = if self.knows("accepts-svndiff2") {
             Version::V2
@@ -342,7 +342,7 @@ impl SvnSession {
     }
 }
 
-/// What is told of a command that the server does not know.
+/// The error for a command that the server does not know.
 pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
     if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
         error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)
@@ -397,7 +397,7 @@ impl Session for SvnSession {
         let below = match below {
             Some(below) => below,
             None => match url.below(&self.root_url) {
-                // The root serves for most later moves too.
+                // The root is usable for most later URLs too.
                 Some(below) => {
                     self.move_server(&self.root_url)?;
                     below

@@ -1,6 +1,6 @@
-//! What to make of a server that does not greet. A server of svn:// speaks first and one of http waits to
-//! be asked, so that a client with the wrong kind of URL would wait for ever. A server that is silent for a while is
-//! asked over a second connection; one that is only slow is waited for as long as it takes.
+//! Handles a server that sends no greeting. A server of svn:// speaks first and one of http waits for
+//! a request, so that a client with the wrong kind of URL would wait for ever. A server that is silent for a while is
+//! probed over a second connection; a server that is only slow is waited for as long as it takes.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
-/// How long a server may be silent before it is asked what it is.
+/// How long a server may be silent before it is probed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long its answer to that may take.
+/// How long the probe may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Waits for the greeting's first byte, and looks for an http server when none comes for a while.
@@ -38,7 +38,7 @@ fn wait(
     while begun.elapsed() < patience {
         cancel.check()?;
         let mut fds = [PollFd::new(stream, PollFlags::IN)];
-        // What is wrong with the connection is said by the next read.
+        // An error of the connection is reported by the next read.
         if !matches!(poll(&mut fds, Some(&turn)), Ok(0) | Err(rustix::io::Errno::INTR)) {
             return Ok(());
         }
@@ -52,7 +52,7 @@ fn wait(
     Ok(())
 }
 
-/// Whether the server at the other end answers a request of http as such a server does.
+/// Whether the server at the other end responds to a request of http as an http server does.
 fn speaks_http(stream: &TcpStream) -> std::io::Result<bool> {
     let mut other = TcpStream::connect_timeout(&stream.peer_addr()?, ANSWER)?;
     other.set_read_timeout(Some(ANSWER))?;

@@ -62,7 +62,7 @@ fn in_step<T>(conn: &mut Connection, result: SvnResult<T>) -> SvnResult<T> {
     result
 }
 
-/// Which properties of a log entry that the server tells anyway are wanted.
+/// Which of the properties are wanted that the server sends with every log entry.
 struct WantedRevprops {
     author: bool,
     date: bool,
@@ -168,7 +168,7 @@ impl SvnSession {
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
         self.authenticate_reader(&mut conn)?;
-        let (mut ceased, mut nesting, mut told) = (ReceiverEnd::default(), 0u64, 0u64);
+        let (mut ceased, mut nesting, mut count) = (ReceiverEnd::default(), 0u64, 0u64);
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
                 let words = read_log_entry(tuple.rest())?;
@@ -178,10 +178,10 @@ impl SvnSession {
                     once_a_path(&mut entry.changes);
                 }
                 if nesting == 0 {
-                    told = told.plus(1);
+                    count = count.plus(1);
                 }
                 // Old servers know no limit.
-                if request.limit > 0 && nesting == 0 && told > request.limit {
+                if request.limit > 0 && nesting == 0 && count > request.limit {
                     return Ok(());
                 }
                 if entry.has_children {
@@ -376,7 +376,7 @@ fn file_rev(
 #[derive(Default)]
 struct Chunks {
     chunk: Vec<u8>,
-    /// The chunk was not handed on yet.
+    /// The chunk was not passed on yet.
     unread: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::error::Error;
 pub enum Transport {
     /// A socket.
     Tcp(TcpStream),
-    /// A command that was started for this connection; it is told to end when this is dropped.
+    /// A command that was started for this connection; it is stopped when this is dropped.
     Tunnel {
         /// The command.
         child: Child,
@@ -25,7 +25,7 @@ pub enum Transport {
         /// From its standard output.
         output: ChildStdout,
     },
-    /// A server that says what is here, whatever it hears.
+    /// A server that sends these bytes, whatever it receives.
     Recorded(io::Cursor<Vec<u8>>),
 }
 

@@ -93,19 +93,19 @@ fn split_words(command: &[u8]) -> Vec<OsString> {
 /// # Errors
 /// E170012 when the command does not start.
 pub fn start(words: &[OsString]) -> Result<Transport> {
-    let tell = |e: &std::io::Error| Error::Tunnel(SvnError::io(e, "Can't create tunnel"));
+    let failure = |e: &std::io::Error| Error::Tunnel(SvnError::io(e, "Can't create tunnel"));
     let Some((program, arguments)) = words.split_first() else {
-        return Err(tell(&std::io::ErrorKind::InvalidInput.into()));
+        return Err(failure(&std::io::ErrorKind::InvalidInput.into()));
     };
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|e| tell(&e))?;
+        .map_err(|e| failure(&e))?;
     match (child.stdin.take(), child.stdout.take()) {
         (Some(input), Some(output)) => Ok(Transport::Tunnel { child, input, output }),
-        _ => Err(tell(&std::io::ErrorKind::BrokenPipe.into())),
+        _ => Err(failure(&std::io::ErrorKind::BrokenPipe.into())),
     }
 }
 

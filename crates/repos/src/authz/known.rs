@@ -1,8 +1,8 @@
-//! Authz files that were read before, found again by what is in them.
+//! A cache of parsed authz files, found by their content.
 //!
 //! A file that lies in a repository, or that comes with a groups file, is read for every
 //! connection. Where its text is the same as before, so are the rules: they need not be parsed
-//! again, and what was kept for their users stays of use.
+//! again, and what is cached for their users stays valid.
 
 use parking_lot::Mutex;
 use sapwood_core::{SvnError, SvnResult};
@@ -10,13 +10,13 @@ use sapwood_core::{SvnError, SvnResult};
 use super::Authz;
 use super::source::ConfigSource;
 
-/// How many texts are kept; the one that was not asked for the longest goes.
+/// How many texts are cached; the least recently used one is evicted.
 const MAX_KEPT: usize = 64;
 
-/// The rules of the texts that were read lately.
+/// The rules of the texts that were read last.
 #[derive(Debug, Default)]
 pub struct KnownAuthz {
-    /// The one asked for last at the end.
+    /// The most recently used one is at the end.
     kept: Mutex<Vec<CachedAuthz>>,
 }
 
@@ -68,7 +68,7 @@ impl KnownAuthz {
         Ok(authz)
     }
 
-    /// Forgets everything.
+    /// Empties the cache.
     pub fn clear(&self) {
         self.kept.lock().clear();
     }
@@ -96,7 +96,7 @@ mod tests {
         let (ann, bob) = (rules_of(text, "ann"), rules_of(text, "bob"));
         assert_ne!(ann, bob);
         assert_eq!(ann, rules_of(text, "ann"));
-        // Nothing is said of these two that makes a difference.
+        // The rules make no difference between these two users.
         assert_eq!(rules_of(text, "eve"), rules_of(text, "zoe"));
         assert_ne!(ann, rules_of(&text.replace("/b", "/c"), "ann"));
         assert_eq!(ann, rules_of(text, "ann"));

@@ -35,7 +35,7 @@ use tree::Tree;
 
 use crate::authorizer::{PathAuthorizer, RulesId, SubtreeAccess};
 
-/// How many compiled (repository, user) pairs one [`Authz`] keeps; beyond that they are made anew.
+/// How many compiled (repository, user) pairs one [`Authz`] caches; beyond that they are compiled again.
 const MAX_COMPILED: usize = 4096;
 
 /// The rules of one authz file. Clones share everything.
@@ -56,7 +56,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct CompiledRules {
     users: HashMap<UserAndRepository, UserAuthz>,
-    /// The different ones of their rules: most users of a company are in the same few groups.
+    /// The distinct rules among them: most users of a company are in the same few groups.
     distinct: HashSet<Arc<UserRules>>,
 }
 
@@ -67,14 +67,14 @@ pub struct UserAuthz {
     rules: Arc<UserRules>,
 }
 
-/// Rules are equal when their answers are; the number is not looked at.
+/// Rules are equal when their answers are; the number is not compared.
 #[derive(Debug)]
 struct UserRules {
-    /// What those who keep replies know these rules by.
+    /// The number of these rules in cache keys of replies.
     id: Option<RulesId>,
     /// The range of rights over the whole repository.
     range: Range,
-    /// There only when the range leaves something to look up, which for most users it does not.
+    /// Present only when the range does not decide everything, which it does for most users.
     tree: Option<Tree>,
 }
 
@@ -94,10 +94,10 @@ impl Hash for UserRules {
 
 impl Authz {
     /// Reads the rules out of the contents of an authz file, with the groups out of the global
-    /// groups file when there is one. `warn` receives what is odd but no error.
+    /// groups file when there is one. `warn` receives suspicious lines that are no errors.
     ///
     /// # Errors
-    /// E220003 for what makes no sense, E200002 for a syntax error.
+    /// E220003 for invalid rules, E200002 for a syntax error.
     pub fn parse(
         rules: &[u8],
         groups: Option<&[u8]>,

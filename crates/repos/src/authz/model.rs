@@ -80,7 +80,7 @@ impl Range {
 /// The users in a group.
 pub(super) type Members = Arc<BTreeSet<Arc<[u8]>>>;
 
-/// Whom an access entry is about.
+/// The users that an access entry applies to.
 #[derive(Clone, Debug)]
 pub(super) enum Who {
     /// One user.
@@ -106,19 +106,19 @@ pub(super) struct Acl {
     pub(super) rule: Rule,
     pub(super) anonymous: Option<Access>,
     pub(super) authenticated: Option<Access>,
-    /// What inverted entries give, whomever they are about.
+    /// The rights from inverted entries, for any user.
     pub(super) inverted: Option<Access>,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Acl {
-    /// Whether the rule is about `repos`.
+    /// Whether the rule applies to `repos`.
     pub(super) fn applies_to(&self, repos: &[u8]) -> bool {
         self.rule.repos.is_empty() || *self.rule.repos == *repos
     }
 
-    /// What the rule gives `user` (empty for an anonymous one), `None` when it does not mention
-    /// them.
+    /// The rights that the rule gives `user` (empty for an anonymous one), `None` when it does not mention
+    /// the user.
     pub(super) fn access(&self, user: &[u8]) -> Option<Access> {
         if user.is_empty() {
             return self.anonymous;
@@ -190,7 +190,7 @@ impl Model {
             };
         }
         let mut range = if self.users.contains(user) {
-            // Asked for once per user and repository, so it is summed up here and not kept for
+            // Needed once per user and repository, so it is computed here and not cached for
             // every user that a group may name.
             let mut rights = GlobalRights::new();
             for acl in &self.acls {

@@ -13,8 +13,8 @@ use sapwood_core::{SvnError, SvnResult};
 use super::model::{Access, Acl, Entry, GlobalRights, Groups, Model, Who, add_access};
 use super::rule::{Rule, SectionName, invalid, parse_section_name, show};
 
-/// An access entry as written, before groups and aliases are known. The key tells entries of one
-/// section apart: name, and whether inverted.
+/// An access entry as written, before groups and aliases are known. The key distinguishes entries of one
+/// section: name, and whether inverted.
 type Entries = BTreeMap<(Box<[u8]>, bool), Access>;
 
 struct ParsedAcl {
@@ -68,10 +68,10 @@ struct Parser {
 }
 
 /// Parses an authz file and, when there is one, the global groups file. `warn` receives what
-/// is odd but no error.
+/// is suspicious but no error.
 ///
 /// # Errors
-/// E220003 for what makes no sense, E200002 for a syntax error.
+/// E220003 for invalid rules, E200002 for a syntax error.
 pub(super) fn parse(
     rules: &[u8],
     groups: Option<&[u8]>,
@@ -289,7 +289,7 @@ impl Parser {
         let groups = self.expand_groups()?;
         let mut parsed = std::mem::take(&mut self.acls);
         parsed.sort_by(|a, b| a.rule.compare(&b.rule).then(a.sequence.cmp(&b.sequence)));
-        // The built-in rule gives way to the file's own rule for the root, which then says
+        // The built-in rule is replaced by the file's own rule for the root, which then says
         // something about all users.
         if let [built_in, own, ..] = parsed.as_mut_slice()
             && built_in.rule == own.rule

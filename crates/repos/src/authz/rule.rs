@@ -48,7 +48,7 @@ impl Rule {
     }
 }
 
-/// A section name, taken apart.
+/// A parsed section name.
 pub(super) enum SectionName {
     /// A path rule.
     Rule(Rule),
@@ -71,10 +71,10 @@ fn split_at_colon(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((bytes.get(..at)?, bytes.get(at.plus(1)..)?))
 }
 
-/// Takes a section name of an authz file apart.
+/// Parses a section name of an authz file.
 ///
 /// # Errors
-/// E220003 for a name that cannot be one.
+/// E220003 for an invalid name.
 pub(super) fn parse_section_name(section: &[u8]) -> SvnResult<SectionName> {
     let empty_repos =
         || invalid(format!("Empty repository name in authz rule [{}]", show(section)));
@@ -183,7 +183,7 @@ fn has_wildcards(pattern: &[u8]) -> bool {
     false
 }
 
-/// Takes the backslashes out of a name without wildcards; one at the very end is a character
+/// Removes the backslashes of a name without wildcards; one at the very end is a character
 /// like any other.
 fn unescape(name: &[u8]) -> Box<[u8]> {
     let mut out = Vec::with_capacity(name.len());

@@ -35,7 +35,7 @@ fn too_large(path: &str) -> SvnError {
     SvnError::new(ErrorCode::AUTHZ_INVALID_CONFIG, format!("'{path}' is too large"))
 }
 
-/// The local path that a `file://` URL stands for.
+/// The local path of a `file://` URL.
 fn local_path(url: &str) -> SvnResult<PathBuf> {
     let bad =
         |why: &str| SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("Local URL '{url}' {why}"));
@@ -81,7 +81,7 @@ impl ConfigSource<'_> {
     /// The contents of the file at `target`, a local path or a `file://` URL into a repository.
     ///
     /// # Errors
-    /// E200009 for what is no file, E170000 for other URLs, and whatever reading meets.
+    /// E200009 for a node that is no file, E170000 for other URLs, and errors of reading.
     pub fn load(&self, target: &str) -> SvnResult<Vec<u8>> {
         if is_url(target) { self.load_from_repository(target) } else { self.load_local(target) }
     }

@@ -44,7 +44,7 @@ struct Node {
     rights: Rights,
     literals: BTreeMap<Box<[u8]>, Id>,
     patterns: Option<Box<Patterns>>,
-    /// The node is a `**`: it stays in the running for every deeper component.
+    /// The node is a `**`: it still matches at every deeper component.
     repeats: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Tree {
     nodes: Vec<Node>,
 }
 
-/// Where a walk stands: the nodes that apply to the path so far, and the rights there.
+/// The state of a walk: the nodes that apply to the path so far, and the rights there.
 struct Walk<'a> {
     tree: &'a Tree,
     current: Vec<Id>,
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         Some(node)
     }
 
-    /// Takes `id` into the next level, and with it the `**` below it, which matches nothing too.
+    /// Adds `id` to the next level, and with it the `**` below it, which also matches no component.
     fn add(&mut self, id: Id) {
         if self.next.contains(&id) {
             return;
@@ -221,7 +221,7 @@ impl Tree {
         order
     }
 
-    /// Takes out rules that a later `**` rule at or above them overrules completely, and nodes
+    /// Removes rules that a later `**` rule at or above them overrules completely, and nodes
     /// that are left without any rule at or below them.
     fn trim(&mut self, order: &[(Id, Option<Id>)]) {
         // The latest `**` rule at or above each node; 0 when there is none.
@@ -302,7 +302,7 @@ impl Tree {
         };
         walk.add(0);
         std::mem::swap(&mut walk.current, &mut walk.next);
-        // Only the root's own rule is handed down; a `**` keeps applying by itself.
+        // Only the root's own rule is inherited here; a `**` applies by itself.
         let root = self.nodes.first().and_then(|n| n.rights.local);
         (walk, root.map_or(Access::NONE, |l| l.access))
     }

@@ -1,4 +1,4 @@
-//! The editor that writes a node record for every change it is told of.
+//! The editor that writes a node record for every change that it receives.
 //!
 //! It only learns from the editor calls *what* changed; properties and texts it reads from the
 //! revision itself, so the driver need not send any.

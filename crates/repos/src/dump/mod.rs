@@ -63,7 +63,7 @@ impl WarningKind {
     }
 }
 
-/// What long work tells while it goes on.
+/// What long operations report while they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Something is odd.
@@ -163,7 +163,7 @@ pub fn dump(
             let found = dump_revision(repository, options, props, start, revision, out, notify)?;
             all.merge(found);
             if options.notices {
-                // Nothing is told of a revision before its records are written.
+                // A revision is reported only after its records are written.
                 out.flush().map_err(record::write_error)?;
                 notify(Notice::Revision(revision));
             }

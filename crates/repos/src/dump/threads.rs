@@ -18,7 +18,7 @@ use crate::repository::Repository;
 const CHUNK: usize = 256 << 10;
 
 enum Message {
-    /// Bytes, and what is to be told once they are written.
+    /// Bytes, and what is to be reported once they are written.
     Chunk(Vec<u8>, Vec<Notice>),
     /// The end of a batch.
     Done(Result<DumpWarnings>),
@@ -122,7 +122,7 @@ pub(super) fn run(
         match message {
             Message::Chunk(bytes, notices) => {
                 out.write_all(&bytes).map_err(write_error)?;
-                // Nothing is told of a revision before its records are written.
+                // A revision is reported only after its records are written.
                 if !notices.is_empty() {
                     out.flush().map_err(write_error)?;
                 }

@@ -1,8 +1,8 @@
-//! A dump stream read ahead: one thread reads and parses it and hashes its texts, another is told
+//! A dump stream read ahead: one thread reads and parses it and hashes its texts, another visits
 //! what it holds.
 //!
 //! What was read and not yet taken is bounded by [`IN_FLIGHT`] bytes, beside one item that may be
-//! longer by itself. The visitor is told the same things in the same order as by
+//! longer by itself. The visitor gets the same calls in the same order as from
 //! [`dumpstream::parse`], errors of the stream at their place among them.
 
 use sapwood_core::{Cut, Exact};
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// What an event costs beside its bytes.
 const EVENT: usize = 64;
 
-/// One thing that a visitor is told.
+/// One call of a visitor.
 enum Event {
     Version(i64),
     Uuid(Vec<u8>),
@@ -332,7 +332,7 @@ pub(super) trait Patient: DumpVisitor {
     fn idle(&mut self) -> SvnResult<()>;
 }
 
-/// Tells `visitor` what the stream `input` holds, as [`dumpstream::parse`] does, while another
+/// Calls `visitor` with what the stream `input` holds, as [`dumpstream::parse`] does, while another
 /// thread reads it, and guesses with `delta_guesses` how texts will be stored. When this returns early, that thread ends as soon as the input gives it
 /// something.
 ///
@@ -404,7 +404,7 @@ pub(super) fn parse_ahead(
 mod tests {
     use super::*;
 
-    /// Writes down what it is told.
+    /// Records the calls that it gets.
     #[derive(Default)]
     struct Notes(Vec<String>);
 

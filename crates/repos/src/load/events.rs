@@ -20,7 +20,7 @@ enum Waiting {
     Other(LoadEvent<'static>),
 }
 
-/// Tells of events.
+/// Reports events in order.
 pub(super) struct Events<'a, 'b> {
     notify: &'a mut LoadNotify<'b>,
     waiting: VecDeque<Waiting>,
@@ -31,7 +31,7 @@ impl<'a, 'b> Events<'a, 'b> {
         Self { notify, waiting: VecDeque::new() }
     }
 
-    /// Tells of an event when all before it are told.
+    /// Reports an event once all before it are reported.
     pub(super) fn notify(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
         if self.waiting.is_empty() {
             return (self.notify)(event);
@@ -52,7 +52,7 @@ impl<'a, 'b> Events<'a, 'b> {
         Ok(())
     }
 
-    /// A revision that is to be told of once it is there.
+    /// A revision that is to be reported once it is published.
     pub(super) fn committed(&mut self, here: Revnum, number: u64) {
         self.waiting.push_back(Waiting::Committed(here, number));
     }
@@ -67,7 +67,7 @@ impl<'a, 'b> Events<'a, 'b> {
         self.waiting.len() >= MANY
     }
 
-    /// Tells of what waited for revisions up to `published`.
+    /// Reports what waited for revisions up to `published`.
     pub(super) fn emit(&mut self, published: Revnum) -> SvnResult<()> {
         while let Some(event) = self.waiting.pop_front() {
             match event {

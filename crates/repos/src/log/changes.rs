@@ -11,7 +11,7 @@ use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 
-/// Fills `marks` for the changes of `revision` (leaves it empty when all can be told as they are)
+/// Fills `marks` for the changes of `revision` (leaves it empty when all can be sent as they are)
 /// and says how much of the revision may be read. Node kinds that are not recorded are looked up
 /// only with `kinds`. Paths that may not be read are added to `refused`.
 pub(super) fn mark(
@@ -78,7 +78,7 @@ fn find_kind(
     if change.kind != ChangeKind::Delete {
         return Ok(root.kind(change.path)?);
     }
-    // What was deleted is gone: look below the parent's previous place. The first step of its
+    // A deleted node is gone: look below the parent's previous location. The first step of its
     // history is this revision itself, because the deletion changed it.
     let (parent, name) = change.path.parent_and_name();
     let mut history = root.history(parent)?;

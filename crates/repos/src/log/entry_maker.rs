@@ -1,9 +1,9 @@
 //! A second thread for logs of paths that have to read: while the request searches the histories
 //! for the next revisions, the thread makes the entries of those that were found.
 //!
-//! The entries go through the cache ([`sapwood_fs::log_blocks`]); what is not there when the
-//! request comes to it (because it is damaged, or may change under our hands) the request makes by
-//! itself, as if there were no thread.
+//! The entries go through the cache ([`sapwood_fs::log_blocks`]); an entry that is not there when the
+//! request needs it (because of damage, or because it may change at any time) the request makes
+//! itself, as without the thread.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use crate::error::Result;
 /// The thread, and how many revisions it was given. It ends when this is dropped.
 pub(super) struct EntryMaker {
     shared: Arc<SharedQueue>,
-    // Waited for after `shared` was told that it is over.
+    // Joined after `drop` has marked `shared` as over.
     _helper: Helper,
-    told: u64,
+    given: u64,
 }
 
 #[derive(Default)]
 struct SharedQueue {
     state: Mutex<State>,
-    /// There are revisions, or it is over.
+    /// Signalled when there are revisions, or at the end.
     more: Condvar,
-    /// A revision that the request waits for is made.
+    /// Signalled when the revision that the request waits for is done.
     done: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// What the thread has not looked at yet.
+    /// Revisions that the thread has not started.
     found: Vec<Revnum>,
-    /// How many it is through with.
+    /// How many it has finished.
     made: u64,
     /// Which one, counted from 1, the request waits for; 0 when it does not wait.
     wanted: u64,
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl EntryMaker {
-    /// `None` when enough threads read for others.
+    /// `None` when no reader permit is free.
     pub(super) fn start(fs: &Filesystem, wanted: LogNeeds, encoder: SpanEncoder) -> Option<Self> {
         let shared = Arc::new(SharedQueue::default());
         let theirs = Arc::clone(&shared);
@@ -52,21 +52,21 @@ impl EntryMaker {
             let _over = SetAtEnd(&theirs);
             make(fs, wanted, &encoder, &theirs)
         })?;
-        Some(Self { shared, _helper: helper, told: 0 })
+        Some(Self { shared, _helper: helper, given: 0 })
     }
 
-    /// These come next.
+    /// Appends revisions to the queue.
     pub(super) fn give(&self, found: impl Iterator<Item = Revnum>) {
         self.shared.state.lock().found.extend(found);
         self.shared.more.notify_one();
     }
 
-    /// Waits until the thread is through with the next of the revisions that it was given.
+    /// Waits until the thread has finished the next of the revisions that it was given.
     pub(super) fn next(&mut self) {
-        self.told += 1;
+        self.given += 1;
         let mut state = self.shared.state.lock();
-        while state.made < self.told && !state.over {
-            state.wanted = self.told;
+        while state.made < self.given && !state.over {
+            state.wanted = self.given;
             self.shared.done.wait(&mut state);
         }
         state.wanted = 0;
@@ -86,7 +86,7 @@ impl SharedQueue {
         self.done.notify_all();
     }
 
-    /// All revisions that were not looked at, as soon as there are any; `None` at the end.
+    /// Takes all revisions in the queue, as soon as there are any; `None` at the end.
     fn take(&self) -> Option<Vec<Revnum>> {
         let mut state = self.state.lock();
         while state.found.is_empty() && !state.over {
@@ -95,7 +95,7 @@ impl SharedQueue {
         (!state.over).then(|| std::mem::take(&mut state.found))
     }
 
-    /// One more is done: whether to go on.
+    /// Marks one more as done. Returns whether to go on.
     fn finish_one(&self) -> bool {
         let mut state = self.state.lock();
         state.made += 1;
@@ -130,7 +130,7 @@ fn make(
         }
         for revision in found {
             if let Some(span) = revprops.log_span_of_one(revision)? {
-                // What is wrong with a revision the request finds and tells.
+                // An error in a revision is found again, and reported, by the request.
                 let _ = revprops.make_entries(&span, true, wanted, encoder);
             }
             if !shared.finish_one() {

@@ -29,20 +29,20 @@ struct MergedRange {
     reverse: bool,
 }
 
-/// What a request with merged revisions remembers.
+/// The state of a request with merged revisions.
 struct MergeState {
-    /// The natural history of the requested paths: merged revisions in it are not told again.
+    /// The natural history of the requested paths: merged revisions in it are not sent again.
     target_history: Mergeinfo,
-    /// Merged revisions that were told.
-    told: HashSet<Revnum>,
-    /// Which revisions of which paths were searched; `None` when that is not kept (oldest
+    /// Merged revisions that were sent.
+    sent: HashSet<Revnum>,
+    /// Which revisions of which paths were searched; `None` when that is not recorded (oldest
     /// first, as in the reference).
     processed: Option<Mergeinfo>,
 }
 
 /// A level of the stack.
 enum Frame {
-    /// A search for merged revisions, and its key for telling cycles.
+    /// A search for merged revisions, and its key for detecting cycles.
     Search(Search, MergedRange),
     /// Ranges still to be searched, the next one last.
     Ranges(Vec<MergedRange>),
@@ -58,7 +58,7 @@ impl LogRun<'_> {
     ) -> Result<()> {
         let mut state = MergeState {
             target_history: Mergeinfo::new(),
-            told: HashSet::new(),
+            sent: HashSet::new(),
             processed: descending.then(Mergeinfo::new),
         };
         if self.request.include_merged_revisions {
@@ -99,15 +99,15 @@ impl LogRun<'_> {
     }
 
     /// A log without merged revisions, youngest first. While it has to read, some revisions are
-    /// searched ahead of what is told, so that what they need is on its way.
+    /// searched ahead of what is sent, so that what they need is being read meanwhile.
     fn youngest_first(&mut self, search: &mut Search, state: &mut MergeState) -> Result<()> {
         let no_change = MergeinfoChange::default();
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
         let mut ahead = ColdReads::new(self.fs);
         let mut maker: Option<EntryMaker> = None;
-        // What is to be told now, of which the other thread knows when there is one, and what it
-        // is busy with meanwhile.
+        // What is to be sent now, known to the other thread if there is one, and what that thread
+        // works on meanwhile.
         let (mut now, mut next) = (VecDeque::new(), VecDeque::new());
         let mut ended = Ok(false);
         while left > 0 {
@@ -152,7 +152,7 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// Searches for so many revisions more: whether that was all of them.
+    /// Searches for so many more revisions. Returns whether the search is complete.
     fn search_some(
         &self,
         search: &mut Search,
@@ -177,7 +177,7 @@ impl LogRun<'_> {
         }
     }
 
-    /// Tells a revision of the requested paths and what was merged in it.
+    /// Sends a revision of the requested paths and what was merged in it.
     fn one(
         &mut self,
         revision: Revnum,
@@ -189,7 +189,7 @@ impl LogRun<'_> {
         if has_children { self.merged_revisions(change, state) } else { Ok(()) }
     }
 
-    /// Tells the revisions that a change of mergeinfo names, and those merged into them.
+    /// Sends the revisions that a change of mergeinfo names, and those merged into them.
     fn merged_revisions(&mut self, change: &MergeinfoChange, state: &mut MergeState) -> Result<()> {
         let mut stack = vec![Frame::Ranges(ranges_of(change))];
         while let Some(top) = stack.last_mut() {
@@ -237,7 +237,7 @@ impl LogRun<'_> {
                 mark_processed(&range, processed);
             }
         }
-        // The same search inside itself would nest for ever: mergeinfo that names its own
+        // The same search inside itself would nest for ever: it happens with mergeinfo that names its own
         // revision, which the reference does not survive when it goes oldest first.
         let inside_itself =
             stack.iter().any(|f| matches!(f, Frame::Search(_, outer) if *outer == range));
@@ -251,7 +251,7 @@ impl LogRun<'_> {
         Ok(Some(Frame::Search(search, range)))
     }
 
-    /// Tells a merged revision, unless it is part of the requested paths' own history or was told.
+    /// Sends a merged revision, unless it is part of the requested paths' own history or was sent.
     fn send_merged(
         &mut self,
         revision: Revnum,
@@ -260,7 +260,7 @@ impl LogRun<'_> {
     ) -> Result<()> {
         self.marks.clear();
         if state.target_history.is_empty() {
-            if state.told.insert(revision) {
+            if state.sent.insert(revision) {
                 return self.send(revision, origin);
             }
             if self.request.changed_paths && revision > Revnum::ZERO {
@@ -279,7 +279,7 @@ impl LogRun<'_> {
                 path::is_ancestor(source, change.path) && ranges.contains_revision(revision.0)
             })
         });
-        if interesting && state.told.insert(revision) {
+        if interesting && state.sent.insert(revision) {
             return self.send_entry(revision, Some(&list), access, origin);
         }
         if self.request.changed_paths {
@@ -304,7 +304,7 @@ impl LogRun<'_> {
                 self.authorizer,
                 self.cancel,
                 &mut |segment| {
-                    // Mergeinfo has no form for revision 0 alone.
+                    // Mergeinfo cannot express revision 0 alone.
                     if let Some(relpath) = segment.path.as_ref().filter(|_| segment.end.0 > 0) {
                         let start = segment.start.0.saturating_sub(1);
                         let ranges = RangeList::one(start, segment.end.0, true);
@@ -330,7 +330,7 @@ fn ranges_of(change: &MergeinfoChange) -> Vec<MergedRange> {
 
 /// Cuts the ranges of all sources at each other's ends, so that each piece has one set of sources.
 fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
-    // Per source its ranges with both ends in them, the next one last.
+    // For each source its inclusive ranges, the next one last.
     let mut sources: Vec<(Vec<(u64, u64)>, &str)> = info
         .0
         .iter()
@@ -370,7 +370,7 @@ fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
     }
 }
 
-/// Takes out of `range` what was searched before: whole paths, or, of a single path, one end.
+/// Removes from `range` what was searched before: whole paths, or, of a single path, one end.
 fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
     let (start, end) = (range.first, range.last.saturating_add(1));
     let mut at = 0;
@@ -403,7 +403,7 @@ fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
     }
 }
 
-/// Notes that `range` is being searched. Half-open with the end one further, so that single
+/// Notes that `range` is being searched. Stored half-open with the end one further, so that single
 /// revisions count too.
 fn mark_processed(range: &MergedRange, processed: &mut Mergeinfo) {
     let (first, last) = (range.first.min(range.last), range.first.max(range.last));

@@ -1,4 +1,4 @@
-//! Which revisions changed a set of paths: their histories walked together, youngest first.
+//! Finds the revisions that changed a set of paths: walks their histories together, youngest first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,14 +15,14 @@ use crate::error::Result;
 /// The history of one path.
 struct PathHistory {
     history: History,
-    /// The path at `revision`, the next place that is to be told.
+    /// The path at `revision`, the next location to report.
     path: SharedFsPath,
     revision: Revnum,
     done: bool,
 }
 
 impl PathHistory {
-    /// Goes to the next older place; done at the end, before `oldest`, or where it may not be
+    /// Goes to the next older location; ends before `oldest`, or where the path may not be
     /// read.
     fn advance(
         &mut self,
@@ -52,13 +52,13 @@ pub(super) struct Search {
     /// The histories that have not ended, by the revision that comes next and, where those are
     /// equal, by their number: a step costs the logarithm of how many there are.
     waiting: BinaryHeap<(Revnum, Reverse<usize>)>,
-    /// Those that a step advances: empty between steps, kept for its memory.
+    /// The histories that a step advances: empty between steps, reused to save allocations.
     here: Vec<usize>,
     oldest: Revnum,
     /// The next revision to look at; `None` when all histories have ended.
     current: Option<Revnum>,
     cross_copies: bool,
-    /// Whether the revisions found were merged by being taken away.
+    /// Whether the revisions found were merged in reverse.
     pub(super) subtractive: bool,
 }
 
@@ -138,8 +138,8 @@ impl Search {
         Ok(None)
     }
 
-    /// Where the paths are after the last step: the places that come next, as the reference
-    /// looks at mergeinfo there.
+    /// The paths after the last step: the locations that come next, because the reference
+    /// reads mergeinfo there.
     pub(super) fn paths(&self) -> Vec<&FsPath> {
         self.histories.iter().map(|one| one.path.as_path()).collect()
     }

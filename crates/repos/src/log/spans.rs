@@ -1,9 +1,9 @@
-//! Runs of revisions whose entries are encoded once, and kept.
+//! Blocks of revisions whose log entries are encoded once and cached.
 //!
-//! What a user gets of sixteen revisions is the same for all from whom nothing of them is hidden:
-//! these entries are kept once, whatever rules there are. For a user with rules a second name says
-//! that they are among those for these revisions, or holds what they get instead; it belongs to all
-//! users with the same rules.
+//! A block is sixteen revisions. Its entries are the same for all users who may read all of it:
+//! they are cached once, under a key that all share. For a user with rules a second key says
+//! that these entries hold for them too, or holds their own entries; all users with the same rules
+//! share that key.
 
 use sapwood_core::Exact;
 use sapwood_core::{FormKey, PropList, Revnum, SvnError};
@@ -15,7 +15,7 @@ use crate::access::RevisionAccess;
 use crate::error::Result;
 use crate::forms::{self, Form, KeptProps, Viewer};
 
-/// A span to be told.
+/// A block to be sent.
 pub(super) struct Span {
     span: LogSpan,
     encoder: LogEncoder,
@@ -23,28 +23,28 @@ pub(super) struct Span {
     youngest_first: bool,
 }
 
-/// How entries are encoded, and the names of what they are kept by.
+/// How entries are encoded, and the keys under which they are cached.
 #[derive(Clone, Copy)]
 struct Forms {
     /// The properties that they hold.
     revprops: KeptProps,
-    /// As users get them from whom nothing is hidden.
+    /// The entries of users who may read everything.
     for_all: FormKey,
-    /// As this user gets them, when they have rules.
+    /// The entries of this user, if the user has rules.
     own: Option<FormKey>,
 }
 
 impl LogRun<'_> {
-    /// For the thread that reads ahead: makes the entries of [`LogRun::span`].
+    /// For the thread that reads ahead: encodes the entries of a block.
     pub(super) fn span_encoder(&self) -> Option<SpanEncoder> {
-        // With rules, what is made ahead would have to be looked through again.
+        // With rules, entries made ahead would have to be checked again.
         let (encoder, forms) = self.forms().filter(|_| self.viewer == Viewer::Everyone)?;
-        let tells_changes = self.request.changed_paths;
+        let sends_changes = self.request.changed_paths;
         let selection = forms.revprops.selection();
         let encode =
             move |revision, changes: &ChangedPaths, revprops: Option<&PropList>, out: &mut _| {
-                // Those of old revisions are looked for by the request itself.
-                if tells_changes && changes.iter().any(|change| change.node_kind.is_none()) {
+                // Old revisions do not record kinds: the request itself looks them up.
+                if sends_changes && changes.iter().any(|change| change.node_kind.is_none()) {
                     return false;
                 }
                 let entry = LogRevision {
@@ -64,8 +64,8 @@ impl LogRun<'_> {
         Some(SpanEncoder { form: forms.for_all, encode: Box::new(encode) })
     }
 
-    /// The span that begins with `revision`, when the log of everything, which goes on to `last`,
-    /// tells all of it, to a receiver that takes it encoded.
+    /// The block that begins with `revision`, when the log of everything, which ends at `last`,
+    /// covers all of it, and the receiver takes it encoded.
     pub(super) fn span(&mut self, revision: Revnum, last: Revnum) -> Result<Option<Span>> {
         let Some((encoder, forms)) = self.forms().filter(|_| !self.cancel.is_cancelled()) else {
             return Ok(None);
@@ -80,7 +80,7 @@ impl LogRun<'_> {
         Ok(fits.then_some(Span { span, encoder, forms, youngest_first }))
     }
 
-    /// How entries are encoded, and their names.
+    /// How entries are encoded, and their cache keys.
     fn forms(&self) -> Option<(LogEncoder, Forms)> {
         let encoder = self.receiver.encoder()?;
         let revprops = KeptProps::of(self.request.revprops)?;
@@ -94,8 +94,8 @@ impl LogRun<'_> {
         Some((encoder, Forms { revprops, for_all, own }))
     }
 
-    /// Tells the revisions of a span, of which `revision` is the first, and says how many they were.
-    /// `ahead` reads ahead, and knows it as the `n`-th of the log.
+    /// Sends the revisions of a block, from `revision` on, and returns how many they were.
+    /// `ahead` is the read-ahead, for which `revision` is the `n`-th of the log.
     pub(super) fn send_span(
         &mut self,
         span: &Span,
@@ -109,7 +109,7 @@ impl LogRun<'_> {
         Ok(count)
     }
 
-    /// Tells a span out of the cache, if it is there.
+    /// Sends a block from the cache, if it is there.
     fn send_kept(&mut self, span: &Span) -> Result<bool> {
         let Span { span, forms, youngest_first, .. } = span;
         let mut name = forms.for_all;
@@ -127,7 +127,7 @@ impl LogRun<'_> {
         Ok(true)
     }
 
-    /// Tells a span revision by revision, and keeps what was told.
+    /// Sends a block revision by revision, and caches what was sent.
     fn make_span(
         &mut self,
         span: &Span,
@@ -180,7 +180,7 @@ impl LogRun<'_> {
         Ok(())
     }
 
-    /// Tells one revision encoded, if the receiver takes it so.
+    /// Sends one revision encoded, if the receiver takes it so.
     pub(super) fn send_encoded(&mut self, revision: Revnum) -> Result<bool> {
         let Some((encoder, forms)) = self.forms().filter(|_| !self.cancel.is_cancelled()) else {
             return Ok(false);

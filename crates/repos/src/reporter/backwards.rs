@@ -1,9 +1,9 @@
-//! A second thread for reports that send a whole tree and have to read it: it brings what they need
-//! last into the caches first, until the two meet, so that on a machine with two processors they
-//! are done in half the time.
+//! A second thread for reports that send a whole tree and have to read it: it reads what they need
+//! last into the caches first, until the two meet. With two processors this takes
+//! half the time.
 //!
-//! It leaves texts in the form in which the request was asked for them. Nothing is
-//! reported here: what is wrong, or may not be read, the request itself will find.
+//! It caches texts in the form in which the receiver requested them. Nothing is
+//! reported here: the request itself finds errors and unreadable nodes.
 
 use sapwood_core::Exact;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use sapwood_fs::{Directory, Filesystem, Node};
 
 use crate::error::Result;
 
-/// So many nodes in a row that were in the caches: the thread has met the request.
+/// After so many nodes in a row that were in the caches, the thread has met the request.
 const MET: u32 = 64;
-/// No more than this part of the caches is brought: one in so many bytes.
+/// The thread fills no more than this part of the caches: one in so many bytes.
 const SHARE: u64 = 4;
-/// What a node takes in the caches beside its text, about, in bytes.
+/// About the bytes that a node takes in the caches beside its text.
 const NODE: u64 = 2048;
 
-/// Begins at the end of the tree `top`. `None` when enough threads read for others, or no text
-/// was asked for yet, so that the form in which they are wanted is not known.
+/// Begins at the end of the tree `top`. `None` when no reader permit is free, or no text
+/// was requested yet, so that their form is unknown.
 pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Helper> {
     let newest = fs.svndiff_asked_for()?;
     let top = top.clone();
@@ -99,7 +99,7 @@ mod tests {
     use sapwood_testkit::fspath;
     use sapwood_testkit::{Packing, Repository, Shape};
 
-    /// Asks for all texts below a directory.
+    /// Requests all texts below a directory.
     fn export(dir: &Node) -> Vec<u8> {
         let mut all = Vec::new();
         for entry in dir.entries().unwrap().iter() {
@@ -143,7 +143,7 @@ mod tests {
         let want = export(&top);
         assert!(want.len() > 1000);
         let (caches, fs, top) = open();
-        // In which form texts are wanted is known from the first that was asked for.
+        // The form of texts is known from the first that was requested.
         assert!(start(&fs, &top).is_none());
         first_text(&top).unwrap().encoded(Version::V2).unwrap();
         start(&fs, &top).unwrap().finish();
@@ -151,7 +151,7 @@ mod tests {
         assert!(reads > 0);
         assert!(export(&top) == want);
         assert_eq!(caches.stats().block_reads, reads);
-        // Told to end, it ends.
+        // When it is asked to end, it ends.
         let (caches, fs, top) = open();
         read_backwards(&fs, top, Version::V2, &AtomicBool::new(true)).unwrap();
         assert!(caches.stats().block_reads < reads);

@@ -1,7 +1,7 @@
 //! The walk over source and target trees.
 //!
 //! Directories that are open in the edit are [`Level`]s of an explicit stack: what it holds grows
-//! with the depth of the tree, and with the number of report entries of one directory. What is told of
+//! with the depth of the tree, and with the number of report entries of one directory. What is sent of
 //! one entry is in [`entry`].
 
 mod entry;
@@ -27,7 +27,7 @@ use crate::node_delta::Open;
 /// One report being answered.
 pub(super) struct Drive<'a> {
     pub(super) fs: &'a Filesystem,
-    /// Where deletions are looked for.
+    /// Trees in which deletions are searched.
     pub(super) roots: Roots,
     pub(super) revision: Revnum,
     pub(super) target_root: Root,
@@ -52,7 +52,7 @@ pub(super) struct Drive<'a> {
     pub(super) editor: &'a mut dyn Editor,
 }
 
-/// The path of an entry that the client names, however it does.
+/// The path of an entry that the client names.
 fn place_of(dir: &Node, name: &str) -> FsPathBuf {
     FsPathBuf::canonicalized(path::join(dir.path(), name))
 }
@@ -73,11 +73,11 @@ struct Level {
     /// In the order in which they are to be sent, where that is not the order of names.
     target_order: Option<Vec<u32>>,
     depths: Depths,
-    /// Names that the report dealt with, on either side.
+    /// Names that the report has handled, on either side.
     done_source: HashSet<String>,
     done_target: HashSet<String>,
     phase: Phase,
-    /// Up to which entry of the target the system was told what comes.
+    /// Up to which entry of the target the system was given read-ahead hints.
     ahead: usize,
     /// Whether everything in the target directory may be read.
     readable: bool,
@@ -162,7 +162,7 @@ impl Drive<'_> {
         Ok(self.editor.close_directory(root)?)
     }
 
-    /// Tells the editor what the node is that the next call opens or adds.
+    /// Announces to the editor the node that the next call opens or adds.
     fn send_node(&mut self, target: &Node) -> Result<()> {
         let sha1 = if target.kind() == NodeKind::File { target.sha1()? } else { None };
         let revision = target.revision_here(self.revision);
@@ -249,7 +249,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Deals with the next entry of the report in a directory.
+    /// Handles the next entry of the report in a directory.
     fn next_reported(&mut self, level: &mut Level) -> Result<Option<Level>> {
         let Some((name, info)) = self.fetch(&level.path)? else {
             self.deletions(level)?;
@@ -317,7 +317,7 @@ impl Drive<'_> {
         Ok(Some((name, info)))
     }
 
-    /// Passes over the entries of the report below `prefix`.
+    /// Skips the entries of the report below `prefix`.
     fn skip(&mut self, prefix: &str) -> Result<()> {
         while self.any_below(prefix) {
             self.lookahead = self.entries.next()?;
@@ -373,7 +373,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Says which entries of a directory come next.
+    /// Hints which entries of a directory come next.
     fn read_ahead(&mut self, level: &mut Level, from: usize) {
         level.ahead = from.saturating_add(AHEAD_BATCH);
         if !self.ahead.is_cold() {
@@ -435,7 +435,7 @@ impl Drive<'_> {
                 }
             }
             let depths = level.depths.below();
-            // Most entries did not change: tell that without opening nodes.
+            // Most entries did not change: find that out without opening nodes.
             let same = source_entry.is_some_and(|s| s.id == entry.id)
                 && (depths.requested <= depths.wc || entry.kind == NodeKind::File);
             if same && self.lookahead.is_none() {

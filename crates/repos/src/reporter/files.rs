@@ -1,4 +1,4 @@
-//! What a report's answer says of one node: entry properties, properties, text.
+//! The parts of a report's edit for one node: entry properties, properties, text.
 
 use sapwood_core::props::names;
 use sapwood_delta::Handle;
@@ -30,7 +30,7 @@ impl Drive<'_> {
         send_node_props(self.editor, open, source, target)
     }
 
-    /// Sends what leads from `source` (nothing, for a new file) to `target`.
+    /// Sends the text delta from `source` (nothing, for a new file) to `target`.
     pub(super) fn delta_files(
         &mut self,
         file: Handle,

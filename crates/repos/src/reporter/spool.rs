@@ -33,11 +33,11 @@ pub(super) struct PathInfo {
     pub(super) link: Option<FsPathBuf>,
     /// The revision that is there; `None` when nothing is.
     pub(super) revision: Option<Revnum>,
-    /// How deep it is.
+    /// Its depth.
     pub(super) depth: Depth,
     /// Whether a directory has none of its entries and properties.
     pub(super) start_empty: bool,
-    /// The lock that the working copy believes to hold.
+    /// The token of the lock that the working copy has.
     pub(super) lock_token: Option<String>,
 }
 

@@ -148,7 +148,7 @@ fn fill(file: &dyn StoredFile, offset: u64, size: usize, block: &mut Vec<u8>) ->
             Err(e) => return Err(e),
         }
     }
-    // An allocator may give more room than was asked for.
+    // An allocator may give more room than was requested.
     block.truncate(size);
     Ok(())
 }

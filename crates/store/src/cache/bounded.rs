@@ -9,7 +9,7 @@
 //! - one pass over more data than fits leaves what is there alone;
 //! - repeated passes over more than fits find as much of it as fits, for no newcomer was away for
 //!   less than an entry of the clock, which stays;
-//! - a new working set settles in at its second pass.
+//! - a new working set stays from its second pass on.
 //!
 //! Time is counted in bytes put in, so that it stands still while values are only looked up.
 
@@ -72,7 +72,7 @@ impl Hash for Entry {
 #[derive(Clone, Copy)]
 struct Slot {
     key: Name,
-    /// In bytes; what weighs more than this can tell is not kept.
+    /// In bytes; an entry that weighs more than this type can hold is not cached.
     weight: u32,
     /// The tick of the last use when the clock's hand last met the entry.
     seen: u32,
@@ -111,7 +111,7 @@ pub(super) struct Store {
     shards: Box<[RwLock<Shard>]>,
     /// Whether there is a place for large values.
     has_place: bool,
-    /// Values too large for a shard. What it holds is taken from the budget of the others.
+    /// Values too large for a shard. Their bytes are taken from the budget of the others.
     large: RwLock<Shard>,
     /// Bytes in there.
     large_bytes: AtomicUsize,
@@ -171,7 +171,7 @@ impl Store {
         usage
     }
 
-    /// Forgets all values of one filesystem.
+    /// Removes all values of one filesystem.
     pub(super) fn forget(&self, fs: u32) {
         for shard in self.shards.iter().chain([&self.large]) {
             let gone = shard.write().forget(fs);
@@ -180,7 +180,7 @@ impl Store {
         self.share_out();
     }
 
-    /// From now on at most `budget` bytes. What is too much goes.
+    /// Sets the budget to `budget` bytes, and evicts what exceeds it.
     pub(super) fn set_budget(&self, budget: usize) {
         self.budget.store(budget, Ordering::Relaxed);
         if self.has_place {
@@ -287,7 +287,7 @@ impl Shard {
         self.slots.get_mut(usize::try_from(at).ok()?)
     }
 
-    /// Keeps a value. What had to go is handed back, to be dropped without the lock.
+    /// Caches a value. Evicted values are returned, to be dropped without the lock.
     fn put(&mut self, key: Name, item: Item, weight: usize) -> Vec<Item> {
         let mut gone = Vec::new();
         let Ok(slot_weight) = u32::try_from(weight) else { return vec![item] };

@@ -1,9 +1,9 @@
 //! Holds a process to its memory.
 //!
-//! The budget of a cache counts what is put in. What the process takes is more: the holes between
+//! The budget of a cache counts the values put in. The process takes more: the holes between
 //! values that the allocator cannot fill, and all that requests need while they run. A thread that fills
-//! the caches looks now and then at what the process really takes. When that grows beyond the limit the
-//! budget shrinks by as much: what is evicted leaves its room to what is allocated next.
+//! the caches now and then measures the memory of the process. When that grows beyond the limit, the
+//! budget shrinks by as much: the memory of evicted values serves the next allocations.
 //!
 //! The allocator gives memory back to the system late or never, so growth is what counts, not size: a
 //! process that stays as large as it is keeps its caches.
@@ -12,25 +12,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Tells how many bytes of memory the process takes now, if that can be known.
+/// Returns how many bytes of memory the process takes now, if that is known.
 pub type Resident = fn() -> Option<usize>;
 
-/// So many bytes are put in between two looks.
+/// Bytes that are put in between two measurements.
 const BETWEEN: usize = 2 << 20;
-/// So many bytes more than the caches may hold are no reason to shrink them.
+/// Bytes over the limit for which the caches are not shrunk.
 const BESIDE: usize = 16 << 20;
-/// The budget grows again when the process takes so many bytes less than the limit.
+/// The budget grows again when the process is so many bytes below the limit.
 const MARGIN: usize = 8 << 20;
 
 #[derive(Debug)]
 struct State {
-    /// What the caches may hold now.
+    /// The present budget of the caches, in bytes.
     budget: usize,
     /// The largest size that the budget was shrunk for, or the limit.
     answered: usize,
 }
 
-/// Sets the budget of caches by what their process takes.
+/// Sets the budget of caches by the memory of their process.
 #[derive(Debug)]
 pub(super) struct Governor {
     resident: Option<Resident>,
@@ -49,7 +49,7 @@ impl Governor {
         Self { resident, full, limit, put: AtomicUsize::new(0), state }
     }
 
-    /// So many bytes were put in: the new budget, if it is another now.
+    /// Counts bytes that were put in. Returns the new budget, if it changed.
     pub(super) fn put(&self, bytes: usize) -> Option<usize> {
         let resident = self.resident?;
         if self.put.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) < BETWEEN {

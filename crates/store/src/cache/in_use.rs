@@ -1,12 +1,12 @@
-//! What a request still holds, whether the cache keeps it or not.
+//! Values that a request still holds, whether the cache keeps them or not.
 //!
-//! A directory of 40,000 entries may be larger than what a cache keeps in one piece, and a walk
-//! through it asks for it again and again: by path, by the tree before, by the check that comes
+//! A directory of 40,000 entries may be larger than the largest value of a cache, and a walk
+//! through it needs it again and again: by path, by the tree before, by the check that comes
 //! after. As long as one of them holds the value, all others find it here instead of reading it
 //! anew. The table holds weak references only, so that it never keeps anything alive and takes
 //! no budget.
 //!
-//! Invariant: it is looked at only after the cache had nothing, and written only when something
+//! Invariant: it is read only after a miss in the cache, and written only when something
 //! was read; a request that finds all it needs in the cache never comes here.
 
 use std::any::Any;
@@ -44,7 +44,7 @@ impl InUse {
         self.state.lock().table.get(key)?.upgrade()
     }
 
-    /// Remembers a value for as long as it is held.
+    /// Registers a value for as long as it is used elsewhere.
     pub(super) fn put(&self, key: Name, item: &Item) {
         let mut state = self.state.lock();
         state.table.insert(key, Arc::downgrade(item));
@@ -54,7 +54,7 @@ impl InUse {
         }
     }
 
-    /// Forgets all values of one filesystem.
+    /// Removes all values of one filesystem.
     pub(super) fn forget(&self, fs: u32) {
         self.state.lock().table.retain(|name, _| name.fs != fs);
     }

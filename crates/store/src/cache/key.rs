@@ -1,4 +1,4 @@
-//! Names of cached values, which carry the type of what they name.
+//! Keys of cached values, which carry the type of the value.
 //!
 //! An engine declares a [`Kind`] for each type of value that it keeps: a number of its own, the type
 //! and how much memory a value takes. A key that is made of a kind finds values of that type only, so
@@ -105,7 +105,7 @@ impl Name {
     /// A well-mixed hash: folded multiplication with odd constants, which is enough for numbers
     /// that the repository, not a client, chooses. Neighbours get neighbouring hashes, so that they
     /// lie together in the table; they differ in the highest seven bits as well, since by these
-    /// hashbrown (the table of `std`) tells entries of one group apart.
+    /// hashbrown (the table of `std`) distinguishes entries of one group.
     fn mixed(&self) -> u64 {
         let is_near = self.kind & NEIGHBOURS != 0;
         let near = if is_near { self.a & 15 } else { 0 };
@@ -129,7 +129,7 @@ fn fold(x: u64, by: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// A hasher for keys that hash themselves, or are numbers without a pattern: it only hands the number
+/// A hasher for keys that hash themselves, or are numbers without a pattern: it only passes the number
 /// on.
 #[derive(Debug, Default)]
 pub struct PassThrough(u64);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_lie_together_and_are_told_apart() {
+    fn neighbours_lie_together_and_are_distinguished() {
         const NEAR: Kind<u8> = Kind::new(3, |_| 1).of_neighbours();
         let hashes: Vec<u64> = (32..48).map(|a| NEAR.key(1, a, 0, 7).name.hash64()).collect();
         let low: BTreeSet<u64> = hashes.iter().map(|hash| hash & 15).collect();

@@ -1,10 +1,10 @@
-//! What is being read now, so that threads which want the same read it once.
+//! Reads in progress, so that threads which want the same value read it once.
 
 use parking_lot::{Condvar, Mutex};
 
 use super::key::Name;
 
-/// The names of what is being read.
+/// The keys of the values that are being read.
 #[derive(Debug, Default)]
 pub(super) struct Loading {
     /// As many as there are threads that read: few.

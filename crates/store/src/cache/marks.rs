@@ -1,6 +1,6 @@
-//! Marks of what was in a cache: how long it is since it was used there.
+//! Marks of evicted entries of a cache: how long ago they were used.
 //!
-//! A table of buckets that forgets the oldest mark of a full bucket. It may take one entry for
+//! A table of buckets that drops the oldest mark of a full bucket. It may take one entry for
 //! another (one look-up in some 2^36), which costs no more than a wrong guess what to keep.
 
 use sapwood_core::Exact;
@@ -17,7 +17,7 @@ const TICK: u64 = (1 << TICK_BITS) - 1;
 /// The marks.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// As many buckets as a power of two tells; 0 is an empty place.
+    /// The number of buckets is a power of two; 0 is an empty slot.
     buckets: Vec<[u64; BUCKET]>,
 }
 
@@ -46,7 +46,7 @@ impl Marks {
         self.buckets.get_mut(usize::try_from(at).ok()?)
     }
 
-    /// Marks what was used last at tick `used` and goes at `now`, from a cache of `entries`.
+    /// Marks an entry that was used last at tick `used` and is evicted at `now`, from a cache of `entries`.
     pub(super) fn add(&mut self, hash: u64, used: u32, now: u32, entries: usize) {
         let wanted = entries.max(32).times(PLACES).div_ceil(BUCKET);
         if self.buckets.len() < wanted {

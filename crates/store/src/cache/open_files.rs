@@ -34,7 +34,7 @@ pub struct FileTable {
 }
 
 impl FileTable {
-    /// A table of at most so many files.
+    /// A table with a limit of files.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { files: Mutex::default(), most, clock: AtomicU64::new(0), opens: AtomicU64::new(0) }
@@ -66,7 +66,7 @@ impl FileTable {
         Ok(file)
     }
 
-    /// What is open under this name.
+    /// The open file under this name.
     pub fn cached(&self, key: FileKey) -> Option<Arc<dyn StoredFile>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut files = self.files.lock();
@@ -107,7 +107,7 @@ impl FileTable {
         self.opens.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Closes what is open of one filesystem.
+    /// Closes the files of one filesystem.
     pub fn close_all_of(&self, fs: u32) {
         self.files.lock().retain(|key, _| key.fs != fs);
     }

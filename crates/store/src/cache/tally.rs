@@ -1,4 +1,4 @@
-//! What requests read, counted for tests: cost has to grow with what is asked for.
+//! What requests read, counted for tests: cost has to grow with the size of the request.
 
 use sapwood_core::Exact;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::key::Name;
 
-/// What was read in some time.
+/// The reads of some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// How many blocks were read from files.
@@ -36,14 +36,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A block was read, of so many bytes.
+    /// Counts a read of a block of so many bytes.
     pub(super) fn note_block(&self, weight: usize) {
         let mut counts = self.counts.lock();
         counts.blocks.tally(1);
         counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
     }
 
-    /// An item was made, of so many bytes.
+    /// Counts an item that was made, of so many bytes.
     pub(super) fn note<T>(&self, name: Name, weight: usize) {
         let mut counts = self.counts.lock();
         let (count, _) = counts.each.entry(name).or_insert((0, std::any::type_name::<T>()));
@@ -51,7 +51,7 @@ impl Tally {
         counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
     }
 
-    /// What was counted since the last call.
+    /// The counts since the last call.
     pub(super) fn take(&self) -> Reads {
         let counts = std::mem::take(&mut *self.counts.lock());
         let most = counts.each.iter().max_by_key(|(_, (count, _))| *count);

@@ -40,8 +40,8 @@ impl NewFile for fs::File {
     }
 }
 
-/// Local file systems that write everything to the disk when they are told to: ext4 and its
-/// forebears, XFS, Btrfs, F2FS, tmpfs. Others may not hand the order on, as FUSE does.
+/// Local file systems that write everything to the disk on request (`syncfs`): ext4 and its
+/// forebears, XFS, Btrfs, F2FS, tmpfs. Others, such as FUSE, may not pass the request on.
 const SYNCED_AS_A_WHOLE: [rustix::fs::FsWord; 5] =
     [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
 

@@ -1,4 +1,4 @@
-//! Each kind of change, by what is told of it.
+//! Each kind of change, by what is reported of it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -97,9 +97,9 @@ fn directories_that_come_and_go() {
     assert_eq!(place.since(later).unwrap(), ["new/deep/deeper"]);
     let later = place.token();
     fs::rename(root.join("a"), root.join("d/a")).unwrap();
-    let told = place.since(later).unwrap();
+    let changed = place.since(later).unwrap();
     for dir in ["", "a*", "d", "d/a*"] {
-        assert!(told.iter().any(|t| t == dir), "{dir} in {told:?}");
+        assert!(changed.iter().any(|t| t == dir), "{dir} in {changed:?}");
     }
     let later = place.token();
     fs::write(root.join("d/a/b/file"), "moved").unwrap();

@@ -12,7 +12,7 @@ use crate::{NS_DAV, NS_SVN};
 /// The bytes of an element that may be in base64.
 ///
 /// # Errors
-/// For an encoding that is not known, or is not what it says.
+/// For an unknown or invalid encoding.
 pub fn value(element: &Element) -> Result<Vec<u8>> {
     match element.attribute("encoding") {
         None => Ok(element.text.clone().into_bytes()),
@@ -39,7 +39,7 @@ fn fspath(path: &str) -> Result<FsPathBuf> {
     }
 }
 
-/// A canonical relpath that leads nowhere but down.
+/// A canonical relpath without `..`.
 fn relpath(path: &str) -> Result<RelPathBuf> {
     match RelPath::new(path) {
         Ok(path) if leads_down(path) => Ok(path.to_owned()),
@@ -68,7 +68,7 @@ pub struct Change {
     pub action: u8,
     /// Where it was copied from.
     pub copy_from: Option<(FsPathBuf, Revnum)>,
-    /// File or directory, where that is told.
+    /// File or directory, if the server sends it.
     pub kind: Option<NodeKind>,
     /// Whether the text changed.
     pub text_mod: bool,
@@ -79,11 +79,11 @@ pub struct Change {
 /// An entry of `log-report`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogItem {
-    /// The revision; none for what ends a list of merged revisions.
+    /// The revision; `None` for the end of a list of merged revisions.
     pub revision: Option<Revnum>,
     /// Whether merged revisions follow.
     pub has_children: bool,
-    /// Whether the revision was merged by being taken away.
+    /// Whether the merge was subtractive (a reverse merge).
     pub subtractive_merge: bool,
     /// The changed paths.
     pub changes: Vec<Change>,
@@ -94,7 +94,7 @@ pub struct LogItem {
 /// Reads an entry of `log-report`; `None` for an element of another kind.
 ///
 /// # Errors
-/// Numbers, paths and encodings that make no sense.
+/// For invalid numbers, paths and encodings.
 pub fn log_item(element: &Element) -> Result<Option<LogItem>> {
     if !element.is(NS_SVN, "log-item") {
         return Ok(None);
@@ -142,7 +142,7 @@ fn change(element: &Element, action: u8) -> Result<Change> {
 /// Reads an element of `get-locations-report`; `None` for another kind.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid parts.
 pub fn location(element: &Element) -> Result<Option<(Revnum, FsPathBuf)>> {
     if !element.is(NS_SVN, "location") {
         return Ok(None);
@@ -155,7 +155,7 @@ pub fn location(element: &Element) -> Result<Option<(Revnum, FsPathBuf)>> {
 /// revision.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid parts.
 pub fn segment(element: &Element) -> Result<Option<(Option<RelPathBuf>, Revnum, Revnum)>> {
     if !element.is(NS_SVN, "location-segment") {
         return Ok(None);
@@ -164,7 +164,7 @@ pub fn segment(element: &Element) -> Result<Option<(Option<RelPathBuf>, Revnum, 
     Ok(Some((path, number(element, "range-start")?, number(element, "range-end")?)))
 }
 
-/// Reads an element of `mergeinfo-report`: the path as it is told, and the mergeinfo's text.
+/// Reads an element of `mergeinfo-report`: the path as it is sent, and the mergeinfo's text.
 ///
 /// # Errors
 /// When a part is missing.
@@ -174,7 +174,7 @@ pub fn mergeinfo(element: &Element) -> Result<Option<(String, String)>> {
     }
     let part = |name| element.child(NS_SVN, name).map(|child| child.text.clone());
     let path = part("mergeinfo-path").ok_or(Error::Reply("mergeinfo-path"))?;
-    // One that says nothing is passed over, as an unknown one is: it is not mergeinfo that is empty.
+    // An empty element is skipped, as an unknown one is: it does not mean empty mergeinfo.
     Ok(part("mergeinfo-info").map(|mergeinfo| (path, mergeinfo)))
 }
 
@@ -182,7 +182,7 @@ pub fn mergeinfo(element: &Element) -> Result<Option<(String, String)>> {
 /// the properties.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid parts.
 pub fn inherited(element: &Element) -> Result<Option<(RelPathBuf, PropList)>> {
     if !element.is(NS_SVN, "iprop-item") {
         return Ok(None);
@@ -209,20 +209,20 @@ pub struct Lock {
     pub path: String,
     /// The token.
     pub token: String,
-    /// Since when.
+    /// When it was created.
     pub created: Timestamp,
-    /// Until when.
+    /// When it expires.
     pub expires: Option<Timestamp>,
-    /// Whose it is.
+    /// The user that owns it.
     pub owner: String,
-    /// Why.
+    /// The comment.
     pub comment: Option<String>,
 }
 
 /// Reads an element of `get-locks-report`; `None` for another kind.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid parts.
 pub fn lock(element: &Element) -> Result<Option<Lock>> {
     if !element.is(NS_SVN, "lock") {
         return Ok(None);
@@ -274,7 +274,7 @@ pub struct ListItem {
 /// Reads an element of `list-report`; `None` for another kind.
 ///
 /// # Errors
-/// What makes no sense.
+/// For invalid parts.
 pub fn list_item(element: &Element) -> Result<Option<ListItem>> {
     if !element.is(NS_SVN, "item") {
         return Ok(None);
@@ -365,8 +365,8 @@ mod tests {
         });
         let [a, b, c, d] = reply.children.as_slice() else { panic!("{reply:?}") };
         assert_eq!(location(a).unwrap(), Some((Revnum(2), fspath("/a b").unwrap())));
-        let told = segment(b).unwrap().unwrap();
-        assert_eq!(told, (Some(relpath("a/b").unwrap()), Revnum(1), Revnum(2)));
+        let parsed = segment(b).unwrap().unwrap();
+        assert_eq!(parsed, (Some(relpath("a/b").unwrap()), Revnum(1), Revnum(2)));
         assert_eq!(segment(c).unwrap().unwrap(), (None, Revnum(3), Revnum(4)));
         assert_eq!(mergeinfo(d).unwrap(), Some(("a".to_owned(), "/b:1-2".to_owned())));
         let mut out = Vec::new();

@@ -233,7 +233,7 @@ impl UpdateRequest {
         if self.copyfrom {
             out.element("S:send-copyfrom-args", "yes");
         }
-        // For servers from before 1.5, which know no depth.
+        // For servers from before 1.5, which do not know depths.
         if matches!(self.depth, Depth::Files | Depth::Empty) {
             out.element("S:recursive", "no");
         }
@@ -246,7 +246,7 @@ impl UpdateRequest {
 }
 
 impl Item {
-    /// Appends what the client says of what it has.
+    /// Appends an entry of the client's report.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Missing(path) => out.element("S:missing", path),

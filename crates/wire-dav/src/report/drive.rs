@@ -1,9 +1,9 @@
 //! Replies that drive an editor: [`update`] (update reports), [`replay`] (replayed revisions), and
-//! [`file_revs`], which are texts in a row.
+//! [`file_revs`] (a series of texts).
 //!
-//! Invariant: what a reply says is held in memory a piece at a time: an element's attributes, a
-//! property, a window of a text; open directories are a name each. Names that would lead anywhere
-//! but down are refused here, whatever the editor does.
+//! Invariant: only a piece of a reply is in memory at a time: an element's attributes, a
+//! property, a window of a text; of open directories only the names. Names that would lead out of the
+//! directory are refused here, whatever the editor does.
 
 pub mod file_revs;
 pub mod replay;
@@ -19,15 +19,15 @@ pub use text::Text;
 use crate::error::{Error, Result};
 use crate::xml::Element;
 
-/// Directories within each other in an edit, at most.
+/// The greatest depth of directories in an edit.
 pub const MAX_DEPTH: usize = 100_000;
 
-/// Bytes of a property's value or checksum, at most.
+/// The most bytes of a property's value or checksum.
 const MAX_VALUE: usize = 1 << 30;
 
-/// Fetches what a report without texts ("skelta") only names. All addresses are as the server told
+/// Fetches what a report without texts ("skelta") only names. All addresses are as the server sent
 /// them.
-#[allow(clippy::missing_errors_doc)] // All: what the connection meets, and what the taker returns.
+#[allow(clippy::missing_errors_doc)] // All: errors of the connection and of `take`.
 pub trait Fetch {
     /// The properties of a node, those of its last change (`svn:entry:...`) among them.
     fn props(&mut self, address: &str) -> SvnResult<PropList>;
@@ -37,8 +37,8 @@ pub trait Fetch {
         false
     }
 
-    /// Where the client's own text of a file is that is at `address` now and was there, by the same
-    /// path, in `revision`; none if that is not known, or not asked for.
+    /// The address of the client's own text of the file that is now at `address` and was there, by the same
+    /// path, in `revision`; `None` if that is not known, or not wanted.
     fn base(&self, _address: &str, _revision: Revnum) -> Option<String> {
         None
     }
@@ -46,7 +46,7 @@ pub trait Fetch {
     /// The text at `address` will be fetched, with that base, after all that were announced before.
     fn announce(&mut self, _address: &str, _base: Option<&str>) {}
 
-    /// Hands a file's text to `take`, as a delta against nothing, or against the text at `base`.
+    /// Passes a file's text to `take`, as a delta against nothing, or against the text at `base`.
     fn text(
         &mut self,
         address: &str,
@@ -76,7 +76,7 @@ fn below_name(element: &Element) -> Result<&str> {
     Ok(name)
 }
 
-/// A revision; none for -1 and for what is not told.
+/// A revision; `None` for -1 and for a missing attribute.
 fn revision(element: &Element, name: &'static str) -> Result<Option<Revnum>> {
     match element.attribute(name).map(str::trim) {
         None | Some("" | "-1") => Ok(None),

@@ -67,12 +67,12 @@ pub fn change(out: &mut Vec<u8>, change: &Change<'_>) {
     out.raw(">\n");
 }
 
-/// Appends what an entry begins with. Changed paths follow, then [`revision`].
+/// Appends the beginning of an entry. Changed paths follow, then [`revision`].
 pub fn begin_entry(out: &mut Vec<u8>) {
     out.raw("<S:log-item>\n");
 }
 
-/// Appends the revision; none ends a list of merged revisions.
+/// Appends the revision; `None` ends a list of merged revisions.
 pub fn revision(out: &mut Vec<u8>, revision: Option<Revnum>) {
     out.raw("<D:version-name>");
     match revision {
@@ -82,8 +82,8 @@ pub fn revision(out: &mut Vec<u8>, revision: Option<Revnum>) {
     out.raw("</D:version-name>\n");
 }
 
-/// Appends a revision property. With `encode` what XML cannot carry goes as base64; clients before
-/// 1.8 do not know that, and get it shown.
+/// Appends a revision property. With `encode`, values that XML cannot hold are sent as base64; clients before
+/// 1.8 do not know that, and get escapes.
 pub fn revprop(out: &mut Vec<u8>, name: &str, value: &[u8], encode: bool) {
     let element = match name {
         "svn:author" => "D:creator-displayname",
@@ -103,7 +103,7 @@ pub fn revprop(out: &mut Vec<u8>, name: &str, value: &[u8], encode: bool) {
     }
 }
 
-/// Appends what an entry ends with.
+/// Appends the end of an entry.
 pub fn end_entry(out: &mut Vec<u8>, has_children: bool, subtractive: bool) {
     if has_children {
         out.raw("<S:has-children/>");

@@ -1,7 +1,7 @@
-//! REPORTs: what a client asks, and what a server replies.
+//! REPORTs: the requests and the replies.
 //!
 //! * [`request`]: the bodies of all but the update report as the server reads them; [`ask`] writes them.
-//! * [`update`]: the update report: what is asked and what the client has, and the editor that
+//! * [`update`]: the update report: the request and what the client has, and the editor that
 //!   answers it.
 //! * [`replay`]: the editor of a replayed revision.
 //! * [`log`], [`reply`]: the other replies; [`answer`] reads them.
@@ -39,7 +39,7 @@ pub enum Kind {
     Replay,
     /// Merge history.
     Mergeinfo,
-    /// When a path went.
+    /// The revision in which a path was deleted.
     DeletedRev,
     /// Properties of parents.
     InheritedProps,
@@ -78,13 +78,13 @@ impl Kind {
     }
 }
 
-/// Where a reply goes that may be long.
-#[allow(clippy::missing_errors_doc)] // All: what the connection meets.
+/// The destination of a reply that may be long.
+#[allow(clippy::missing_errors_doc)] // All: errors of the connection.
 pub trait Sink {
-    /// What was written and not sent yet.
+    /// The bytes that were written and not sent yet.
     fn buffer(&mut self) -> &mut Vec<u8>;
 
-    /// Sends what there is when that is much.
+    /// Sends the bytes if there are many.
     fn relieve(&mut self) -> SvnResult<()>;
 }
 

@@ -8,7 +8,7 @@ use super::request::ListFields;
 use crate::base64::Encoder;
 use crate::xml::{HEADER, Xml as _};
 
-/// Appends what a reply begins with; `name` is that of its root element.
+/// Appends the beginning of a reply; `name` is that of its root element.
 pub fn begin(out: &mut Vec<u8>, name: &str) {
     out.raw(HEADER);
     out.raw("<S:");
@@ -16,7 +16,7 @@ pub fn begin(out: &mut Vec<u8>, name: &str) {
     out.raw(" xmlns:S=\"svn:\" xmlns:D=\"DAV:\">\n");
 }
 
-/// Appends what it ends with.
+/// Appends the end of a reply.
 pub fn end(out: &mut Vec<u8>, name: &str) {
     out.raw("</S:");
     out.raw(name);
@@ -73,20 +73,20 @@ pub fn inherited(out: &mut Vec<u8>, path: &str, props: &PropList) {
     out.raw("</S:iprop-item>\n");
 }
 
-/// A lock as `get-locks-report` tells it.
+/// A lock as `get-locks-report` sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct Lock<'a> {
     /// The fspath.
     pub path: &'a str,
     /// The token.
     pub token: &'a str,
-    /// Since when, in the form of `svn:date`.
+    /// When it was created, in the form of `svn:date`.
     pub created: &'a str,
-    /// Until when.
+    /// When it expires.
     pub expires: Option<&'a str>,
-    /// Whose it is.
+    /// The user that owns it.
     pub owner: &'a str,
-    /// Why.
+    /// The comment.
     pub comment: Option<&'a str>,
 }
 
@@ -108,7 +108,7 @@ pub fn lock(out: &mut Vec<u8>, lock: &Lock<'_>) {
     out.raw("</S:lock>\n");
 }
 
-/// An entry as `list-report` tells it.
+/// An entry as `list-report` sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct ListItem<'a> {
     /// The fspath.
@@ -173,13 +173,13 @@ pub fn prop(out: &mut Vec<u8>, element: &str, name: &str, value: Option<&[u8]>) 
     }
 }
 
-/// Bytes that are encoded before the sink is relieved: more would only move what it holds.
+/// Bytes that are encoded before the sink is flushed: more would only copy data in memory.
 const ENCODED_AT_ONCE: usize = 12 << 10;
 
-/// Writes a text delta as base64 of svndiff. What is stored as svndiff goes through as it is.
+/// Writes a text delta as base64 of svndiff. A delta that is stored as svndiff is passed on unchanged.
 ///
 /// # Errors
-/// Those of the delta and of the sink.
+/// Errors of the delta and of the sink.
 pub fn text_delta(
     sink: &mut dyn Sink,
     delta: &mut dyn TextDelta,

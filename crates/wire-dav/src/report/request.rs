@@ -1,4 +1,4 @@
-//! What the eleven short reports ask. Elements that are not known are passed over, as the
+//! The bodies of the eleven short reports. Unknown elements are skipped, as the
 //! reference does.
 
 use sapwood_core::path::{canonical_relpath, is_canonical_fspath};
@@ -13,12 +13,12 @@ fn parts(root: &Element) -> impl Iterator<Item = (&str, &Element)> {
     root.children.iter().filter(|c| c.namespace == NS_SVN).map(|c| (c.name.as_str(), c))
 }
 
-/// A revision number; `None` for -1 and for what is no number.
+/// A revision number; `None` for -1 and for invalid numbers.
 fn revision(element: &Element) -> Option<Revnum> {
     Revnum::parse(element.trimmed().as_bytes())
 }
 
-/// A path relative to where the report is sent to; one that is not in its canonical form is an
+/// A path relative to the address of the report; one that is not in its canonical form is an
 /// error.
 ///
 /// # Errors
@@ -54,13 +54,13 @@ pub struct Log {
     pub start: Option<Revnum>,
     /// Last revision; none for the youngest.
     pub end: Option<Revnum>,
-    /// At most so many; 0 for all.
+    /// The most revisions to send; 0 for all.
     pub limit: u64,
     /// Whether changed paths are wanted.
     pub changed_paths: bool,
     /// Whether to stop at copies.
     pub strict: bool,
-    /// Whether to tell merged revisions.
+    /// Whether to send merged revisions.
     pub merged: bool,
     /// Whether the client understands base64.
     pub encode_binary: bool,
@@ -74,7 +74,7 @@ impl Log {
     /// Reads it.
     ///
     /// # Errors
-    /// Paths and numbers that make no sense.
+    /// For invalid paths and numbers.
     pub fn read(root: &Element) -> Result<Self> {
         let mut log = Self { revprops: Some(Vec::new()), ..Self::default() };
         let mut any_revprops = false;
@@ -83,7 +83,7 @@ impl Log {
                 "start-revision" => log.start = revision(element),
                 "end-revision" => log.end = revision(element),
                 "limit" => {
-                    // A negative limit is none, as over svn://.
+                    // A negative limit means no limit, as over svn://.
                     let limit: i64 =
                         element.trimmed().parse().map_err(|_| Error::Element("limit"))?;
                     log.limit = u64::try_from(limit).unwrap_or(0);
@@ -117,9 +117,9 @@ impl Log {
 pub struct Locations {
     /// The relative path.
     pub path: String,
-    /// The revision that it is a path of.
+    /// The peg revision of the path.
     pub peg: Revnum,
-    /// The revisions that are asked about.
+    /// The revisions for which locations are wanted.
     pub revisions: Vec<Revnum>,
 }
 
@@ -127,7 +127,7 @@ impl Locations {
     /// Reads it.
     ///
     /// # Errors
-    /// When path or peg revision are missing or make no sense.
+    /// When path or peg revision are missing or invalid.
     pub fn read(root: &Element) -> Result<Self> {
         Ok(Self {
             path: only_path(root)?.ok_or(Error::Element("path"))?,
@@ -145,7 +145,7 @@ impl Locations {
 pub struct LocationSegments {
     /// The relative path.
     pub path: String,
-    /// The revision that it is a path of.
+    /// The peg revision of the path.
     pub peg: Option<Revnum>,
     /// The younger end.
     pub start: Option<Revnum>,
@@ -157,7 +157,7 @@ impl LocationSegments {
     /// Reads it.
     ///
     /// # Errors
-    /// When the path is missing or makes no sense.
+    /// When the path is missing or invalid.
     pub fn read(root: &Element) -> Result<Self> {
         Ok(Self {
             path: only_path(root)?.ok_or(Error::Element("path"))?,
@@ -177,7 +177,7 @@ pub struct FileRevs {
     pub start: Option<Revnum>,
     /// Last revision.
     pub end: Option<Revnum>,
-    /// Whether to tell merged revisions.
+    /// Whether to send merged revisions.
     pub merged: bool,
 }
 
@@ -185,7 +185,7 @@ impl FileRevs {
     /// Reads it.
     ///
     /// # Errors
-    /// When the path makes no sense.
+    /// When the path is invalid.
     pub fn read(root: &Element) -> Result<Self> {
         Ok(Self {
             // Without one the resource itself is meant.
@@ -200,9 +200,9 @@ impl FileRevs {
 /// `replay-report`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
-    /// The revision, unless the address says it.
+    /// The revision, unless the address holds it.
     pub revision: Option<Revnum>,
-    /// Copies from before this revision are sent whole.
+    /// Copies from before this revision are sent as full additions.
     pub low_water_mark: Revnum,
     /// Whether to send texts and values of properties.
     pub send_deltas: bool,
@@ -214,7 +214,7 @@ impl Replay {
     /// Reads it.
     ///
     /// # Errors
-    /// What is missing or makes no sense.
+    /// For missing or invalid elements.
     pub fn read(root: &Element) -> Result<Self> {
         let mut replay = Self { send_deltas: true, ..Self::default() };
         let mut mark = None;
@@ -243,11 +243,11 @@ impl Replay {
 pub struct Mergeinfo {
     /// The revision; none for the youngest.
     pub revision: Option<Revnum>,
-    /// How parents count, in words.
+    /// How mergeinfo is inherited, as a word.
     pub inherit: Option<String>,
     /// Relative paths.
     pub paths: Vec<String>,
-    /// Whether everything below is told too.
+    /// Whether everything below is sent too.
     pub descendants: bool,
 }
 
@@ -255,7 +255,7 @@ impl Mergeinfo {
     /// Reads it.
     ///
     /// # Errors
-    /// Paths that make no sense.
+    /// For invalid paths.
     pub fn read(root: &Element) -> Result<Self> {
         let mut mergeinfo = Self::default();
         for (name, element) in parts(root) {
@@ -276,9 +276,9 @@ impl Mergeinfo {
 pub struct DeletedRev {
     /// The relative path.
     pub path: String,
-    /// The revision that it was there in.
+    /// A revision in which it existed.
     pub peg: Revnum,
-    /// The revision up to which to look.
+    /// The last revision to search.
     pub end: Revnum,
 }
 
@@ -286,7 +286,7 @@ impl DeletedRev {
     /// Reads it.
     ///
     /// # Errors
-    /// What is missing or makes no sense.
+    /// For missing or invalid elements.
     pub fn read(root: &Element) -> Result<Self> {
         Ok(Self {
             path: only_path(root)?.ok_or(Error::Element("path"))?,
@@ -309,7 +309,7 @@ impl InheritedProps {
     /// Reads it.
     ///
     /// # Errors
-    /// When the path makes no sense.
+    /// When the path is invalid.
     pub fn read(root: &Element) -> Result<Self> {
         // Without one the resource itself is meant.
         let path = only_path(root)?.unwrap_or_default();
@@ -317,7 +317,7 @@ impl InheritedProps {
     }
 }
 
-/// `get-locks-report`: how deep. Only infinity in clients before 1.7.
+/// `get-locks-report`: the depth. Only infinity in clients before 1.7.
 #[must_use]
 pub fn locks_depth(root: &Element) -> Depth {
     match root.attribute("depth") {
@@ -329,14 +329,14 @@ pub fn locks_depth(root: &Element) -> Depth {
 /// `dated-rev-report`: the date.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no valid date.
 pub fn dated_rev(root: &Element) -> Result<&str> {
     root.child(crate::NS_DAV, "creationdate")
         .map(Element::trimmed)
         .ok_or(Error::Element("creationdate"))
 }
 
-/// Which parts of an entry a listing tells.
+/// Which parts of an entry a listing has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListFields {
     /// File or directory.
@@ -360,11 +360,11 @@ pub struct List {
     pub path: String,
     /// The revision; none for the youngest.
     pub revision: Option<Revnum>,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
     /// Glob patterns of names; none for all names.
     pub patterns: Option<Vec<String>>,
-    /// What to tell.
+    /// The fields to send.
     pub fields: ListFields,
 }
 
@@ -372,7 +372,7 @@ impl List {
     /// Reads it.
     ///
     /// # Errors
-    /// What is missing or makes no sense.
+    /// For missing or invalid elements.
     pub fn read(root: &Element) -> Result<Self> {
         let mut list = Self {
             path: only_path(root)?.ok_or(Error::Element("path"))?,

@@ -1,6 +1,6 @@
 //! The update report: checkout, update, switch, status and diff.
 //!
-//! The request says what is wanted and, an `entry` a place where something differs from its
+//! The request says what is wanted and, with an `entry` for each node that differs from its
 //! parent, what the client has. The reply is a tree of elements. With `send-all` ("bulk") texts
 //! and properties are in it; without ("skelta") the client fetches texts one by one.
 
@@ -14,22 +14,22 @@ use crate::NS_SVN;
 use crate::error::{Error, Result};
 use crate::xml::{Element, HEADER, Xml as _};
 
-/// What is wanted.
+/// The parameters of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateRequest {
-    /// The revision to come to; none for the youngest.
+    /// The target revision; `None` for the youngest.
     pub revision: Option<Revnum>,
     /// The URL, or its path, of the directory that the client has.
     pub source: String,
     /// The URL, or its path, to switch to or compare with.
     pub destination: Option<String>,
-    /// One name below the source that is meant; empty for the source itself.
+    /// The one name below the source to update; empty for the source itself.
     pub target: String,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
-    /// Whether what is not related counts as a change.
+    /// Whether an unrelated node counts as a change and not as a replacement.
     pub ignore_ancestry: bool,
-    /// Whether additions may be told as copies.
+    /// Whether additions may be sent as copies.
     pub copyfrom: bool,
     /// Whether texts are wanted at all.
     pub text_deltas: bool,
@@ -39,29 +39,29 @@ pub struct UpdateRequest {
     pub include_props: bool,
 }
 
-/// One thing that the client says of what it has.
+/// One entry of the client's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// It has something.
+    /// The client has a node.
     Entry {
         /// Where, relative to the target.
         path: String,
-        /// The fspath that it has there, when that is not what its parent says.
+        /// The fspath of the node, if that does not follow from its parent.
         link: Option<String>,
         /// The revision.
         revision: Revnum,
-        /// How deep.
+        /// The depth.
         depth: Depth,
-        /// Whether it lacks everything below.
+        /// Whether the client has nothing below it.
         start_empty: bool,
-        /// A lock that it believes in.
+        /// The token of the lock that the client has.
         lock_token: Option<String>,
     },
-    /// It has nothing at a path.
+    /// The client has nothing at a path.
     Missing(String),
 }
 
-/// Puts a request together, child by child of its root.
+/// Reads a request, child by child of its root.
 #[derive(Debug)]
 pub struct Reading {
     wanted: UpdateRequest,
@@ -94,10 +94,10 @@ impl Reading {
         }
     }
 
-    /// Takes in a child. What the client has is given back; the first of that ends what is wanted.
+    /// Reads a child. Entries of the client's report are returned; the first of them ends the parameters.
     ///
     /// # Errors
-    /// Elements that make no sense.
+    /// For invalid elements.
     pub fn child(&mut self, element: &Element) -> Result<Option<Item>> {
         if element.namespace != NS_SVN {
             return Ok(None);
@@ -136,7 +136,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// What is wanted, once all of it was read.
+    /// The parameters, once all of them were read.
     ///
     /// # Errors
     /// When the source is missing.
@@ -208,18 +208,18 @@ struct Open {
     sha1: Option<Sha1>,
 }
 
-/// What the driver has told of the node that comes next.
+/// What the driver has announced of the node that comes next.
 #[derive(Debug)]
 struct NodeAttributes {
     /// Its path, percent-encoded; empty for the root.
     path: String,
     revision: Revnum,
     sha1: Option<Sha1>,
-    /// Whether the node has come: then this is of no more use.
+    /// Whether the node has been opened: then this is not used again.
     is_used: bool,
 }
 
-/// What is the same in all nodes: their addresses up to the revision, and what stands before.
+/// The parts that are the same for all nodes: the XML before an address, and the address up to the revision.
 struct Begins {
     /// Of a version.
     checked_in: String,
@@ -250,7 +250,7 @@ pub struct UpdateEditor<S> {
     sink: S,
     style: Style,
     begins: Begins,
-    told: NodeAttributes,
+    next_node: NodeAttributes,
     open: Vec<Open>,
     started: bool,
 }
@@ -264,14 +264,14 @@ impl<S> std::fmt::Debug for UpdateEditor<S> {
 impl<S: Sink> UpdateEditor<S> {
     /// An editor that has written nothing.
     pub fn new(sink: S, style: Style) -> Self {
-        let told = NodeAttributes {
+        let next_node = NodeAttributes {
             path: String::new(),
             revision: Revnum::ZERO,
             sha1: None,
             is_used: true,
         };
         let begins = Begins::of(&style);
-        Self { sink, style, begins, told, open: Vec::new(), started: false }
+        Self { sink, style, begins, next_node, open: Vec::new(), started: false }
     }
 
     fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
@@ -299,16 +299,16 @@ impl<S: Sink> UpdateEditor<S> {
         self.open.get_mut(at).ok_or_else(out_of_order)
     }
 
-    /// Opens what the driver has told of, below `parent`.
+    /// Opens the announced node below `parent`.
     fn child(&mut self, parent: Handle, added: bool, copied: bool) -> SvnResult<Handle> {
-        if std::mem::replace(&mut self.told.is_used, true) {
+        if std::mem::replace(&mut self.next_node.is_used, true) {
             return Err(out_of_order());
         }
-        // What is still open beside it would be a driver that left something out.
+        // Siblings that are still open would be an error of the driver.
         let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
         self.open.truncate(level);
         self.find(parent)?;
-        Ok(self.push(Open { added, copied, sha1: self.told.sha1, ..Open::default() }))
+        Ok(self.push(Open { added, copied, sha1: self.next_node.sha1, ..Open::default() }))
     }
 
     fn push(&mut self, open: Open) -> Handle {
@@ -316,18 +316,18 @@ impl<S: Sink> UpdateEditor<S> {
         Handle(u64::try_from(self.open.len().minus(1)).unwrap_or(u64::MAX))
     }
 
-    /// Writes what comes before the rest of the address of the node that was told of, and that: as
+    /// Writes `before` and the rest of the address of the announced node: as
     /// `Resource::path` makes it, without texts in between, since there is one of each node.
-    fn address(sink: &mut S, told: &NodeAttributes, before: &str) {
+    fn address(sink: &mut S, next_node: &NodeAttributes, before: &str) {
         let out = sink.buffer();
         out.raw(before);
-        out.number(told.revision.0);
-        out.attribute_text(&told.path);
+        out.number(next_node.revision.0);
+        out.attribute_text(&next_node.path);
     }
 
     /// Writes the address of a node's version.
     fn checked_in(&mut self) {
-        Self::address(&mut self.sink, &self.told, &self.begins.checked_in);
+        Self::address(&mut self.sink, &self.next_node, &self.begins.checked_in);
         self.sink.buffer().raw("</D:href></D:checked-in>\n");
     }
 
@@ -339,12 +339,12 @@ impl<S: Sink> UpdateEditor<S> {
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         let child = self.child(parent, true, copy_from.is_some())?;
-        let sha1 = self.told.sha1;
+        let sha1 = self.next_node.sha1;
         let out = self.out()?;
         out.raw(if is_dir { "<S:add-directory" } else { "<S:add-file" });
         out.attribute("name", basename(path));
         if is_dir {
-            Self::address(&mut self.sink, &self.told, &self.begins.directory);
+            Self::address(&mut self.sink, &self.next_node, &self.begins.directory);
             self.sink.buffer().raw("\"");
         } else if let Some(sha1) = sha1 {
             out.raw(" sha1-checksum=\"");
@@ -383,17 +383,17 @@ impl<S: Sink> UpdateEditor<S> {
     fn prop(&mut self, node: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
         let (send_all, include_props) = (self.style.send_all, self.style.include_props);
         let open = self.find(node)?;
-        let tell = if send_all || !open.added {
+        let sends = if send_all || !open.added {
             true
         } else {
             // Clients fetch all properties of an addition themselves, unless they asked for them
-            // here; of a copy they must hear what went.
+            // here; removed properties of a copy must be sent.
             if open.copied && value.is_none() {
                 open.removed.push(name.to_owned());
             }
             value.is_some() && include_props
         };
-        if tell {
+        if sends {
             reply::prop(self.out()?, "S:set-prop", name, value);
         }
         Ok(())
@@ -437,12 +437,13 @@ impl<S: Sink> Editor for UpdateEditor<S> {
     sapwood_delta::nothing_to_abort!();
 
     fn leads_to(&mut self, target: &EditTarget<'_>) {
-        let told = &mut self.told;
-        told.path.clear();
+        let next_node = &mut self.next_node;
+        next_node.path.clear();
         if !target.path.is_root() {
-            told.path.push_str(&uri::encode(target.path));
+            next_node.path.push_str(&uri::encode(target.path));
         }
-        (told.revision, told.sha1, told.is_used) = (target.revision, target.sha1, false);
+        (next_node.revision, next_node.sha1, next_node.is_used) =
+            (target.revision, target.sha1, false);
     }
 
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
@@ -459,8 +460,8 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         replay::revision(out, base);
         out.raw(">\n");
         self.open.clear();
-        // Where one name below the root is meant, nothing is told of the root.
-        if !std::mem::replace(&mut self.told.is_used, true) {
+        // Where one name below the root is meant, nothing is sent of the root.
+        if !std::mem::replace(&mut self.next_node.is_used, true) {
             self.checked_in();
         }
         Ok(self.push(Open::default()))
@@ -604,7 +605,7 @@ mod tests {
     use super::*;
     use crate::xml::{Document, Limits};
 
-    /// Tells an editor what comes next.
+    /// Announces the next node to an editor.
     fn drive(editor: &mut dyn Editor, path: &str, revision: u64) {
         let path = FsPath::new(path).unwrap();
         editor.leads_to(&EditTarget { path, revision: Revnum(revision), sha1: None });
@@ -694,7 +695,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_is_not_told_of_has_no_address_and_each_node_is_told_of_once() {
+    fn an_unannounced_root_has_no_address_and_each_announcement_counts_once() {
         let text = reply(true, |editor| {
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             assert!(editor.add_file("f", root, None).is_err());

@@ -6,5 +6,5 @@ pub mod write;
 pub use read::{Document, Element, Event, Limits};
 pub use write::{Xml, is_xml_safe};
 
-/// What every body begins with.
+/// The beginning of every body.
 pub const HEADER: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";

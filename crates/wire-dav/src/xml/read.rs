@@ -1,5 +1,5 @@
-//! Reading XML from strangers: the root, and its children one after the other; or, where children
-//! have children without end (the reply to an update report), start by start and end by end.
+//! Reading XML from untrusted peers: the root, and its children one after the other; or, where children
+//! are nested without limit (the reply to an update report), one start or end tag after the other.
 //!
 //! A report of a large working copy has a child for each entry: only one of them is in memory at
 //! a time. Document types and entities are refused (a few lines of them can stand for gigabytes),
@@ -15,14 +15,14 @@ use sapwood_core::exact::{Cut, Exact};
 
 use crate::error::{Error, Result};
 
-/// What a body may hold.
+/// The limits of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of the whole body.
     pub bytes: u64,
     /// Bytes from the beginning of one child of the root to its end.
     pub child_bytes: u64,
-    /// Elements within each other.
+    /// The depth of elements.
     pub depth: usize,
     /// Attributes of an element, namespace declarations included.
     pub attributes: usize,
@@ -77,7 +77,7 @@ impl Element {
     }
 }
 
-/// Counts what is read, and stops at a limit that is set anew now and then.
+/// Counts the bytes read, and stops at a limit that is set again for each child.
 struct LimitedReader<R> {
     inner: R,
     left: u64,
@@ -111,7 +111,7 @@ impl<R: Read> Read for LimitedReader<R> {
     }
 }
 
-/// Bytes that are asked of the source at a time.
+/// Bytes that are read from the source at a time.
 const BUFFER: usize = 16 << 10;
 
 /// A body that is being read.
@@ -124,7 +124,7 @@ pub struct Document<R> {
     ended: bool,
     /// Elements that are open below the root, while events are read.
     open: u64,
-    /// An element without content was told as begun: its end is next.
+    /// The start of an element without content was returned: its end is next.
     end_is_due: bool,
 }
 
@@ -235,8 +235,8 @@ impl<R: Read> Document<R> {
         Ok(None)
     }
 
-    /// What comes next within the root; `None` at the root's end. The limit of a child is here one
-    /// of a single piece; how deep elements may lie in each other is for the caller to say.
+    /// The next event within the root; `None` at the root's end. The limit of a child is here a limit
+    /// of a single event; the caller limits the depth of elements.
     ///
     /// # Errors
     /// [`Error::Malformed`] and the limits.
@@ -280,11 +280,11 @@ impl<R: Read> Document<R> {
         self.rest_of(start)
     }
 
-    /// Appends to `out` what the source has ready of the text that comes next, as it stands there
-    /// (base64 needs no unescaping); false when the text is over. For texts without bound.
+    /// Appends to `out` the buffered part of the text that comes next, without unescaping
+    /// (base64 needs none); false when the text is over. For texts of any length.
     ///
     /// # Errors
-    /// When the body ends within the text, and what the source meets.
+    /// When the body ends within the text, and errors of the source.
     pub fn text_piece(&mut self, out: &mut Vec<u8>) -> Result<bool> {
         if self.end_is_due || self.ended {
             return Ok(false);
@@ -304,7 +304,7 @@ impl<R: Read> Document<R> {
     /// The root with all its children.
     ///
     /// # Errors
-    /// As [`Document::next_child`]; one limit of a child is for all of them.
+    /// As [`Document::next_child`]; the limit of one child is for all of them together.
     pub fn into_root(mut self) -> Result<Element> {
         if self.ended {
             return Ok(self.root);
@@ -372,7 +372,7 @@ impl<R: Read> Document<R> {
     }
 }
 
-/// The character that a reference stands for: a number, or one of the five names.
+/// The character of a reference: a number, or one of the five names.
 fn character(reference: &quick_xml::events::BytesRef<'_>) -> Result<String> {
     if let Some(c) = reference.resolve_char_ref().map_err(refuse)? {
         return Ok(c.to_string());
@@ -430,7 +430,7 @@ fn refuse(error: quick_xml::Error) -> Error {
     Error::Malformed(error.to_string())
 }
 
-/// An element that ended without having begun: the reader checks that names match.
+/// An end tag without a start tag cannot come: the reader checks that names match.
 fn bug() -> Error {
     Error::Malformed("an end without a start".to_owned())
 }
@@ -496,24 +496,24 @@ mod tests {
     fn events_in_order() {
         let text = "<a>x<b k='1'><c/>y</b><t>QUJD</t><e><f>z</f></e></a>";
         let mut document = Document::open(text.as_bytes(), Limits::default()).unwrap();
-        let mut told = String::new();
+        let mut seen = String::new();
         while let Some(event) = document.next_event().unwrap() {
             match event {
                 Event::Start(e) if e.name == "t" => {
                     let mut piece = Vec::new();
                     while document.text_piece(&mut piece).unwrap() {}
-                    told.push_str(&format!("[{}]", String::from_utf8(piece).unwrap()));
+                    seen.push_str(&format!("[{}]", String::from_utf8(piece).unwrap()));
                 }
                 Event::Start(e) if e.name == "e" => {
                     let e = document.whole(e).unwrap();
-                    told.push_str(&e.children[0].text);
+                    seen.push_str(&e.children[0].text);
                 }
-                Event::Start(e) => told.push_str(&format!("<{}>", e.name)),
-                Event::Text(text) => told.push_str(&text),
-                Event::End => told.push('/'),
+                Event::Start(e) => seen.push_str(&format!("<{}>", e.name)),
+                Event::Text(text) => seen.push_str(&text),
+                Event::End => seen.push('/'),
             }
         }
-        assert_eq!(told, "x<b><c>/y/[QUJD]/z");
+        assert_eq!(seen, "x<b><c>/y/[QUJD]/z");
         assert!(document.next_event().unwrap().is_none());
         let mut cut = Document::open(&b"<a><b>AB"[..], Limits::default()).unwrap();
         cut.next_event().unwrap();

@@ -1,10 +1,10 @@
-//! Writing XML: escapes, and the few forms of elements that the bodies have.
+//! Writing XML: escapes, and the few kinds of elements that the bodies have.
 
 use sapwood_core::base64;
 
 /// Appends XML to a buffer.
 pub trait Xml {
-    /// As it is.
+    /// Appends text unchanged.
     fn raw(&mut self, text: &str);
 
     /// Text between elements.
@@ -16,8 +16,8 @@ pub trait Xml {
     /// A number.
     fn number(&mut self, number: u64);
 
-    /// A property's value: as text, or with `encoding="base64"` in the start tag when it holds
-    /// what XML cannot. Writes the tag's end, the value and the end tag `</name>`; the tag was
+    /// A property's value: as text, or with `encoding="base64"` in the start tag when the value holds
+    /// bytes that XML cannot. Writes the tag's end, the value and the end tag `</name>`; the tag was
     /// begun before.
     fn value(&mut self, name: &str, value: &[u8]);
 
@@ -48,15 +48,15 @@ const fn is_special_in_attributes(byte: u8) -> bool {
     is_special(byte) || matches!(byte, b'"' | b'\n' | b'\t')
 }
 
-/// Whether a value is text that goes as it is. Looks at all bytes, which compilers make of it a few
-/// steps for many bytes.
+/// Whether a value is text that needs no escapes. Checks all bytes without branches, which compilers turn into a few
+/// instructions for many bytes.
 fn is_plain(value: &[u8]) -> bool {
     value.iter().fold(true, |plain, byte| {
         plain & matches!(*byte, b' '..=b'~' | b'\n' | b'\t') & !is_special(*byte)
     })
 }
 
-/// Appends text, most of which has nothing to escape: all of it is looked at first, many bytes at a time.
+/// Appends text, most of which has nothing to escape: all of it is checked first, many bytes at a time.
 fn escape(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool) {
     let text = text.as_bytes();
     if text.iter().fold(false, |found, byte| found | is_special(*byte)) {
@@ -139,8 +139,8 @@ impl Xml for Vec<u8> {
     }
 }
 
-/// Text with what XML cannot carry shown as `?\ddd`, the reference's way to show what it must not
-/// send as it is.
+/// Text with `?\ddd` in place of characters that XML cannot hold: the reference's form of bytes that it
+/// must not send.
 #[must_use]
 pub fn fuzzy(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());

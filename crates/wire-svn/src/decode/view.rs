@@ -109,7 +109,7 @@ impl<'a> Iterator for List<'a> {
     }
 }
 
-/// Takes a list apart, part by part. A tuple may have more parts than are asked for: they are
+/// Reads a list part by part. A tuple may have more parts than are read: they are
 /// ignored, as the protocol demands.
 ///
 /// The `opt_` methods are for parts after a place where the tuple may end: they give `None` at the
@@ -133,7 +133,7 @@ impl<'a> Tuple<'a> {
         self.rest.count_items()
     }
 
-    /// What is left, as a list.
+    /// The rest, as a list.
     #[must_use]
     pub const fn rest(self) -> List<'a> {
         self.rest

@@ -21,7 +21,7 @@ pub trait CommandSource {
     /// Receives the next command and lets `look` have its name and parameters.
     ///
     /// # Errors
-    /// What the connection meets, and what `look` returns.
+    /// Errors of the connection, and what `look` returns.
     fn next_command<T>(
         &mut self,
         look: impl FnOnce(&str, List<'_>) -> Result<T, DriveError>,
@@ -42,12 +42,12 @@ pub enum Outcome {
 /// Why an edit did not come to an end.
 #[derive(Debug)]
 pub enum DriveError {
-    /// The editor failed: the other side is to be told, and its commands up to `abort-edit` to be
+    /// The editor failed: the other side gets the error, and its commands up to `abort-edit` to be
     /// ignored.
     Editor(SvnError),
     /// The other side sent a failure in place of a command.
     Failure(SvnError),
-    /// The connection failed, or what came over it makes no sense.
+    /// The connection failed, or its data are malformed.
     Source(SvnError),
 }
 
@@ -100,7 +100,7 @@ impl Tokens {
 /// only with `for_replay`.
 ///
 /// # Errors
-/// As [`DriveError`] tells. The editor is not aborted here: the caller knows whether it has to be.
+/// As [`DriveError`] says. The editor is not aborted here: the caller knows whether it has to be.
 pub fn drive(
     source: &mut impl CommandSource,
     editor: &mut dyn Editor,
@@ -124,7 +124,7 @@ pub fn drive(
             Step::Text(file, base, token) => {
                 let mut delta = Incoming::new(source, token);
                 let result = editor.apply_textdelta(file, base, &mut delta);
-                // The connection's own failure comes back as the editor's; it is told apart here.
+                // The connection's own failure comes back as the editor's; it is distinguished here.
                 if let Some(error) = delta.failed.take() {
                     return Err(error);
                 }
@@ -285,18 +285,18 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
         Ok(more)
     }
 
-    /// [`Incoming::fetch`] for the editor's side: keeps what went wrong for the driver.
+    /// [`Incoming::fetch`] for the editor's side: keeps the error for the driver.
     fn fetch_noted(&mut self) -> SvnResult<bool> {
         self.fetch().map_err(|error| {
-            let told = match &error {
+            let reported = match &error {
                 DriveError::Editor(e) | DriveError::Failure(e) | DriveError::Source(e) => e.clone(),
             };
             self.failed.get_or_insert(error);
-            told
+            reported
         })
     }
 
-    /// Reads what the editor did not care for.
+    /// Reads the rest that the editor did not read.
     fn drain(&mut self) -> Result<(), DriveError> {
         while self.pass(false)? {}
         Ok(())

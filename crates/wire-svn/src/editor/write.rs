@@ -1,4 +1,4 @@
-//! An editor that writes what it is told as editor commands.
+//! An editor that writes its calls as editor commands.
 
 use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, Revnum, SvnResult};
@@ -9,7 +9,7 @@ use crate::error::Error;
 use sapwood_delta::write_svndiff;
 
 /// A [`Sink`] whose other side may answer before the edit is over.
-#[allow(clippy::missing_errors_doc)] // All: what the connection meets.
+#[allow(clippy::missing_errors_doc)] // All: errors of the connection.
 pub trait EditSink: Sink {
     /// Whether the other side has sent something, though it was not its turn: it has met an error
     /// and wants the edit to end. Cheap when nothing was sent since the last call.
@@ -43,14 +43,14 @@ impl<S: EditSink + ?Sized> EditSink for &mut S {
     }
 }
 
-/// What the other side understands.
+/// The capabilities of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireOptions {
     /// The newest svndiff version it reads.
     pub svndiff: Version,
     /// How hard to compress where that is done here, 0 to 9.
     pub compression: u8,
-    /// Whether it knows `absent-dir` and `absent-file`.
+    /// Whether it supports `absent-dir` and `absent-file`.
     pub absent_entries: bool,
 }
 

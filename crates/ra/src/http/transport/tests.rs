@@ -77,7 +77,7 @@ fn bodies_go_with_their_length_or_in_chunks() {
         assert_eq!(get(&transport(port), &payload, chunked).status(), 204);
         let heard = served.join().unwrap();
         assert!(heard.ends_with(want), "{heard}");
-        let told = if chunked { "transfer-encoding: chunked" } else { "content-length: 8" };
-        assert!(heard.contains(told), "{heard}");
+        let header = if chunked { "transfer-encoding: chunked" } else { "content-length: 8" };
+        assert!(heard.contains(header), "{heard}");
     }
 }

@@ -151,7 +151,7 @@ impl NodeDumper<'_> {
     ) -> Result<()> {
         let new = Mergeinfo::parse(new)?;
         let old = old.map(Mergeinfo::parse).transpose()?;
-        // Whether a collision with this normal form was already told.
+        // Whether a collision with this normal form was already reported.
         let mut seen: BTreeMap<String, bool> = BTreeMap::new();
         for path in old.iter().flat_map(|old| old.0.keys()) {
             seen.insert(normal(path), false);
@@ -164,8 +164,8 @@ impl NodeDumper<'_> {
                     seen.insert(path, false);
                 }
                 Some(true) => {}
-                Some(told) => {
-                    *told = true;
+                Some(reported) => {
+                    *reported = true;
                     self.warn(
                         WarningKind::MergeinfoCollision,
                         format!(
@@ -202,13 +202,13 @@ impl NodeDumper<'_> {
         }
         let entries = dir.entries()?;
         let mut seen = BTreeSet::new();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for at in hashorder::order(entries.iter().map(|e| e.name)) {
             let entry = usize::try_from(at).ok().and_then(|at| entries.get(at));
             let Some(entry) = entry else { continue };
             check_cancelled(self.cancel)?;
             let name = normal(entry.name);
-            if !seen.insert(name.clone()) && told.insert(name.clone()) {
+            if !seen.insert(name.clone()) && reported.insert(name.clone()) {
                 let path = normal(&path::join(relpath, &name));
                 self.warn(
                     WarningKind::NameCollision,

@@ -1,4 +1,4 @@
-//! One entry of the two trees: what became of it, and the editor calls that say so.
+//! One entry of the two trees: its change, and the editor calls for that.
 
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::locations::deleted_rev_in;
 use crate::reporter::spool::PathInfo;
 
-/// Where an entry comes from. `path` without `node` is a place where nothing is.
+/// Where an entry comes from. `path` without `node` is a path without a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) revision: Revnum,
@@ -19,7 +19,7 @@ pub(super) struct Source {
     pub(super) node: Option<Node>,
 }
 
-/// How deep the working copy is at some place, and how deep the client wants it.
+/// The depth of the working copy at a path, and the depth that the client wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Depths {
     pub(super) wc: Depth,
@@ -58,21 +58,21 @@ pub(super) struct Entry<'p> {
     pub(super) readable: bool,
 }
 
-/// What has to be told of an entry.
+/// What has to be sent of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// Nothing: the client has it already.
     Nothing,
-    /// The difference: the target is the source's later self.
+    /// The difference: the target is a later state of the source's node.
     Edit,
-    /// All of the target, after the source is deleted: they have nothing to do with each other, or
-    /// one of them is not there.
+    /// All of the target, after the source is deleted: they are unrelated, or
+    /// one of them does not exist.
     Anew,
 }
 
 impl Drive<'_> {
-    /// Brings one entry from source to target. A directory that was opened for that is given back
-    /// to be walked.
+    /// Brings one entry from source to target. A directory that was opened for that is returned
+    /// for the walk.
     pub(super) fn update_entry(
         &mut self,
         entry: Entry<'_>,
@@ -202,14 +202,14 @@ impl Drive<'_> {
         let relation = from.relation(to);
         let is_file = to.kind() == NodeKind::File;
         let mut changed = relation != Relation::Unchanged;
-        // An unchanged copy of a file is no change: telling it would raise tree conflicts.
+        // An unchanged copy of a file is no change: sending it would raise tree conflicts.
         if !self.ignore_ancestry && is_file && relation == Relation::Common {
             changed = !from.same_props_rep(to) || !from.same_contents_rep(to);
         }
         if !changed
             && !self.any_below(entry.path)
             && (entry.depths.requested <= entry.depths.wc || is_file)
-            && self.nothing_to_tell(info, entry.target_path)?
+            && self.is_unchanged_entry(info, entry.target_path)?
         {
             return Ok(Change::Nothing);
         }
@@ -260,8 +260,8 @@ impl Drive<'_> {
     }
 
     /// Whether an entry that did not change needs no mention: unless the working copy lacks what
-    /// is in it, or believes in a lock that is gone.
-    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &FsPath) -> Result<bool> {
+    /// is in it, or has the token of a lock that is gone.
+    fn is_unchanged_entry(&self, info: Option<&PathInfo>, target_path: &FsPath) -> Result<bool> {
         let Some(info) = info else { return Ok(true) };
         if info.start_empty {
             return Ok(false);
@@ -272,7 +272,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Deletes an entry that is not related to what takes its place.
+    /// Deletes an entry that is not related to its replacement.
     fn delete(&mut self, entry: &Entry<'_>) -> Result<()> {
         let place = entry.target_path;
         let mut revision = deleted_rev_in(

@@ -1,4 +1,4 @@
-//! The reply to a file-revs report: revisions of a file, each with a text delta perhaps.
+//! The reply to a file-revs report: revisions of a file, each with an optional text delta.
 
 use std::io::Read;
 
@@ -21,7 +21,7 @@ pub struct Head {
     pub revision: Revnum,
     /// The revision properties.
     pub revprops: PropList,
-    /// Whether it came by a merge.
+    /// Whether it was merged.
     pub merged: bool,
     /// How the file's properties changed.
     pub prop_changes: Vec<(String, Option<Vec<u8>>)>,
@@ -30,20 +30,20 @@ pub struct Head {
 /// Takes a revision with its text delta.
 pub type Taker<'t> = &'t mut dyn FnMut(&Head, Option<&mut dyn TextDelta>) -> SvnResult<()>;
 
-/// Hands the revisions to `take`, one after the other: how many there were.
+/// Passes the revisions to `take`, one after the other. Returns how many there were.
 ///
 /// # Errors
-/// What the reply, the connection and the taker meet.
+/// For an invalid reply, and errors of the connection and of `take`.
 pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u64> {
     if !document.root().is(NS_SVN, "file-revs-report") {
         return Err(Error::Reply("file-revs-report").into());
     }
-    let mut told = 0u64;
+    let mut count = 0u64;
     while let Some(event) = document.next_event()? {
         match event {
             Event::Start(element) if element.is(NS_SVN, "file-rev") => {
                 one(&mut document, &element, take)?;
-                told = told.plus(1);
+                count = count.plus(1);
             }
             Event::Start(element) => {
                 document.whole(element)?;
@@ -51,7 +51,7 @@ pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u
             Event::Text(_) | Event::End => {}
         }
     }
-    Ok(told)
+    Ok(count)
 }
 
 fn one<R: Read>(document: &mut Document<R>, start: &Element, take: Taker<'_>) -> SvnResult<()> {

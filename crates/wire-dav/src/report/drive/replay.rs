@@ -1,4 +1,4 @@
-//! The reply to a replay report drives an editor: one flat element a call.
+//! The reply to a replay report drives an editor: one flat element for each call.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use crate::NS_SVN;
 use crate::error::{Error, Result};
 use crate::xml::{Document, Element, Event};
 
-/// What is open: directories within each other, and a file.
+/// The open nodes: nested directories, and a file.
 #[derive(Default)]
 struct Open {
     dirs: Vec<Handle>,
@@ -38,7 +38,7 @@ impl Open {
 /// Drives `editor` with one revision, up to but without `close_edit`.
 ///
 /// # Errors
-/// What the reply, the connection and the editor meet. The editor is not aborted.
+/// For an invalid reply, and errors of the connection and of the editor. The editor is not aborted.
 pub fn drive<R: Read>(mut document: Document<R>, editor: &mut dyn Editor) -> SvnResult<()> {
     if !document.root().is(NS_SVN, "editor-report") {
         return Err(Error::Reply("editor-report").into());

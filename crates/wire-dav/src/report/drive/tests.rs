@@ -330,7 +330,7 @@ fn revisions_of_a_file() {
     body.extend_from_slice(b"<S:merged-revision/></S:file-rev>");
     reply::end(&mut body, "file-revs-report");
     let document = Document::open(&body[..], Limits::default()).unwrap();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     let count = file_revs::drive(document, &mut |head, delta| {
         let mut text = Vec::new();
         if let Some(delta) = delta {
@@ -338,10 +338,13 @@ fn revisions_of_a_file() {
                 window.apply(b"", &mut text)?;
             }
         }
-        told.push((head.revision.0, head.merged, head.prop_changes.clone(), text));
+        received.push((head.revision.0, head.merged, head.prop_changes.clone(), text));
         Ok(())
     });
     assert_eq!(count.unwrap(), 2);
     let changes = vec![("a".to_owned(), Some(b"\xff".to_vec())), ("b".to_owned(), None)];
-    assert_eq!(told, [(3, false, changes, b"text".to_vec()), (4, true, Vec::new(), Vec::new())]);
+    assert_eq!(
+        received,
+        [(3, false, changes, b"text".to_vec()), (4, true, Vec::new(), Vec::new())]
+    );
 }

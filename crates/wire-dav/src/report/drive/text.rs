@@ -1,4 +1,4 @@
-//! A text delta that stands as base64 within an element.
+//! A text delta as base64 within an element.
 
 use std::io::Read;
 
@@ -18,13 +18,13 @@ pub struct Text<'d, R> {
     piece: Vec<u8>,
     bytes: Vec<u8>,
     ended: bool,
-    /// Whether there was any byte: a text without any is no change.
+    /// Whether there was any byte: an empty delta is no change.
     any: bool,
     failed: bool,
 }
 
 impl<'d, R: Read> Text<'d, R> {
-    /// The delta that `document` is in front of.
+    /// The delta that comes next in `document`.
     pub fn new(document: &'d mut Document<R>) -> Self {
         Self {
             document,
@@ -56,10 +56,10 @@ impl<'d, R: Read> Text<'d, R> {
         if good { Ok(true) } else { Err(Error::Reply("base64")) }
     }
 
-    /// Passes over what was not pulled, and over the element's end.
+    /// Skips the rest of the text, and the element's end.
     ///
     /// # Errors
-    /// What the source meets; elements within a text.
+    /// Errors of the source; elements within a text.
     pub fn drain(mut self) -> Result<()> {
         while self.fetch()? {}
         match self.document.next_event()? {

@@ -22,21 +22,21 @@ struct Node {
     added: bool,
     /// Whether it, or a directory that it is in, was added.
     is_new: bool,
-    /// The revision that the client has it in.
+    /// The client's revision of it.
     base: Option<Revnum>,
-    /// Where the node's version is.
+    /// The address of the node's version.
     address: Option<String>,
     /// Whether its properties are to be fetched.
     fetch_props: bool,
-    /// Whether its text is to be fetched, with the checksum of what the client has.
+    /// Whether its text is to be fetched, with the checksum of the client's text.
     fetch_text: Option<Option<Md5>>,
     /// The checksum that its text must have.
     text: Option<Md5>,
-    /// What the report told of the last change, when it told that apart.
+    /// The attributes of the last change, when the report sent them separately.
     entry: Vec<(&'static str, String)>,
 }
 
-/// No windows: that a text changed is all there is to say.
+/// No windows: only the fact that the text changed is sent.
 struct NoText;
 
 impl TextDelta for NoText {
@@ -45,9 +45,9 @@ impl TextDelta for NoText {
     }
 }
 
-/// What comes next in a reply.
+/// One item of a reply.
 enum Item {
-    /// An element begins whose content is told item by item.
+    /// An element begins whose content is returned item by item.
     Start(Element),
     /// An element with everything in it.
     Whole(Element),
@@ -68,15 +68,15 @@ struct OpenNode {
 #[derive(Default)]
 struct ReadAhead {
     items: VecDeque<Item>,
-    /// Bytes of texts among them.
+    /// The bytes of texts among them.
     bytes: usize,
     open: Vec<OpenNode>,
     over: bool,
 }
 
-/// Items that are read ahead, at most.
+/// The most items that are read ahead.
 const ITEMS: usize = 4096;
-/// Bytes of texts among them, at most, but for one.
+/// The most bytes of texts among them; a single text may be longer.
 const BYTES: usize = 256 << 10;
 
 /// Drives an editor with a reply.
@@ -105,7 +105,7 @@ impl<'e, R: Read> Driver<'e, R> {
     /// A driver that has read the reply's root element.
     ///
     /// # Errors
-    /// When that is of another kind.
+    /// When the root is of another kind.
     pub fn new(
         document: Document<R>,
         text_deltas: bool,
@@ -134,7 +134,7 @@ impl<'e, R: Read> Driver<'e, R> {
     /// Drives the edit to its end, `close_edit` included.
     ///
     /// # Errors
-    /// What the reply, the connection and the editor meet. The editor is not aborted here.
+    /// For an invalid reply, and errors of the connection and of the editor. The editor is not aborted here.
     pub fn drive(mut self) -> SvnResult<()> {
         while let Some(item) = self.next_item()? {
             match item {
@@ -173,7 +173,7 @@ impl<'e, R: Read> Driver<'e, R> {
         }))
     }
 
-    /// What comes next. Without texts in the reply it is read as far ahead as texts can be
+    /// The next item. Without texts in the reply, it is read ahead as far as texts can be
     /// announced.
     fn next_item(&mut self) -> Result<Option<Item>> {
         if self.send_all || !self.text_deltas {
@@ -200,7 +200,7 @@ impl<'e, R: Read> Driver<'e, R> {
         Ok(item)
     }
 
-    /// Announces the text that an item, the end of a file, makes known.
+    /// Announces the text of a file that ends with this item.
     fn announce(&mut self, item: &Item) {
         let ahead = &mut self.ahead;
         match item {
@@ -208,7 +208,7 @@ impl<'e, R: Read> Driver<'e, R> {
                 let fetch = element.name == "add-file";
                 let is_new = element.name.starts_with("add-")
                     || ahead.open.last().is_some_and(|seen| seen.is_new);
-                // What is wrong with it is said when it is come to.
+                // Errors in it are reported when it is processed.
                 let base = revision(element, "rev").ok().flatten();
                 ahead.open.push(OpenNode { address: None, fetch, is_new, base });
             }
@@ -288,7 +288,7 @@ impl<'e, R: Read> Driver<'e, R> {
                 self.last()?.fetch_text = Some(base);
             }
             "prop" => self.facts(element)?,
-            // A text in a reply that said it has none.
+            // A text in a reply that announced none.
             "txdelta" => return Err(Error::Reply("txdelta").into()),
             _ => {}
         }
@@ -387,7 +387,7 @@ impl<'e, R: Read> Driver<'e, R> {
         }
     }
 
-    /// What `prop` says: the checksum, and of old servers the last change.
+    /// The content of `prop`: the checksum, and from old servers the last change.
     fn facts(&mut self, facts: &Element) -> Result<()> {
         let node = self.last()?;
         for fact in &facts.children {
@@ -418,7 +418,7 @@ impl<'e, R: Read> Driver<'e, R> {
         Ok(())
     }
 
-    /// Fetches what the reply only named, of the node that ends.
+    /// Fetches what the reply only named of the node that ends.
     fn fetch_missing(&mut self) -> SvnResult<()> {
         let node = self.last()?;
         let (handle, is_file, added) = (node.handle, node.is_file, node.added);
@@ -460,10 +460,10 @@ fn address(checked_in: &Element) -> Option<String> {
     checked_in.child(NS_DAV, "href").map(|href| href.trimmed().to_owned())
 }
 
-/// Drives `editor` with the reply to an update report. `text_deltas` is what the request asked for.
+/// Drives `editor` with the reply to an update report. `text_deltas` is as in the request.
 ///
 /// # Errors
-/// What the reply, the connection and the editor meet. The editor is not aborted.
+/// For an invalid reply, and errors of the connection and of the editor. The editor is not aborted.
 pub fn drive<R: Read>(
     document: Document<R>,
     text_deltas: bool,

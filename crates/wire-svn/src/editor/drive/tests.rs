@@ -32,7 +32,7 @@ impl EditSink for Memory {
     }
 }
 
-/// An editor that writes down what it is told.
+/// An editor that records its calls.
 #[derive(Default)]
 struct Notes {
     lines: Vec<String>,
@@ -284,10 +284,10 @@ fn what_makes_no_sense() {
         let result = run(bytes, true);
         assert!(matches!(result, Err(DriveError::Source(_))), "{}", bytes.escape_ascii());
     }
-    let told = run(b"( failure ( ( 160013 4:gone 0: 0 ) ) ) ", false);
-    assert!(matches!(told, Err(DriveError::Failure(e)) if e.code().0 == 160_013));
-    let told = run(b"( dance ( ) ) ", false);
-    assert!(matches!(told, Err(DriveError::Editor(e)) if e.code().0 == 210_001));
+    let outcome = run(b"( failure ( ( 160013 4:gone 0: 0 ) ) ) ", false);
+    assert!(matches!(outcome, Err(DriveError::Failure(e)) if e.code().0 == 160_013));
+    let outcome = run(b"( dance ( ) ) ", false);
+    assert!(matches!(outcome, Err(DriveError::Editor(e)) if e.code().0 == 210_001));
 }
 
 /// A sink whose other side has had enough after a while.
