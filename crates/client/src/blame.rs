@@ -6,13 +6,12 @@
 
 mod chain;
 
-use sapwood_core::len64;
 use std::rc::Rc;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::{Applier, TextDelta};
 use sapwood_diff::{Options, compare};
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest};

@@ -1,10 +1,9 @@
 //! Applying a text delta to the text it was made for.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::io::{self, Read};
 
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult, len64};
 
 use crate::error::Error;
 use crate::stream::{TextDelta, read_full};

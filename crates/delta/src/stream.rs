@@ -1,11 +1,10 @@
 //! Text deltas as streams of windows.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::cell::Cell;
 use std::io::Read;
 
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult, len64};
 
 use crate::svndiff::{Decoder, Encoder, STREAM_HEADER_LEN, Version};
 use crate::window::{WINDOW_MAX, Window};

@@ -5,8 +5,7 @@
 //! on both sides, is taken into memory and compared in the usual way. Invariant: what is printed is what
 //! [`crate::unified()`] prints of the whole texts. When one of the texts is empty nothing is held at all.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 

@@ -1,8 +1,7 @@
 //! Directories: a hash dump of names to `file ID` or `dir ID`, and the incremental form that
 //! transactions append changes in.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::collections::BTreeMap;
 
 use sapwood_core::NodeKind;

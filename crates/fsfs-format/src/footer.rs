@@ -1,8 +1,7 @@
 //! The footer of a revision or pack file with logical addressing, which says where the indexes
 //! are.
 
-use sapwood_core::len64;
-use sapwood_core::{Md5, Revnum};
+use sapwood_core::{Md5, Revnum, len64};
 
 use crate::error::{Error, Result};
 use crate::text;

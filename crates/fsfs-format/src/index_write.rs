@@ -5,8 +5,7 @@
 //! in the same places, so that its verification (which compares the two indexes) and ours hold.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
-use sapwood_core::{Md5, Revnum};
+use sapwood_core::{Md5, Revnum, len64};
 
 use crate::footer::Footer;
 use crate::p2l::{self, ItemType, P2lEntry};

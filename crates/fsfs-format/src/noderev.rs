@@ -2,11 +2,10 @@
 
 use sapwood_core::Exact;
 use sapwood_core::FsPath;
-use sapwood_core::len64;
 use std::borrow::Cow;
 
 use sapwood_core::path::is_canonical_fspath;
-use sapwood_core::{NodeKind, Revnum, rawname};
+use sapwood_core::{NodeKind, Revnum, len64, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;

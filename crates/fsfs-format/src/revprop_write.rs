@@ -5,8 +5,7 @@
 //! [`RevpropManifest`](crate::revprops::RevpropManifest) read: pack files hold consecutive
 //! revisions, and every revision of a shard (but revision 0) has one line in its manifest.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress, Status};

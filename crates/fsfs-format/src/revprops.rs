@@ -2,8 +2,7 @@
 //!
 //! Unpacked ones are plain hash dumps (`sapwood_core::hashdump`).
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::ops::Range;
 
 use sapwood_core::Revnum;

@@ -1,8 +1,7 @@
 //! The contents of the phys-to-log index (`svnfsfs dump-index`), and sizes of revisions
 //! (`svnadmin rev-size`).
 
-use sapwood_core::len64;
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, len64};
 use sapwood_fsfs_format::{P2lEntry, P2lHeader, P2lPage};
 
 use crate::error::{Error, Result};

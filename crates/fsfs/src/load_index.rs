@@ -5,10 +5,9 @@
 //! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
 
-use sapwood_core::len64;
 use std::path::Path;
 
-use sapwood_core::{CancelToken, Cut as _, ErrorCode, Exact as _};
+use sapwood_core::{CancelToken, Cut as _, ErrorCode, Exact as _, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::layout::names;

@@ -6,10 +6,9 @@
 //! costs one look-up a text and reads nothing.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::sync::Arc;
 
-use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::stream::ComputedDelta;
 use sapwood_delta::svndiff::DEFAULT_LEVEL;
 use sapwood_delta::{EncodedDelta, Encoder, TextDelta, Version, Window};

@@ -6,12 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use sapwood_core::{NodeKind, rawname};
+use sapwood_core::{NodeKind, len64, rawname};
 
 use crate::cursor::{Cursor, put_big, zigzag};
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
-use sapwood_core::len64;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

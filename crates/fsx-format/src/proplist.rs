@@ -3,11 +3,10 @@
 //! A count, then for each property its name, a NUL, the length of its value, the value and a NUL. Numbers have their highest
 //! bits first.
 
-use sapwood_core::{PropList, rawname};
+use sapwood_core::{PropList, len64, rawname};
 
 use crate::cursor::{Cursor, put_big};
 use crate::error::{Error, Result};
-use sapwood_core::len64;
 
 /// Parses a whole property list.
 ///

@@ -4,14 +4,13 @@
 //! window of each, so that memory does not depend on the length of the text. At the end length and MD5 are compared with those
 //! that the node-revision has.
 
-use sapwood_core::len64;
 use std::collections::HashSet;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Md5Hasher;
-use sapwood_core::{Exact, Md5, SvnError, SvnResult};
+use sapwood_core::{Exact, Md5, SvnError, SvnResult, len64};
 use sapwood_delta::{ApplyReader, Decoder, TextDelta, Window};
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 use sapwood_store::StoredFile;

@@ -1,10 +1,9 @@
 //! A revision or pack file: where its items are, and their bytes, whose checksums are compared.
 
-use sapwood_core::len64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood_core::{Cut, Exact, Revnum};
+use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fsfs_format::Footer;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::p2l::{Entry, ItemType};

@@ -7,8 +7,7 @@
 mod local;
 mod local_lock;
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

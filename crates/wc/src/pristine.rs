@@ -5,7 +5,6 @@
 //! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
 //! until the user asks to remove them.
 
-use sapwood_core::len64;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,7 +12,7 @@ use std::path::PathBuf;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::Exact;
-use sapwood_core::{ErrorCode, Md5, Sha1};
+use sapwood_core::{ErrorCode, Md5, Sha1, len64};
 
 use crate::error::{Error, Result};
 use crate::layout;

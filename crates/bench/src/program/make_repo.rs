@@ -1,10 +1,9 @@
 //! `sapwood-bench make-repo`.
 
-use sapwood_core::len64;
 use std::path::Path;
 
 use sapwood_bench::repo::{MakeOptions, PROFILES, Profile, Progress, make};
-use sapwood_core::{Revnum, SvnResult};
+use sapwood_core::{Revnum, SvnResult, len64};
 use sapwood_fs::admin::CreateOptions;
 
 use super::command::{Invocation, Options, Subcommand, name, print, say};

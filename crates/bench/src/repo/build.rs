@@ -1,7 +1,6 @@
 //! What all histories are written with: transactions on top of the youngest revision, with dates,
 //! authors and messages that come from the seed.
 
-use sapwood_core::len64;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::rng::Rng;
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, len64};
 use sapwood_fs::Filesystem;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer};
 use sapwood_repos::Repository;

@@ -1,9 +1,8 @@
 //! `svnbench null-blame`.
 
 use sapwood_core::exact::Exact;
-use sapwood_core::len64;
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
 

@@ -181,7 +181,7 @@ impl Local<'_> {
         };
         let left = FileSide { revision: base.revision, text: left_text, props: base.props()? };
         let right = FileSide { revision: None, text, props };
-        let modified = modified && left.text.read()? != right.text.read()?;
+        let modified = modified && !left.text.is_same(&right.text)?;
         if modified || left.props != right.props {
             self.processor.file_changed(self.at(&base.relpath)?, &left, &right, modified)?;
         }

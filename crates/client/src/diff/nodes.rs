@@ -80,7 +80,7 @@ impl Walk<'_> {
             (Some(NodeKind::File), Some(NodeKind::File)) => {
                 if let (Some(left), Some(right)) = (&left, &right) {
                     let (old, new) = (self.left.file(left)?, self.right.file(right)?);
-                    let text = old.text.read()? != new.text.read()?;
+                    let text = !old.text.is_same(&new.text)?;
                     if text || old.props != new.props {
                         self.processor.file_changed(at, &old, &new, text)?;
                     }

@@ -3,12 +3,11 @@
 //! Invariant: what waits is bounded, in number and by what is known of its size; so a comparison of any size shows
 //! its beginning early and needs little room.
 
-use sapwood_core::len64;
 use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{PropList, Revnum, SvnResult};
+use sapwood_core::{PropList, Revnum, SvnResult, len64};
 use sapwood_delta::svndiff::{Encoder, Version};
 use sapwood_delta::{ApplyReader, StoredDelta, TextDelta};
 use sapwood_diff::LargeText as _;

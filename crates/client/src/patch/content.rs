@@ -4,7 +4,6 @@
 //! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is said only
 //! once a line beyond the last one was asked for.
 
-use sapwood_core::len64;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -12,7 +11,7 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::sync::Arc;
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult, len64};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
 

@@ -1,10 +1,9 @@
 //! Records of dump streams with deltas, as bytes.
 
-use sapwood_core::len64;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{Revnum, hashdump};
+use sapwood_core::{Revnum, hashdump, len64};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::prop_rules;
 

@@ -9,11 +9,10 @@
 //! Every item of the revisions is in the pack, whether anything refers to it or not.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, len64};
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::{
     Footer, ItemType, L2pHeader, NodeRev, P2lEntry, P2lHeader, P2lPage, RepHeader, RepLocation,

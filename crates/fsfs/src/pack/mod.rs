@@ -25,11 +25,10 @@ mod physical;
 mod source;
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, len64};
 use sapwood_fsfs_format::layout::{names, since};
 
 use crate::config::{RevpropPackConfig, WriteConfig};

@@ -2,8 +2,7 @@
 //! where each begins.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
-use sapwood_core::{CancelToken, Revnum};
+use sapwood_core::{CancelToken, Revnum, len64};
 use sapwood_fsfs_format::manifest::Manifest;
 
 use super::build_queue::ShardFiles;

@@ -1,7 +1,6 @@
 //! The revision files that are packed: whole in memory as long as there is room, else on disk.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
 //! Where a representation's data begin, and reading them.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, Revnum};
+use sapwood_core::{ErrorCode, Revnum, len64};
 use sapwood_fsfs_format::{RepHeader, RepLocation, TxnId, limits};
 use sapwood_store::{Block, Key, Kind, StoredFile};
 

@@ -1,10 +1,9 @@
 //! Windows of stored svndiff: finding their ends without decoding them, and decoding.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::cell::RefCell;
 
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::{ErrorCode, SvnError, len64};
 use sapwood_delta::svndiff::{Scratch, WINDOW_HEADER_MAX, WindowHeader, decode_window};
 use sapwood_delta::{Version, Window};
 

@@ -2,12 +2,11 @@
 //!
 //! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
-use sapwood_core::len64;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{Cut, Exact, PropList, Revnum, hashdump};
+use sapwood_core::{Cut, Exact, PropList, Revnum, hashdump, len64};
 use sapwood_fsfs_format::current::parse_min_unpacked_rev;
 use sapwood_fsfs_format::layout::{names as file_names, since};
 use sapwood_fsfs_format::revprop_write::{

@@ -5,10 +5,9 @@
 
 use sapwood_core::Exact;
 use sapwood_core::FsPath;
-use sapwood_core::len64;
 use std::collections::HashMap;
 
-use sapwood_core::{CancelToken, NodeKind, Revnum};
+use sapwood_core::{CancelToken, NodeKind, Revnum, len64};
 use sapwood_fsfs_format::changes::Changes;
 use sapwood_fsfs_format::{
     ItemType, NodeRev, P2lEntry, RepHeader, RepLocation, Representation, limits,

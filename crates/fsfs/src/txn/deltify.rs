@@ -1,8 +1,7 @@
 //! Writing representations: choosing what to store a text as a delta to, writing it, and sharing
 //! it with an equal one.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::io::{self, Read};
 use std::sync::OnceLock;
 

@@ -4,8 +4,7 @@
 //! [`IN_MEMORY`] bytes, and then go on in a file, so that memory stays bounded whatever is
 //! committed. Items are noted as they are written; on commit these notes become the indexes.
 
-use sapwood_core::len64;
-use sapwood_core::{Cut, Exact};
+use sapwood_core::{Cut, Exact, len64};
 use std::fmt;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;

@@ -1,14 +1,13 @@
 //! One revision or pack file with logical addressing: its indexes and the bytes that they
 //! describe. Nothing here goes through the item cache, so what is checked is what is on disk.
 
-use sapwood_core::len64;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names::DATE;
-use sapwood_core::{CancelToken, ErrorCode, Md5, Revnum, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, Md5, Revnum, SvnError, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::l2p::ITEM_CHANGES;
 use sapwood_fsfs_format::{Footer, ItemType, L2pHeader, L2pPage, P2lEntry, P2lPage};

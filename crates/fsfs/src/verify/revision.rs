@@ -1,13 +1,12 @@
 //! All that one revision brought, read to the last byte.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Sha1Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names::DATE;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, len64};
 use sapwood_fsfs_format::NodeRev;
 
 use crate::contents::Contents;

@@ -1,11 +1,10 @@
 //! Reports that the server answers with an edit: update, switch, status, diff, replay.
 
-use sapwood_core::len64;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url};
-use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
 use sapwood_wire_dav::headers;
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};

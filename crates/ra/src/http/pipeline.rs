@@ -5,13 +5,12 @@
 //! 200) is left to the single requests of [`Client`], which can handle it. Invariant: replies in
 //! flight fit the system's buffers, so neither side waits for the other for ever; nothing but a buffer for each connection is kept in memory.
 
-use sapwood_core::len64;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
 use sapwood_core::exact::{Cut as _, Exact as _};
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult, len64};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::Client;

@@ -5,7 +5,6 @@
 //! two pieces of a reply nothing is read, so a slow receiver slows the server down and needs no
 //! memory. Invariant: a connection whose reply was not read to its end is closed, never used again.
 
-use sapwood_core::len64;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -26,7 +25,7 @@ use hyper::http::response::Parts;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use sapwood_core::exact::Exact;
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, len64};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;

@@ -1,10 +1,9 @@
 //! The small parts of a dump stream: lines, header blocks, counted strings, numbers.
 
-use sapwood_core::len64;
 use std::fmt::Display;
 use std::io::{BufRead, Read};
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 
 use super::{MAX_HEADER_LINE, MAX_HEADERS, NEWEST_VERSION, header};
 

@@ -4,12 +4,11 @@
 //! Form of an entry: a byte of flags, then the fields that the flags name, numbers as eight bytes
 //! little-endian, strings as a number and so many bytes.
 
-use sapwood_core::len64;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, len64};
 
 use crate::error::Result;
 

@@ -6,7 +6,6 @@
 //! Invariants: permission comes before the body, unless all of a small body is there already; a request that
 //! waits, for a thread, a login, memory or its body, ends when its client goes.
 
-use sapwood_core::len64;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::header::EXPECT;
 use hyper::{Request, Response};
 use sapwood_core::exact::Exact as _;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 

@@ -4,12 +4,11 @@
 //! buffer grows beyond its limit, whatever the other side does.
 
 use sapwood_core::Exact;
-use sapwood_core::len64;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, len64};
 use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::EditSink;
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};

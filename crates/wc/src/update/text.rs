@@ -1,12 +1,11 @@
 //! Receiving a text: applying its delta to the pristine one, in memory while it is small.
 
-use sapwood_core::len64;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::Exact;
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult, len64};
 use sapwood_delta::{Applier, TextDelta};
 
 use super::batch::{Body, IN_MEMORY, NewText};

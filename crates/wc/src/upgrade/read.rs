@@ -1,7 +1,6 @@
 //! Reading the files of a directory of an old working copy: which format it has, its entries, and
 //! its properties.
 
-use sapwood_core::len64;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,7 +8,7 @@ use std::path::Path;
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::hashdump::{self, END};
-use sapwood_core::{PropList, SvnError};
+use sapwood_core::{PropList, SvnError, len64};
 
 use super::entry::{Entries, Entry, corrupt};
 use super::{lines, xml};

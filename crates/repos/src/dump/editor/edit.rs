@@ -1,9 +1,8 @@
 //! The editor calls: which nodes changed, and how.
 
-use sapwood_core::len64;
 use std::collections::BTreeSet;
 
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, len64, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
 
 use super::{Action, NodeDumper};

@@ -1,7 +1,6 @@
 //! The way to the master: connections that are kept for a moment and used again, one request on each at a
 //! time.
 
-use sapwood_core::len64;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -20,7 +19,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::uri::{self, Parts};
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
