@@ -58,7 +58,7 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         let parent = abspath.parent().unwrap_or(&abspath);
         let (wc, _) = ctx.working_copy(parent)?;
         let relpath = wc.relpath(&abspath)?;
-        // One folder above may be unknown, which is told below; two are as 1.14 fails to lock them.
+        // One unversioned folder above is reported below. With two, locking fails, as in 1.14.
         let unknown =
             |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
         let above = relpath.parent();

@@ -71,7 +71,7 @@ pub struct BlameLine<'a> {
 /// Takes one line. The second value is the younger of both ends of the range.
 pub type Receiver<'a> = &'a mut dyn FnMut(&BlameLine<'_>, Revnum) -> SvnResult<()>;
 
-/// Tells `receiver` all lines.
+/// Calls `receiver` with each line.
 ///
 /// # Errors
 /// E195004 for a binary file; those of sessions, the working copy and `receiver`.

@@ -21,7 +21,7 @@ pub struct ConflictInfo {
     pub text: Option<[Option<String>; 3]>,
     /// The names of the properties in conflict, if some are.
     pub props: Option<Vec<String>>,
-    /// The file that tells of properties.
+    /// The file that lists the rejected properties.
     pub reject: Option<String>,
     /// What met: before and after the incoming change.
     pub locations: [Option<Location>; 2],

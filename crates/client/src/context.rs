@@ -16,8 +16,8 @@ use crate::caching_session::History;
 use crate::commit_item::{CommitItem, LogMessage};
 use crate::recursion::Nesting;
 
-/// The caller of operations: configuration, how sessions are opened, and what is told or asked
-/// meanwhile. Not for several threads: an operation that has some tells from its first one.
+/// The caller's side of operations: configuration, how sessions are opened, notifications and
+/// questions. For one thread: an operation with several threads notifies only from its first one.
 pub struct Context {
     /// How sessions are opened: credentials, caches, tunnels, the `servers` file.
     pub ra: Settings,
@@ -33,11 +33,11 @@ pub struct Context {
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
     /// Externals that are being brought.
     pub(crate) nesting: Nesting,
-    /// Is told what happens; `None` when the caller does not want to know.
+    /// Receives notifications; `None` when the caller wants none.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
     pub log_message: Option<Box<LogMessage>>,
-    /// Is told of a revision that was made.
+    /// Called with each revision that is committed.
     pub committed: Option<Box<CommittedCallback>>,
     /// Merges texts with another program (`diff3-cmd`) instead of by ourselves.
     pub merge_text: Option<Box<MergeCallback>>,
@@ -54,14 +54,14 @@ pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
     Ok(())
 }
 
-/// Is told what happens.
+/// Receives notifications.
 pub type NotifyCallback = dyn Fn(&Notify<'_>);
 
 /// Merges texts: as [`sapwood_wc::conflict::ExternalMerge`].
 pub type MergeCallback =
     dyn Fn([&Path; 3], [&str; 3], &mut std::fs::File) -> sapwood_wc::Result<bool>;
 
-/// Is told of a revision that was made.
+/// Called with each revision that is committed.
 pub type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
 
 impl std::fmt::Debug for Context {
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// A caller that is told nothing.
+    /// A context without callbacks.
     #[must_use]
     pub fn new(ra: Settings, here: PathBuf) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Context {
         }
     }
 
-    /// The same caller, told something else.
+    /// The same context with another callback for notifications.
     #[must_use]
     pub(crate) fn with_notify(&self, notify: Rc<NotifyCallback>) -> Self {
         let mut other = Self::new(self.ra.clone(), self.here.clone());
@@ -186,7 +186,7 @@ impl Context {
         sapwood_ra::open_following(url, &self.ra, &mut |value| self.notify(value))
     }
 
-    /// Tells what happened.
+    /// Sends a notification.
     pub fn notify(&self, value: &Notify<'_>) {
         if let Some(notify) = &self.notify {
             notify(value);
@@ -201,10 +201,10 @@ impl Context {
         self.log_message.as_ref().map_or(Ok(Some(Vec::new())), |write| write(items))
     }
 
-    /// Tells of a revision that was made.
+    /// Reports a committed revision.
     ///
     /// # Errors
-    /// What the caller meets while it is told.
+    /// Those of the callback.
     pub fn notify_commit(&self, info: &CommitInfo) -> SvnResult<()> {
         self.committed.as_ref().map_or(Ok(()), |committed| committed(info))
     }

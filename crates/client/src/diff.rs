@@ -7,7 +7,7 @@
 //! | a place of a repository and a working copy | [`mod@against`] |
 //! | the working versions of two paths | [`mod@nodes`] |
 //!
-//! Each tells a [`sides::Processor`], which writes a diff or a summary.
+//! Each sends its changes to a [`sides::Processor`], which writes a diff or a summary.
 
 mod against;
 mod git;
@@ -68,7 +68,7 @@ pub enum Sink<'a> {
         /// Where it goes.
         out: &'a mut dyn Write,
     },
-    /// Told node by node.
+    /// Reported node by node.
     Summary(&'a mut Receiver<'a>),
 }
 

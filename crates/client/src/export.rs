@@ -94,7 +94,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
     }
 }
 
-/// Exports the file at the session's URL; `to` is where to, and how people are told it.
+/// Exports the file at the session's URL; `to` is the target, and the path in notifications.
 fn export_one(
     ctx: &Context,
     session: &dyn Session,
@@ -117,7 +117,7 @@ fn export_one(
     }
     form.write(ctx, &to, spool.finish().0, how)?;
     notify_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
-    // No edit, no revision to tell of.
+    // Without an edit there is no revision to report.
     notify_path(ctx, &to, Action::UpdateCompleted, None);
     Ok(())
 }
@@ -238,7 +238,7 @@ fn open_root_dir(ctx: &Context, to: &Path, shown: &str, how: &Export) -> SvnResu
     Ok(())
 }
 
-/// A path below the export as people are told it: that the export is the current directory goes
+/// A path below the export as notifications show it: that the export is the current directory goes
 /// without saying.
 fn display_below(shown: &str, below: &str) -> String {
     if shown == "." { below.to_owned() } else { path::join(shown, below) }
@@ -441,7 +441,7 @@ struct ExportEditor<'a> {
     behind: BackgroundWriter,
 }
 
-/// Tells of a path that is written.
+/// Reports a path that was written.
 fn notify_written(ctx: &Context, told: &WrittenPath) {
     if told.is_file {
         ctx.wc.meter.add_file();

@@ -2,8 +2,8 @@
 //! longer asks for.
 //!
 //! A directory external is a working copy of its own below the one that defines it; a file external
-//! is a node of the defining working copy with a mark. Both have rows in EXTERNALS. One that fails
-//! is told and does not stop the others.
+//! is a node of the defining working copy with a mark. Both have rows in EXTERNALS. A failing external
+//! is reported and does not stop the others.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -123,7 +123,7 @@ pub(crate) const fn number_of(spec: Spec) -> Option<Revnum> {
     }
 }
 
-/// A failure is told, and is none.
+/// Reports a failure and returns success.
 pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
     match done {
         Err(error) if !error.is_cancelled() => {
@@ -289,8 +289,8 @@ fn bring_dir(
     register(wc, place, item, Kind::Dir, session, &url)
 }
 
-/// Whether an external's working copy is of the same repository at another URL: it is told the new
-/// one.
+/// Whether an external's working copy is of the same repository at another URL: it is relocated to the
+/// new one.
 fn has_moved(ctx: &Context, at: &Path, from: &str, to: &str) -> SvnResult<bool> {
     match relocate(ctx, &at.to_string_lossy(), from, to, false) {
         Ok(()) => Ok(true),

@@ -102,7 +102,7 @@ pub type Receiver<'a> = &'a mut dyn FnMut(&str, &Info) -> SvnResult<()>;
 /// Fields that are shown.
 const FIELDS: DirentFields = DirentFields { has_props: false, ..DirentFields::ALL };
 
-/// Tells what the repository knows of a URL, or of a local path in a revision that was asked for.
+/// Reports what the repository knows of a URL, or of a local path in a requested revision.
 ///
 /// # Errors
 /// E170000 when there is nothing; those of sessions and of `receiver`.
@@ -142,7 +142,7 @@ pub fn remote(
     }
     let base = url.relpath(&tell.root)?;
     let base = base.to_fspath();
-    // What is left to tell: the next one last.
+    // What is left to report; the next one is last.
     let children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {
         let mut entries = session.get_dir(dir, Some(revision), Some(FIELDS), false)?.entries;
         entries.sort_by(|a, b| b.0.cmp(&a.0));

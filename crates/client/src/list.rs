@@ -62,12 +62,12 @@ pub struct Source<'a> {
 /// Takes one node.
 pub type Receiver<'a> = &'a mut dyn FnMut(&Entry<'_>) -> SvnResult<()>;
 
-/// Tells `receiver` the nodes, a directory before what is in it, then those of externals. Gives the
+/// Calls `receiver` with the nodes, a directory before its children, then those of externals. Returns the
 /// root of the repository and the revision that was listed.
 ///
 /// # Errors
 /// E160013 when there is nothing; those of sessions and of `receiver`. What is wrong with an external
-/// is told, and no error.
+/// is reported and is not an error.
 pub fn list(
     ctx: &Context,
     request: &Request<'_>,
@@ -184,7 +184,7 @@ fn walk(
     if top.kind != Some(NodeKind::Dir) || request.depth == Depth::Empty {
         return Ok(());
     }
-    // What is left to tell: the next one last. Kinds must be known to go on.
+    // What is left to report; the next one is last. The kinds are needed to go on.
     let fields = DirentFields { kind: true, ..request.fields };
     let with_props = externals.is_some();
     let mut children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {

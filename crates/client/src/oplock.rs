@@ -38,7 +38,7 @@ pub(crate) struct OperationalLock<'s> {
     _guard: Box<dyn Any>,
 }
 
-/// What is told of a lock that another process has, or had.
+/// What is reported of a lock that another process has, or had.
 #[derive(Clone, Copy, Debug)]
 pub enum LockNotice<'a> {
     /// It is waited for; this is its token.

@@ -1,4 +1,4 @@
-//! `svn relocate`: tells working copies that their repository has another URL.
+//! `svn relocate`: gives working copies the new URL of their repository.
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -21,7 +21,7 @@ use crate::update::notify_path;
 type KnownRepositories = Vec<(UrlBuf, String)>;
 
 /// Brings a working copy to the present format, or to a later one that is asked for (then without its
-/// externals). What is wrong with an external is told, and no error.
+/// externals). A failing external is reported and is not an error.
 ///
 /// # Errors
 /// Those of [`sapwood_wc::upgrade::upgrade`].
@@ -91,7 +91,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut KnownRepositories) -> S
     Ok(())
 }
 
-/// Upgrades the externals that properties tell of, and writes down what they are.
+/// Upgrades the externals that properties define, and records them.
 fn by_properties(
     ctx: &Context,
     wc: &WorkingCopy,

@@ -2,7 +2,7 @@
 //!
 //! Beside items there may be directories that are only made, and properties that no working copy has
 //! ([`Extra`]). Directories are opened and closed on the way from one item to the next; files with changed texts
-//! stay open until all else is told, and their texts follow at the end, in the order of the paths.
+//! stay open until everything else is sent; their texts follow at the end, in the order of the paths.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) type SentTexts = HashMap<PathBuf, SentText>;
 /// What an edit is driven with.
 pub(crate) struct Drive<'a> {
     pub(crate) ctx: &'a Context,
-    /// What is cut off from paths that are told.
+    /// The prefix that is cut off from reported paths.
     pub(crate) prefix: Option<&'a str>,
     /// What is sent beside the items.
     pub(crate) extra: &'a Extra,
@@ -61,7 +61,7 @@ struct EditRun<'a, 'i> {
 }
 
 impl Drive<'_> {
-    /// Tells everything of an edit that begins at `base`, its end too.
+    /// Sends the whole edit, from its start at `base` to its end.
     pub(crate) fn run(
         &self,
         base: &Url,
@@ -104,7 +104,7 @@ impl Drive<'_> {
         self.ctx.notify(value);
     }
 
-    /// Tells what is about to happen to an item.
+    /// Reports what is about to happen to an item.
     pub(crate) fn announce(&self, item: &Item) -> SvnResult<()> {
         let changes = item.changes;
         let copied = item.copy_from.is_some();

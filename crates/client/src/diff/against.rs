@@ -1,6 +1,6 @@
 //! Comparing a place of a repository with a working copy.
 //!
-//! The other side tells what has to be done to BASE to get the place; that is recorded, and then both
+//! The other side describes the edit from BASE to the location; that is recorded, and then both
 //! trees are walked where the record or local changes say that they may differ: on one side BASE with
 //! the record, on the other the working version (or BASE as it is).
 
@@ -43,12 +43,12 @@ pub(super) fn run(
     let url = located.session.url();
     let is_base = local_revision == Revision::Base;
     let view = node.wc.require_view(&node.relpath)?;
-    // What was copied here is told as what it was copied from.
+    // A copied node is reported with its copy source.
     let source = match view.status() {
         Status::Added if !is_base => node.wc.origin(&view)?,
         _ => None,
     };
-    // A directory is the start itself; another node is told below its parent.
+    // A directory is the start itself; any other node is reported below its parent.
     let start_here = node.relpath.is_empty() || (node.top.kind == Kind::Dir && source.is_none());
     let (start, target) = match start_here {
         true => (node.relpath.as_path(), ""),

@@ -1,4 +1,4 @@
-//! Comparing two trees of a repository: the other side tells how one becomes the other.
+//! Comparing two trees of a repository: the other side sends the edit that turns one into the other.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ const FIELDS: DirentFields = DirentFields {
 /// So many deletions from one directory are asked for one by one.
 const ONE_BY_ONE: usize = 2;
 
-/// Takes an edit from one tree to another and tells a processor, a while later.
+/// Takes an edit from one tree to another and passes it to a processor with a delay.
 pub(super) struct DiffEditor<'a> {
     /// Fetches what the edit does not bring: at the start of the edit.
     session: &'a dyn Session,

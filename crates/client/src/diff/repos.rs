@@ -170,7 +170,7 @@ fn split(url: &Url) -> (UrlBuf, String) {
         .map_or((url.to_owned(), String::new()), |(parent, name)| (parent.to_owned(), name))
 }
 
-/// Compares a URL in two revisions, of which one need not have it, as far as it is told of what is at and
+/// Compares a URL in two revisions, one of which may lack it. `processor` gets only what is at and
 /// below it.
 pub(crate) fn compare_below(
     ctx: &Context,

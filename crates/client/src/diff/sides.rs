@@ -262,7 +262,7 @@ pub trait Processor {
     fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()>;
 }
 
-/// Tells another processor everything the other way round.
+/// Passes everything to another processor with its sides swapped.
 pub struct ReverseProcessor<'a>(pub &'a mut dyn Processor);
 
 impl Processor for ReverseProcessor<'_> {

@@ -18,9 +18,9 @@ use super::left::{LeftFile, fetch, fetch_all};
 use super::remote::{is_regular, patched, regular};
 use super::sides::{DirSide, FileSide, Keeper, Processor, Text};
 
-/// So many steps wait at most.
+/// The most steps that wait.
 const STEPS: usize = 1024;
-/// So many bytes of texts, their left sides counted as far as can be told.
+/// The most bytes of waiting texts, with their left sides as far as the sizes are known.
 const BYTES: u64 = 8 << 20;
 
 /// The text of a file that changed, as what makes it of the left one.
@@ -63,7 +63,7 @@ pub(super) enum FileStep {
     Deleted,
     /// With this text.
     Added(Text),
-    /// Its text, too, if it did, and that is told if it is known.
+    /// Whether its text changed too, with the text if it is known.
     Changed {
         text: bool,
         delta: Option<Delta>,
@@ -132,7 +132,7 @@ impl<'a> Steps<'a> {
         self.take(target)
     }
 
-    /// Tells the processor all that waits. `target` is the revision of the right side.
+    /// Sends all waiting steps to the processor. `target` is the revision of the right side.
     pub(super) fn take(&mut self, target: Option<Revnum>) -> SvnResult<()> {
         self.bytes = 0;
         let steps = std::mem::take(&mut self.waiting);

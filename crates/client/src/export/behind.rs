@@ -1,5 +1,5 @@
 //! Files that threads write behind the edit: small texts gather, and while the next ones come those before
-//! are checked and written. People are told of each in the order of the edit, once it is written; the first
+//! are checked and written. Each is reported in the order of the edit, once it is written; the first
 //! failure in that order ends the export. Of what comes after it in the edit some may be there already.
 
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub(super) struct File {
     pub(super) expected: Option<Md5>,
 }
 
-/// What people are told of, in order.
+/// What is reported, in order.
 pub(super) enum Step {
     /// A directory that is there, as it is shown.
     Dir(String),
@@ -36,7 +36,7 @@ pub(super) enum Step {
     File(String, Box<File>),
 }
 
-/// What there is to tell, up to the first failure.
+/// What there is to report, up to the first failure.
 type WriteResult = (Vec<WrittenPath>, SvnResult<()>);
 
 /// A path as it is shown, and whether it is a file.
@@ -99,7 +99,7 @@ impl BackgroundWriter {
             (Vec::new(), Err(SvnError::internal("a thread that writes files")))
         });
         notify_all(done, tell).inspect_err(|_| {
-            // What they wrote stays; nothing is told of it.
+            // The files that they wrote stay, and are not reported.
             self.taken.drain(..).for_each(|other| drop(other.join()));
             drop(self.gathered());
         })

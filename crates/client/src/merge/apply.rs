@@ -1,8 +1,8 @@
 //! What is known of the nodes that an edit has opened, and how they are applied.
 //!
 //! A node that cannot take its change is *shadowed*: nothing below it is touched. Why it cannot is
-//! found out when it is opened, and told (as a tree conflict or as a skip) only when a change to it
-//! or to something below it comes, so that what the merge does not touch is not spoken of.
+//! found out when it is opened, and reported (as a tree conflict or as a skip) only when a change to it
+//! or to something below it comes, so that nodes which the merge does not touch are not mentioned.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -70,7 +70,7 @@ pub(super) struct Node {
     pub(super) added: bool,
     /// The merge deleted something else in its place before.
     pub(super) replaces: bool,
-    /// Deletions below it that are not told yet: they may be replacements.
+    /// Deletions below it that are not reported yet: they may be replacements.
     pub(super) pending: BTreeMap<RelPathBuf, NodeKind>,
     pub(super) recorded: HashMap<RelPathBuf, RecordedConflict>,
     /// The check of a tree that is to be deleted, if it is in one.
@@ -99,7 +99,7 @@ pub(super) struct OpenDecision {
 /// Applies one edit.
 pub(super) struct Apply<'m, 'a> {
     pub(super) merge: &'m mut Merge<'a>,
-    /// The revisions of both sides, as they are told.
+    /// The revisions of both sides, as they are reported.
     pub(super) left_revision: Revnum,
     pub(super) right_revision: Revnum,
     pub(super) checks: Vec<DeletionCheck>,

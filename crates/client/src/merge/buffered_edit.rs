@@ -1,5 +1,5 @@
-//! Takes the edit that the repository tells as fast as it comes, and passes it on in pieces, so that the
-//! questions to wc.db of many files share one lock (nine system calls). What is passed on is what came, in its order.
+//! Takes the repository's edit as fast as it arrives, and passes it on in pieces, so that the
+//! questions to wc.db of many files share one lock (nine system calls). The order of the edit is kept.
 //!
 //! A piece ends with so many files or bytes, with a text that is too long to wait, or when the first of it came a
 //! short while ago: a slow server does not keep what came from being done. When the edit breaks off, what came of it is

@@ -27,7 +27,7 @@ pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
     SvnError::io(error, "Can't create temporary file")
 }
 
-/// What the other side is told that there is: the revision of each path, none of one that is gone.
+/// What is reported to the server: the revision of each path, `None` for a missing one.
 pub(super) type ToTell = Vec<(RelPathBuf, Option<u64>)>;
 
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the

@@ -1,5 +1,5 @@
 //! The left properties of files whose properties an edit changes. The first few are asked for one by one; when
-//! there are more, a second edit without texts tells which files they are, and one request brings all.
+//! there are more, a second edit without texts finds these files, and one request fetches all.
 
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@
 //! | `target` | the target, and whether it is fit to be one |
 //! | `run` | going through sources one after the other |
 //! | `drive` | one range of a directory or of a file |
-//! | `ahead` | takes the edit that the repository tells, and passes it on in pieces |
+//! | `ahead` | takes the repository's edit, and passes it on in pieces |
 //! | `editor` | takes the pieces |
 //! | `anchored` | an edit that is asked for from above |
 //! | `apply`, `dirs`, `files` | what becomes of each node |
@@ -76,7 +76,7 @@ pub use self::target::MergeTarget;
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
-/// Says what a conflict is settled on at once; `None` leaves it open.
+/// Chooses how a conflict is resolved at once; `None` leaves it open.
 pub type Settle = dyn Fn(&WorkingCopy, &RelPath, &Conflict) -> Option<Choice>;
 
 /// How it is merged.
@@ -92,13 +92,13 @@ pub struct MergeOptions {
     pub force_delete: bool,
     /// Whether it is recorded that changes were merged, without merging them.
     pub record_only: bool,
-    /// Whether everything is told and nothing done.
+    /// Whether everything is only reported and nothing is done.
     pub dry_run: bool,
     /// Whether the target may be of several revisions.
     pub allow_mixed: bool,
     /// What counts as a difference of texts.
     pub diff: sapwood_diff::Options,
-    /// What conflicts are settled on before the next range is merged.
+    /// How conflicts are resolved before the next range is merged.
     pub settle: Option<Rc<Settle>>,
 }
 
@@ -190,7 +190,7 @@ pub(in crate::merge) enum SourceKind {
     Assumed,
     /// Such an edit said that it is one.
     Told,
-    /// It is none, or one that an edit from above does not tell as one.
+    /// It is not one, or an edit from above does not send it as one.
     Refused,
 }
 

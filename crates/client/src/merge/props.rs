@@ -32,7 +32,7 @@ pub(super) fn same_props(a: &PropList, b: &PropList) -> bool {
     count == other
 }
 
-/// What properties became, as it is told.
+/// The state of properties, as it is reported.
 pub(crate) const fn props_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,

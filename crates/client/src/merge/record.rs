@@ -26,8 +26,8 @@ use crate::mergeinfo::local::{Invalid, MergeinfoCache, explicit, find};
 use crate::mergeinfo::place::{RepoLocation, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
-/// Sets the mergeinfo of a node or takes it away, not to be stopped halfway; tells so if `told` is a
-/// caller.
+/// Sets or removes the mergeinfo of a node without being interrupted halfway; reports it if `told` is a
+/// context.
 pub(super) fn write_one(
     wc: &WorkingCopy,
     undo: &Undo,
@@ -52,7 +52,7 @@ pub(super) fn write_one(
     Ok(())
 }
 
-/// Writes mergeinfo of paths, and tells so.
+/// Writes the mergeinfo of paths and reports it.
 pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> SvnResult<()> {
     let mut all: Vec<(RelPathBuf, Mergeinfo)> = all.into_iter().collect();
     all.sort_by(|a, b| path::compare(&a.0, &b.0));
@@ -419,7 +419,7 @@ fn flagged(
     Ok(())
 }
 
-/// A range as it is told: without revisions in which the source was not there.
+/// A range as it is reported: without revisions in which the source did not exist.
 fn skip_gap(range: &mut MergeRange, gap: Option<MergeRange>) {
     let Some(gap) = gap else { return };
     if range.start < range.end {

@@ -98,8 +98,8 @@ const DELETED: u8 = 2;
 const TEXT: u8 = 4;
 const PROPS: u8 = 8;
 
-/// What a path is, as far as a revert would change it; nothing of what is in conflict, which a user may
-/// settle either way.
+/// The state of a path, as far as a revert would change it. Nothing of a path in conflict, which a user
+/// may resolve either way.
 fn mark(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<u8> {
     let Some(view) = wc.view(relpath)?.filter(|view| !view.is_conflicted()) else { return Ok(0) };
     let props = if view.props_modified() { PROPS } else { 0 };
@@ -312,7 +312,7 @@ impl Merge<'_> {
         let Inside { stage, gap, paths, conflicted, new_mergeinfo, deleted_mergeinfo, reached } =
             inside;
         for relpath in conflicted {
-            // A user may have settled it.
+            // A user may have resolved it.
             let row = self.wc().db().actual(&relpath)?;
             if row.is_some_and(|row| row.conflict_data.is_some()) {
                 self.conflicted.insert(relpath);
@@ -323,8 +323,8 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// The merge stops: what is half done is taken back, what is whole is recorded, and it is kept how
-    /// far it came. What fails of that is told below the error.
+    /// The merge stops: unfinished work is reverted, finished work is recorded, and the progress is
+    /// saved. A failure of that is reported below the error.
     pub(super) fn stop(&mut self, run: &MergeRun<'_>, at: usize, error: SvnError) -> SvnError {
         if self.options.dry_run || !is_stop(&error) {
             return error;
@@ -362,7 +362,7 @@ impl Merge<'_> {
         recorded
     }
 
-    /// Records the slices that are whole, with sessions that are not told to stop: the state of the
+    /// Records the finished slices, with sessions that are not cancelled: the state of the
     /// merge stays as it is.
     fn record_whole(&mut self) -> SvnResult<()> {
         if self.stage.as_ref().is_none_or(|stage| stage.whole.is_none()) {

@@ -47,7 +47,7 @@ pub struct MergeRun<'r> {
     pub same_repos: bool,
     /// Whether it is a merge back into where the source came from.
     pub reintegrate: bool,
-    /// Whether the caller is not told that mergeinfo is recorded.
+    /// Whether the notification of recorded mergeinfo is left out.
     pub quiet: bool,
     /// With `record_only`: the paths that were touched; mergeinfo is recorded on subtrees with some.
     pub only: Option<&'r BTreeSet<RelPathBuf>>,
@@ -273,8 +273,8 @@ impl Merge<'_> {
         Ok(conflict)
     }
 
-    /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
-    /// and it goes on.
+    /// Merges the present source as far as conflicts allow. Those that can be resolved at once are
+    /// resolved, and the merge goes on.
     fn whole(&mut self, run: &mut MergeRun<'_>) -> SvnResult<Option<RangeConflict>> {
         let mut kind = if self.may_assume(run)? {
             self.kind = SourceKind::Assumed;
@@ -431,7 +431,7 @@ impl Merge<'_> {
         (!self.conflicted.is_empty()).then(|| RangeConflict { range: range.clone(), remaining })
     }
 
-    /// Settles what came into conflict. Whether nothing is left open.
+    /// Resolves the new conflicts. Returns whether none is left open.
     fn resolve_conflicts(&self, settle: &super::Settle) -> SvnResult<bool> {
         let mut all = true;
         for relpath in &self.conflicted {

@@ -121,8 +121,8 @@ impl Subtrees<'_> {
         Ok(())
     }
 
-    /// Directories without some of their children, where nothing else is to be told of the target; whether that is
-    /// so.
+    /// Adds the directories without some of their children, if the target has no other subtrees. Returns whether
+    /// that is so.
     fn add_if_ordinary(&mut self, merge: &Merge<'_>) -> SvnResult<bool> {
         if self.depth != Depth::Infinity {
             return Ok(false);

@@ -34,7 +34,7 @@ pub struct Request<'a> {
 /// Takes one revision, and whether only a part of it was or can be merged.
 pub type Receiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>, bool) -> SvnResult<()>;
 
-/// Tells `receiver` the revisions.
+/// Calls `receiver` with the revisions.
 ///
 /// # Errors
 /// E200007 for depths other than these two, E195002 for revisions that make no sense of a source;
@@ -145,7 +145,7 @@ struct RecordedMergeinfo {
 }
 
 impl Branches<'_> {
-    /// Tells the revisions of the source, within a range (whose order is that of the log).
+    /// Reports the revisions of the source, within a range (whose order is that of the log).
     pub(super) fn log(
         &self,
         merged: bool,

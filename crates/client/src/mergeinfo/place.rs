@@ -279,7 +279,7 @@ impl History {
         Ok(Self::of_segments(tip, segments(session, tip, youngest, oldest)?))
     }
 
-    /// The history that segments tell, in whatever order.
+    /// The history that segments describe, in any order.
     #[must_use]
     pub fn of_segments(tip: &RepoLocation, mut segments: Vec<Segment>) -> Self {
         segments.sort_by_key(|segment| segment.start);

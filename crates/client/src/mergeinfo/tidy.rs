@@ -22,7 +22,7 @@ use crate::working::Node;
 /// What is done.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tidy {
-    /// Whether it is removed; else it is only told.
+    /// Whether it is removed; else it is only reported.
     pub apply: bool,
     /// Whether branches that were deleted count as nonexistent.
     pub deleted_branches: bool,
@@ -37,7 +37,7 @@ pub enum Reason {
     Empty,
     /// It would inherit the same, but for these sources, which do not exist.
     Sources(Vec<String>),
-    /// It is no mergeinfo at all: it is told, and stays.
+    /// It is not valid mergeinfo: it is reported, and stays.
     Unreadable,
 }
 
@@ -50,8 +50,8 @@ pub struct Counts {
     pub needless: u64,
 }
 
-/// Finds mergeinfo that says nothing at and below a path, tells of it (by local path), and removes it if
-/// that is wanted.
+/// Finds redundant mergeinfo at and below a path, reports it (by local path), and removes it if
+/// requested.
 ///
 /// # Errors
 /// E155007 for what is in no working copy, E155004 when it is locked; those of sessions.
@@ -147,7 +147,7 @@ impl Work<'_> {
         }))
     }
 
-    /// What a node would inherit; `None` when that cannot be told.
+    /// What a node would inherit; `None` when that is unknown.
     fn inherited(&mut self, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
         let readable = |result: SvnResult<super::local::LocalMergeinfo>| match result {
             Err(error) if error.is_bad_mergeinfo() => Ok(None),

@@ -45,7 +45,7 @@ pub enum Event<'a> {
     TextsSent,
     /// Mergeinfo of the revision named revision 0, and does not any more.
     MergeinfoAdjusted,
-    /// The revision is about to be made: what was told before must be seen.
+    /// The revision is about to be committed: earlier output must be visible.
     Closing,
     /// The revision is made.
     Committed(Revnum),
@@ -55,7 +55,7 @@ pub enum Event<'a> {
     Normalized(u64, u64),
 }
 
-/// Is told what happens.
+/// Receives the events.
 pub type Tell<'a> = dyn FnMut(Event<'_>) -> SvnResult<()> + 'a;
 
 /// One run on a mirror.
@@ -72,7 +72,7 @@ pub struct Mirror<'a> {
     pub locking: Option<Locking>,
     /// Asks the work to stop.
     pub cancel: CancelToken,
-    /// Is told what happens.
+    /// Receives the events.
     pub tell: &'a mut Tell<'a>,
 }
 

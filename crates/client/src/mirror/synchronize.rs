@@ -1,6 +1,6 @@
 //! The source's revisions are replayed into commits to the mirror.
 //!
-//! Invariant: at every moment the properties of the mirror's revision 0 tell which revision is
+//! Invariant: at every moment the properties of the mirror's revision 0 record which revision is
 //! being copied and which is there whole, in the order that lets the next run find out where this
 //! one ended.
 

@@ -252,8 +252,8 @@ impl PatchRun<'_> {
         Ok(())
     }
 
-    /// Whether there is something in a directory that was not deleted. One such thing is remembered: it will
-    /// answer for the next file that goes.
+    /// Whether something in a directory was not deleted. One such thing is cached: it will
+    /// answer for the next file that is deleted.
     fn must_stay(&mut self, dir: &str) -> SvnResult<bool> {
         let (wc, relpath) = self.place_of(dir)?;
         if let Some(witness) = self.witnesses.get(dir)

@@ -25,7 +25,7 @@ pub(super) struct HunkPosition {
     pub(super) line: u64,
     pub(super) rejected: bool,
     pub(super) already_applied: bool,
-    /// Lines of context that did not fit, as it is told: with a penalty for wrong numbers.
+    /// Lines of context that did not fit, as they are reported: with a penalty for wrong numbers.
     pub(super) told_fuzz: u64,
     /// The same, as it is.
     pub(super) fuzz: u64,

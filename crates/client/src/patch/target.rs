@@ -229,8 +229,8 @@ impl PatchRun<'_> {
         target.see_disk(&to)
     }
 
-    /// The properties of a path that a plain file is at, of BASE and without a conflict: nothing else that a
-    /// status would tell of it matters. `None` for all that is to be looked at more closely.
+    /// The properties of a path with a plain file, of BASE and without a conflict: nothing else in its
+    /// status matters. `None` for everything that needs a closer look.
     fn plain_props(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<PropList>> {
         if !self.leaf.borrow().is_file {
             return Ok(None);

@@ -41,7 +41,7 @@ pub struct Load<'a> {
     pub locking: Locking,
     /// Asks the work to stop.
     pub cancel: &'a CancelToken,
-    /// Is told what happens.
+    /// Receives the events.
     pub tell: &'a mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
 }
 

@@ -16,7 +16,7 @@ use crate::merge::{MergeOptions, TwoSources, merge_two_reporting};
 use crate::revision::Revision;
 use crate::update::wait_for_clock;
 
-/// E155027: why a conflict cannot be settled in this way.
+/// E155027: why a conflict cannot be resolved in this way.
 pub(super) fn failure(text: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, text.into())
 }
@@ -52,7 +52,7 @@ pub(super) fn regular(props: &PropList) -> PropList {
 }
 
 impl TreeConflict<'_> {
-    /// Settles the conflict in one of the ways that [`TreeConflict::resolutions`] offers.
+    /// Resolves the conflict in one of the ways that [`TreeConflict::resolutions`] offers.
     ///
     /// # Errors
     /// E195024 for another one; E155027 where the working copy is not as it must be for it; those of
@@ -127,14 +127,14 @@ impl TreeConflict<'_> {
         self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
     }
 
-    /// Takes the conflict out of the record and says that it is settled.
+    /// Removes the conflict from the record and reports that it is resolved.
     pub(super) fn mark_resolved(&self) -> SvnResult<()> {
         self.wc.remove_tree_conflict(&self.relpath)?;
         self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
-    /// Tells of a node that something was merged into.
+    /// Reports a node that something was merged into.
     pub(super) fn notify_merged(
         &self,
         relpath: &RelPath,
@@ -223,7 +223,7 @@ impl TreeConflict<'_> {
         Ok((content, props))
     }
 
-    /// Merges a change into a file and tells of it.
+    /// Merges a change into a file and reports it.
     pub(super) fn merge_file_told(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<()> {
         let (content, props) = self.merge_file(relpath, texts)?;
         self.notify_merged(relpath, NodeKind::File, content, props);

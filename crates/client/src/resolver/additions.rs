@@ -264,8 +264,8 @@ impl AddedTree<'_, '_> {
         Ok((there.and_then(|view| view.kind()), self.conflict.disk_kind(relpath)))
     }
 
-    /// Adds the directories on the way to a path that are not there: they are told of after what is in
-    /// them.
+    /// Adds the missing directories on the way to a path. They are reported after their
+    /// children.
     fn make_parents(&self, below: &RelPath) -> SvnResult<()> {
         let (relpath, conflict) = (self.place(below), self.conflict);
         if self.kinds(&relpath)? != (None, None) {

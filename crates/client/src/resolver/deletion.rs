@@ -21,7 +21,7 @@ pub(super) struct Deletion {
 }
 
 impl Search<'_> {
-    /// Tells how far the search is.
+    /// Reports how far the search is.
     pub(super) fn progress(&self, revision: u64) {
         let shown = self.victim.to_string_lossy();
         let told = Notify::new(Action::TreeConflictDetailsProgress, &shown);

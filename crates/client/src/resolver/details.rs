@@ -244,7 +244,7 @@ impl TreeConflict<'_> {
         Ok(Some(Addition { added: Some((*added, author)), deleted: None, relpath: began.clone() }))
     }
 
-    /// Whether an update went forward or back is not recorded, so both are told.
+    /// It is not recorded whether an update went forward or back, so both are reported.
     fn addition_of_update(&self, (relpath, peg): (&RelPath, u64)) -> SvnResult<Option<Addition>> {
         let Some(mut found) = self.addition_since((relpath, peg), 0)? else { return Ok(None) };
         let youngest = self.repository.youngest(self.ctx, relpath)?;

@@ -74,7 +74,7 @@ impl Knowledge {
 struct Search<'s> {
     ctx: &'s Context,
     repository: &'s Repository,
-    /// Whom the progress is told of.
+    /// The path that progress is reported for.
     victim: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Moves, as a log tells them: a node that was deleted in the revision in which it was copied. A move may
+//! Moves, as a log shows them: a node that was deleted in the revision in which it was copied. A move may
 //! go on in later revisions, in several ways where a node was copied more than once.
 
 use std::cell::RefCell;

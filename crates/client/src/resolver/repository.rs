@@ -17,7 +17,7 @@ use crate::caching_session::{History, Remembering};
 use crate::context::Context;
 use crate::mergeinfo::place::{History as Line, RepoLocation};
 
-/// What is told of a revision without an author.
+/// The author that is shown for a revision without one.
 const NOBODY: &str = "unknown author";
 
 /// One more question that is answered only once.
@@ -316,7 +316,7 @@ impl Repository {
         })
     }
 
-    /// Tells the log of a path: revision, author and what changed.
+    /// Reports the log of a path: revision, author and what changed.
     pub(super) fn log(
         &self,
         ctx: &Context,

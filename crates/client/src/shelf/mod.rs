@@ -45,7 +45,7 @@ pub struct SaveResult {
     pub refused: usize,
 }
 
-/// Is told of each local change, and whether it is put aside.
+/// Called with each local change, and whether it is shelved.
 pub type ShelveReceiver<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
 
 /// The working copy that a local path is in.
@@ -148,7 +148,7 @@ pub fn check(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     Ok(())
 }
 
-/// Brings a version back into the working copy; whether that left conflicts. A dry run only tells.
+/// Applies a version to the working copy again; returns whether that left conflicts. A dry run only reports.
 ///
 /// # Errors
 /// E155000 where a path leads out of the working copy; what the working copy meets.
@@ -225,7 +225,7 @@ fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
     Ok(wc.delete_versioned(relpath, &[], ctx.cancel(), &|_| {})?)
 }
 
-/// A path of a working copy, absolute, as it is told.
+/// A path of a working copy, absolute, as it is reported.
 fn display_path(wc: &WorkingCopy, relpath: &RelPath) -> String {
     let path: &Path = &wc.abspath(relpath);
     path.to_string_lossy().into_owned()

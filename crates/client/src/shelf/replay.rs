@@ -79,7 +79,7 @@ pub(super) struct Replay<'a> {
     pub(super) to: &'a WorkingCopy,
     pub(super) to_root: &'a RelPath,
     pub(super) how: How,
-    /// Whether only what would be done is told.
+    /// Whether changes are only reported.
     pub(super) dry_run: bool,
 }
 

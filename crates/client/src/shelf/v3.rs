@@ -67,7 +67,7 @@ pub(super) fn save(
     let shelved = match made {
         Ok(0) | Err(_) => {
             ctx.forget(&place);
-            // The first error tells more than what the removal may meet.
+            // The first error says more than a failure of the removal would.
             let _removed = std::fs::remove_dir_all(&place);
             made?
         }

@@ -166,7 +166,7 @@ fn ask(
     Ok(incoming)
 }
 
-/// A report that remembers below which URL all lies that it told of.
+/// A report that keeps the common URL of everything in it.
 struct AncestorReport<'r> {
     report: &'r mut dyn Report,
     ancestor: UrlBuf,

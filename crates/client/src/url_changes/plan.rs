@@ -17,8 +17,8 @@ use crate::props::NewlineWriter;
 
 /// Where a file's new contents come from.
 pub trait Source: std::fmt::Debug {
-    /// Looks whether it can be opened: is called once, when the change is planned, so that what cannot is
-    /// told before the commit begins.
+    /// Checks that it can be opened. Called once, when the change is planned, so that a failure is
+    /// reported before the commit begins.
     ///
     /// # Errors
     /// Why it cannot.
