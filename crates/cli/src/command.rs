@@ -149,7 +149,7 @@ pub(crate) struct Program {
     pub(crate) check: fn(&Options) -> SvnResult<()>,
     /// What more is said of an unknown subcommand.
     pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
-    /// Whether wrong usage is told in svnsync's manner: an option that the subcommand does not take
+    /// Whether usage errors are reported in svnsync's manner: an option that the subcommand does not take
     /// as an error, and an unknown subcommand without its name.
     pub(crate) misuse_is_error: bool,
     /// Whether the help is pointed to below an error about arguments.
@@ -185,7 +185,7 @@ impl Program {
     };
 }
 
-/// How wrong usage is told.
+/// How usage errors are reported.
 pub(crate) enum Usage {
     /// As an error.
     Error(SvnError),

@@ -64,7 +64,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     match result.and_then(|code| out.flush().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
-            // What was told so far comes before the error.
+            // Earlier output comes before the error.
             let _ = out.flush();
             report::exit_error(&error, "sapwood mergeinfo-tidy: ");
             ExitCode::FAILURE
@@ -91,7 +91,7 @@ fn help() -> String {
     )
 }
 
-/// Takes the command line apart; `None` when it was wrong, which is told already.
+/// Parses the command line; `None` when it was wrong, which is already reported.
 fn take(args: Vec<OsString>) -> SvnResult<Option<(Options, Vec<String>)>> {
     let (mut options, mut paths) = (Options::default(), Vec::new());
     let mut parser = Parser::new(OPTIONS, args);

@@ -36,7 +36,7 @@ impl Progress {
         }
     }
 
-    /// Shows the line, when it is time and there is something to tell.
+    /// Shows the line, when it is due and there is something to show.
     pub(crate) fn show(&mut self, done: Revnum) {
         if !self.on_terminal || done >= self.last {
             return;

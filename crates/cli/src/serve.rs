@@ -377,7 +377,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     shared.access_log = access_log;
     let shared = Arc::new(shared);
     if let Some(file) = &shared.settings.config_file {
-        // What is wrong with it is told now, not to the first client.
+        // Errors in it are reported now, not to the first client.
         shared.files.server(file, true)?;
     }
     let tls = tls_files(options, &options.file);

@@ -32,8 +32,8 @@ static HOLDS: AtomicBool = AtomicBool::new(false);
 /// What the errors of this program begin with (`svnadmin: `).
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// A token that is cancelled when the program is told to end. Programs that never ask for it die
-/// of a signal at once.
+/// A token that is cancelled when a signal asks the program to end. Programs that never use it are
+/// killed by a signal at once.
 pub(crate) fn cancel_token() -> CancelToken {
     static TOKEN: OnceLock<CancelToken> = OnceLock::new();
     TOKEN
@@ -45,7 +45,7 @@ pub(crate) fn cancel_token() -> CancelToken {
         .clone()
 }
 
-/// Fails when the program was told to end.
+/// Fails when a signal asked the program to end.
 ///
 /// # Errors
 /// E200015.
@@ -57,7 +57,7 @@ fn caught() -> SvnError {
     SvnError::new(ErrorCode::CANCELLED, "Caught signal")
 }
 
-/// Says by which name errors are told.
+/// Sets the program name that error messages begin with.
 pub(crate) fn called(name: &str) {
     let _ = PREFIX.set(format!("{name}: "));
 }

@@ -43,7 +43,7 @@ impl Trust {
                 _ => {}
             }
         }
-        // httpd reads lists and heeds them only when it is told to.
+        // httpd reads revocation lists, and uses them only when checks are configured.
         trust.unknown_revoked = checks && trust.revoked.is_none();
         trust.revoked = trust.revoked.filter(|_| checks);
         trust

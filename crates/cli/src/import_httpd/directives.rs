@@ -1,5 +1,5 @@
-//! Each directive of mod_dav_svn, mod_authz_svn and mod_dontdothat, as the table of docs/serve.md has it: taken
-//! over, told that it could not be, or passed over.
+//! Each directive of mod_dav_svn, mod_authz_svn and mod_dontdothat, as the table of docs/serve.md has it:
+//! converted, reported as not convertible, or ignored.
 
 use super::Options;
 use super::tests::imported_by;

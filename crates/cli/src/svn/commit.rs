@@ -70,7 +70,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// Copies are made in the repository, so they are whole, whatever the depth: that is told once.
+/// Copies are made in the repository, so they are complete at any depth. The warning is printed once.
 fn warn_of_copies(invocation: &mut Invocation, depth: Depth) {
     let inner = invocation.ctx.notify.take();
     let out = invocation.out.clone();

@@ -1,5 +1,5 @@
-//! `--accept`: what conflicts are settled on, those that an operation met or those of `svn resolve`. Without it
-//! each is asked about ([`super::questions`]).
+//! `--accept`: how conflicts are resolved, those that an operation met or those of `svn resolve`. Without it
+//! the user is asked about each ([`super::questions`]).
 
 use std::process::{Command, Stdio};
 
@@ -20,15 +20,15 @@ use crate::remote::editor;
 use crate::{report, signals};
 
 impl Invocation {
-    /// Settles the conflicts that an operation met, as `--accept` says.
+    /// Resolves the conflicts that an operation met, as `--accept` says.
     pub(super) fn resolve_conflicts(&self) -> SvnResult<()> {
         let paths = self.notifier.stats().borrow().paths();
         let depth = self.opt.depth.unwrap_or(Depth::Infinity);
         self.walk_conflicts(&paths, depth)
     }
 
-    /// Settles the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
-    /// settled in this way are told, and others go on.
+    /// Resolves the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
+    /// resolved in this way are reported, and the rest goes on.
     pub(super) fn walk_conflicts(&self, paths: &[String], depth: Depth) -> SvnResult<()> {
         let knowledge = Knowledge::default();
         let mut walk =
@@ -47,7 +47,7 @@ impl Invocation {
             let Some(cause) = error.chain().last().cloned() else { continue };
             match cause.code() {
                 ErrorCode::WC_PATH_NOT_FOUND if depth == Depth::Empty => return Err(cause),
-                // What settling another one rearranged.
+                // Resolving another conflict moved it.
                 ErrorCode::WC_PATH_NOT_FOUND => {}
                 ErrorCode::CANCELLED => break,
                 _ => {

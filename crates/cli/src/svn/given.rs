@@ -158,7 +158,7 @@ impl Options {
         self.given.contains(&opt)
     }
 
-    /// Takes one option. What is wrong with its value is told at once.
+    /// Takes one option. An invalid value is reported at once.
     pub(crate) fn take(&mut self, opt: Opt, value: Option<OsString>) -> SvnResult<()> {
         self.order.push(opt);
         if let Some(value) = value {

@@ -214,13 +214,13 @@ pub(crate) struct Invocation {
     pub(crate) args: VecDeque<OsString>,
     pub(crate) out: Out,
     pub(crate) ctx: Context,
-    /// Prints what operations tell; reached through the context.
+    /// Prints the notifications of operations; reached through the context.
     pub(crate) notifier: Rc<Notifier>,
     /// Writes the log message; there after [`Invocation::ask_for_message`].
     messages: Option<Rc<logmsg::Messages>>,
 }
 
-/// How a run ended without an error to tell.
+/// How a run ended without an error to report.
 enum End {
     Success,
     /// Everything is said already.
@@ -308,7 +308,7 @@ const MANNER: remote::Manner = remote::Manner {
     unreadable: remote::config::Unreadable::Warns,
 };
 
-/// The subcommand that the command line is about; `None` when it was wrong, which is told.
+/// The subcommand on the command line; `None` when it was wrong, which is already reported.
 fn choose(opt: &Options, rest: &mut VecDeque<OsString>) -> SvnResult<Option<&'static Command>> {
     if opt.has(Opt::Help) {
         return Ok(find("help"));
@@ -598,14 +598,14 @@ impl Invocation {
         }
     }
 
-    /// Has revisions that are made told, unless that is not wanted.
+    /// Has committed revisions reported, unless that is not wanted.
     pub(crate) fn notify_commits(&mut self) {
         if !self.has(Opt::Quiet) {
             self.always_tell_commits(String::new());
         }
     }
 
-    /// Has revisions that are made told, after something else.
+    /// Has committed revisions reported, after another line.
     pub(crate) fn always_tell_commits(&mut self, before: String) {
         let out = self.out.clone();
         self.ctx.committed = Some(Box::new(move |info| {

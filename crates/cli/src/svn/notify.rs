@@ -1,4 +1,4 @@
-//! Turns what operations tell into the lines that people and scripts know.
+//! Turns the notifications of operations into the lines that people and scripts know.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -62,7 +62,7 @@ impl ConflictStats {
         }
     }
 
-    /// A conflict that was told is resolved.
+    /// A reported conflict is resolved.
     pub(crate) fn resolve(&mut self, kind: ConflictKind, path: &str) {
         let at = Self::place(kind);
         if let (Some(paths), Some(count)) = (self.open.get_mut(at), self.resolved.get_mut(at))
@@ -104,7 +104,7 @@ impl ConflictStats {
     }
 }
 
-/// Prints what operations tell.
+/// Prints the notifications of operations.
 pub(crate) struct Notifier {
     out: Out,
     /// Absolute path of the current folder, which paths are shown relative to.
@@ -159,7 +159,7 @@ impl Notifier {
         }
     }
 
-    /// Prints one value. The first error of printing is told, and no more of them.
+    /// Prints one value. Only the first write error is reported.
     pub(crate) fn print(&self, value: &Notify<'_>) {
         self.count_only(value);
         if let Err(error) = self.write(value).and_then(|()| self.out.show())

@@ -200,7 +200,7 @@ pub(super) fn warn_of_binary_type(
     paths: &[String],
 ) {
     use std::io::Read as _;
-    // What is no media type at all is told by others.
+    // A value that is not a media type at all is reported elsewhere.
     let valid = std::str::from_utf8(value.trim_ascii()).is_ok_and(|v| check_mime_type(v).is_ok());
     if !valid || name != names::MIME_TYPE || !is_binary_mime_type(value.trim_ascii()) {
         return;

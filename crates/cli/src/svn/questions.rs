@@ -1,6 +1,6 @@
 //! What to do about a conflict, asked at the terminal: of a text, and of each property.
 //!
-//! The letters, the words of the choices and the order of questions are those of 1.14. What is settled is settled
+//! The letters, the words of the choices and the order of questions are those of 1.14. Each answer is applied
 //! at once, one part of a node's conflict after the other.
 
 use std::fs;
@@ -132,7 +132,7 @@ const WIDTH: usize = 70;
 /// How a conversation about a node ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// All is settled, or left for later.
+    /// All is resolved or postponed.
     Done,
     /// No more questions are to be asked.
     Quit,
@@ -149,7 +149,7 @@ pub(super) enum Verdict {
 /// The conversation about one node.
 pub(super) struct Questions<'q> {
     pub(super) inv: &'q Invocation,
-    /// Is told what happens.
+    /// Receives the notifications.
     pub(super) ctx: &'q Context,
     /// What repositories have said of tree conflicts.
     pub(super) knowledge: &'q Knowledge,
@@ -158,7 +158,7 @@ pub(super) struct Questions<'q> {
 }
 
 impl Questions<'_> {
-    /// Asks until everything that can be asked about is settled or left for later.
+    /// Asks until every conflict that can be asked about is resolved or postponed.
     pub(super) fn ask(&self) -> SvnResult<End> {
         let mut described = false;
         loop {
@@ -167,10 +167,10 @@ impl Questions<'_> {
             let conflict = Conflict::parse(&record)?;
             match self.round(&conflict, &mut described) {
                 Ok(Verdict::Quit) => return Ok(End::Quit),
-                // What settling a tree leaves in conflict is met as a new conflict.
+                // Conflicts that resolving a tree conflict leaves are visited as new conflicts.
                 Ok(Verdict::Settled) if conflict.tree.is_some() => return Ok(End::Done),
                 Ok(Verdict::Postponed) => return Ok(End::Done),
-                // What was left for later before something else was settled is asked again, as by 1.14.
+                // What was postponed before something else was resolved is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
                 // A user who sees why may choose something else.
                 Err(error) if error.code() == ErrorCode::WC_CONFLICT_RESOLVER_FAILURE => {

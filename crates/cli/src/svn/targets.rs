@@ -54,8 +54,8 @@ fn is_relative_url(text: &str) -> bool {
 }
 
 impl Invocation {
-    /// The targets: what arguments are left, then the lines of `--targets`. Names that no working
-    /// copy can have are left out, which is told.
+    /// The targets: the remaining arguments, then the lines of `--targets`. Names that no working
+    /// copy can have are left out and reported.
     pub(crate) fn targets(&mut self) -> SvnResult<Vec<Arg>> {
         let mut words = Vec::new();
         for arg in self.args.drain(..) {
@@ -127,7 +127,7 @@ impl Invocation {
                 let _ = parse_peg(&arg.text(), &arg.peg, &user_date::parse)?;
                 match sapwood_ra::open(&UrlBuf::canonicalize(&arg.path)?, &self.ctx.ra) {
                     Ok(session) => Some(session.root_url()),
-                    // What cannot be reached is told by the subcommand, if it goes there.
+                    // The subcommand reports an unreachable repository, if it goes there.
                     Err(error) if is_no_root(&error) => None,
                     Err(error) => return Err(error),
                 }

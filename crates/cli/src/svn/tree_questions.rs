@@ -190,7 +190,7 @@ impl Questions<'_> {
     }
 }
 
-/// Counts a tree conflict as settled, whether that was told or not.
+/// Counts a tree conflict as resolved, whether that was reported or not.
 pub(super) fn note_settled(inv: &Invocation, conflict: &TreeConflict<'_>) {
     let here = inv.ctx.here.to_string_lossy();
     let shown = display_below(&here, &conflict.wc.abspath(&conflict.relpath).to_string_lossy());

@@ -84,7 +84,7 @@ fn plain(conflict: &TreeConflict<'_>) -> String {
     format!("{who} operation tried to {what} {} {}.", article(kind), noun(kind))
 }
 
-/// How a change of a node between two places is told: `File switched from ... to ...`.
+/// How a change of a node between two locations is described: `File switched from ... to ...`.
 fn between(kind: Option<NodeKind>, how: &str, places: &IncomingSides<'_>) -> String {
     let IncomingSides { old, new } = places;
     format!("{} {how} from\n'^/{}@{}'\nto\n'^/{}@{}'\n", capital(kind), old.0, old.1, new.0, new.1)

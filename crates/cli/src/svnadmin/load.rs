@@ -91,7 +91,7 @@ pub(super) fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
     Ok(Some((first, last)))
 }
 
-/// Tells what happens, in the reference's words.
+/// Prints what happens, in the reference's words.
 pub(super) fn print_event(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
     match event {
         LoadEvent::Started(number) => {

@@ -19,7 +19,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Repository(run),
 };
 
-/// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
+/// `svnadmin rmlocks`. A path that cannot be unlocked is reported, and the rest is unlocked all the same.
 ///
 /// All at once: the list of a directory's locks is written again each time that some are taken out of it.
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

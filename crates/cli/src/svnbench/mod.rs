@@ -1,4 +1,4 @@
-//! `svnbench`: does what a client does, throws the results away, and tells how long it took. One
+//! `svnbench`: does what a client does, discards the results, and prints how long it took. One
 //! file a subcommand; the tables are here.
 
 mod null_blame;
@@ -110,7 +110,7 @@ static SVNBENCH: Program = Program {
     ..Program::DEFAULT
 };
 
-/// Looks at an option as it is taken: what is wrong with its value is told before anything else.
+/// Checks an option as it is parsed: an invalid value is reported before anything else.
 fn take_option(
     _: &mut Options,
     spec: &'static OptionSpec,
@@ -251,7 +251,7 @@ fn number(
     number_at(&working_copies(settings)?, session, &target.text, revision)
 }
 
-/// Opens what a subcommand needs, runs it, and tells how long it took. `work` returns the number
+/// Opens what a subcommand needs, runs it, and prints how long it took. `work` returns the number
 /// of bytes that went over the network.
 fn timed(
     invocation: &mut Invocation<'_>,

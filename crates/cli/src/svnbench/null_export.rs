@@ -181,7 +181,7 @@ fn export(
             let mut report = session.report(&request, counter)?;
             report.set_path(RelPath::ROOT, located.revision, Depth::Infinity, true, None)?;
             report.finish()?;
-            // The target itself is not told as an addition.
+            // The target itself is not reported as an addition.
             add(&mut counter.dirs, 1);
         }
         None => {

@@ -217,7 +217,7 @@ fn log_ranges(
         if ranges.len() > 1 && here != session.root_url() {
             let younger = *start.max(end);
             session.reparent(&here)?;
-            // A gap in the history is told by the log itself.
+            // The log itself reports a gap in the history.
             let _ = move_to(session, youngest, younger);
         }
         let (start, end) = (Some(*start), Some(*end));

@@ -79,7 +79,7 @@ pub(super) const SPECS: &[OptionSpec] = &[
     OptionSpec::flag(INHERITED, None, ""),
 ];
 
-/// Tells the process in the background that its standard input is the listening socket.
+/// The option that makes the process in the background use its standard input as the listening socket.
 pub(super) const INHERITED: &str = "inherited-listener";
 
 /// How to run.

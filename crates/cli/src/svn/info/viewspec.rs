@@ -19,7 +19,7 @@ enum Form {
     Commands,
 }
 
-/// A node that was told.
+/// A reported node.
 struct ReportedNode {
     relpath: RelPathBuf,
     url: UrlBuf,
@@ -27,7 +27,7 @@ struct ReportedNode {
     depth: Depth,
 }
 
-/// Takes what a working copy tells of itself, and prints where it differs from what goes without saying.
+/// Takes the report of a working copy, and prints where it differs from the defaults.
 struct Printer {
     out: Out,
     form: Form,

@@ -31,7 +31,7 @@ pub(in crate::svn) struct Printer<'a> {
     diff: Option<Differences<'a>>,
     /// Any group, all patterns of it; folded, with `*` around them.
     search: Vec<Vec<String>>,
-    /// The merging revisions that this one is told below.
+    /// The merging revisions that this one is printed below.
     merging: Vec<Revnum>,
 }
 
