@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::exact::Exact as _;
 
-/// Ticks a second in what `/proc` tells: the same on all machines that Linux runs on today.
+/// Ticks a second in `/proc`: the same on all machines that Linux runs on today.
 const TICKS: f64 = 100.0;
 
 /// How the processor time of a server is known.
@@ -19,7 +19,7 @@ pub enum CpuClock {
 }
 
 impl CpuClock {
-    /// What people are told.
+    /// How CPU times were measured, as reports print it.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -217,7 +217,7 @@ pub fn about() -> Vec<(String, String)> {
     out
 }
 
-/// What a file of the system tells; nothing where there is none of it.
+/// The content of a system file; empty where it does not exist.
 fn read_sysctl(file: &str) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }

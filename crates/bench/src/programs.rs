@@ -23,7 +23,7 @@ pub struct Programs {
 enum ProgramSource {
     /// A folder with a program of each name.
     Folder(PathBuf),
-    /// One program that is told by its first argument which one it is to be, and its names.
+    /// One program whose first argument says which program to run, and the names of these programs.
     Single(PathBuf, Vec<String>),
 }
 
@@ -88,7 +88,7 @@ impl Programs {
     pub fn version(&self) -> String {
         let asked = self.command("svnserve").args(["--version", "--quiet"]).output();
         let said = asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
-        // Of a program that does not start the first run tells more.
+        // If a program does not start, the first run gives the better error.
         said.unwrap_or_default()
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Repositories<'a> {
 /// How old repositories are when they are measured, at least.
 const SETTLED: Duration = Duration::from_millis(2_500);
 
-/// Is told what is being done.
+/// Receives a line about each step.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
 impl Repositories<'_> {

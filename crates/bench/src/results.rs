@@ -20,7 +20,7 @@ pub struct Sample {
     /// The same of the server meanwhile, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<f64>,
-    /// Read calls of the server meanwhile, where the system tells.
+    /// Read calls of the server meanwhile, where the system counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_reads: Option<u64>,
     /// The most memory that the server (without one: the client) ever held, in MiB.

@@ -1,6 +1,6 @@
 //! What several runs of the same thing say: median, extremes, variation, outliers.
 //!
-//! Three runs are few. The median is what is shown, and the marks tell the reader where to doubt
+//! Three runs are few. The median is shown, and the marks show the reader where to doubt
 //! it; nothing is left out of the extremes.
 
 /// Runs that differ by more than this share of their median are marked.

@@ -78,7 +78,7 @@ pub enum Progress {
     Packing,
 }
 
-/// Is told how far it is.
+/// Receives the progress.
 pub type Notify<'a> = dyn FnMut(Progress) -> SvnResult<()> + 'a;
 
 /// Makes a repository in the folder `path`, which must not exist or be empty.

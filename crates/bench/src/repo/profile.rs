@@ -1,6 +1,6 @@
 //! The profiles: which histories there are, and where their numbers come from.
 //!
-//! Three kinds of numbers, told apart here and in [`Profile::about`]:
+//! Three kinds of numbers, distinguished here and in [`Profile::about`]:
 //!
 //! - **Asked for**: what issue 4 of this project asks of the profiles: `ruby` with many small
 //!   revisions, about 46,000; `bsd` with a large tree and about 264,000 revisions; `office` with
