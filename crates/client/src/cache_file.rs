@@ -22,7 +22,7 @@ const SUM: usize = 20;
 pub(crate) trait Serialize: Sized {
     /// Appends the value.
     fn put(&self, out: &mut Vec<u8>);
-    /// Takes a value off the front; `None` when there is none.
+    /// Takes a value off the front; `None` at the end.
     fn take(input: &mut &[u8]) -> Option<Self>;
 }
 
@@ -132,7 +132,7 @@ impl<A: Serialize, B: Serialize> Serialize for (A, B) {
     }
 }
 
-/// Lists of all kinds. Memory is taken as members come, not as a length in the file says.
+/// Lists of all kinds. Memory is allocated as members come, not as a length in the file says.
 macro_rules! stored_lists {
     ($($list:ident < $($part:ident : $bound:path),+ > of $member:ty),+ $(,)?) => {$(
         impl<$($part: Serialize + $bound),+> Serialize for $list<$($part),+> {

@@ -2,9 +2,9 @@
 //! it, and what was merged into it. The past does not change, so the answers may be kept beside a
 //! working copy, in `.svn/sapwood/history`: the merge after a dry run asks nothing again.
 //!
-//! Only questions that name their revisions are answered from memory, and of logs only those without revision
-//! properties but for the author, who is shown beside conflicts. Errors are not kept. The file is of one repository, counts for a
-//! day, and may be deleted at any moment.
+//! Only questions that name their revisions are answered from the cache, and of logs only those without revision
+//! properties, except for the author, which is shown beside conflicts. Errors are not cached. The file is of one
+//! repository, is valid for a day, and may be deleted at any moment.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -142,7 +142,7 @@ impl History {
         cache_file::write(&self.file, NAME, &*self.answers.borrow())
     }
 
-    /// Whether an answer of so many values is to be kept.
+    /// Whether an answer with `count` values is cached.
     fn takes(&self, count: usize) -> bool {
         let size = self.size.get().plus(count).plus(1);
         if size > LIMIT {
@@ -178,8 +178,8 @@ fn line_key(relpath: &RelPath, peg: Revnum) -> String {
     format!("{relpath}@{peg}")
 }
 
-/// A session with a memory. It moves to another URL when it has something to ask there. While it asks, questions to
-/// the working copy's database keep no other program from it.
+/// A session with a cache. It moves to another URL when it has a question there. Meanwhile the working copy's
+/// database is not locked against other programs.
 pub(crate) struct Remembering {
     inner: SessionHandle,
     history: Rc<History>,
@@ -189,7 +189,7 @@ pub(crate) struct Remembering {
 }
 
 impl Remembering {
-    /// A session that shares a memory, if the memory is of its repository.
+    /// A session that shares a cache, if the cache is of its repository.
     pub(crate) fn wrap(
         inner: Rc<dyn Session>,
         history: &Rc<History>,
@@ -202,7 +202,7 @@ impl Remembering {
         Self::at(inner, url, history, wc)
     }
 
-    /// A session that is at `url`, although what it asks with is above it, in the repository of the memory.
+    /// A session that is at `url`, although its inner session is above it, in the repository of the cache.
     pub(crate) fn at(
         inner: Rc<dyn Session>,
         url: UrlBuf,
@@ -215,8 +215,8 @@ impl Remembering {
         Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url })
     }
 
-    /// A second session beside the one that was opened last, which it asks, too, where that has nothing else to do;
-    /// `None` when there is none, or the URL is elsewhere.
+    /// A second session beside the one that was opened last. It shares that one's connection while it is idle.
+    /// `None` without such a session, or when the URL is elsewhere.
     pub(crate) fn second(
         url: &Url,
         settings: &Settings,

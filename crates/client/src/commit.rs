@@ -327,7 +327,7 @@ impl<'a> KindCheck<'a> {
     }
 }
 
-/// An item as the person who writes the message sees it.
+/// An item as the author of the message sees it.
 pub(crate) fn commit_item(item: &Item) -> CommitItem {
     let changes = item.changes;
     CommitItem {

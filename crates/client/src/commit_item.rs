@@ -1,4 +1,4 @@
-//! What is about to be committed, as the person who writes the log message sees it.
+//! What is about to be committed, as the author of the log message sees it.
 
 use sapwood_core::paths::UrlBuf;
 use sapwood_core::{NodeKind, Revnum, SvnResult};

@@ -21,7 +21,7 @@ pub struct Request<'a> {
     pub below: &'a [RelPathBuf],
     /// Which revisions; an empty range is all of the target's history.
     pub ranges: &'a [Range],
-    /// At most so many entries; 0 for all.
+    /// The most entries; 0 for all.
     pub limit: u64,
     /// Whether changed paths are wanted.
     pub changed_paths: bool,

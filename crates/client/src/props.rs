@@ -133,7 +133,7 @@ fn session_of(
     }
 }
 
-/// Properties that people see: not those about the last change, nor a working copy's own.
+/// Regular properties: not those of entries, nor of the working copy.
 fn visible(props: &PropList, name: Option<&str>) -> PropList {
     let wanted =
         |prop: &str| kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop);

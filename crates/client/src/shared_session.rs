@@ -1,5 +1,5 @@
-//! One session for two who ask, as long as they ask one after the other: the second one gets a session of its own
-//! when it asks while the first is being answered.
+//! One session for two users of it, as long as they take turns: the second one gets a session of its own
+//! when it has a question while the first one's is being answered.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Deref;

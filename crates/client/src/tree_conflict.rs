@@ -44,7 +44,7 @@ pub(crate) fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
     }
 }
 
-/// A tree conflict in one line; `None` when there is none.
+/// A tree conflict in one line; `None` without one.
 ///
 /// # Errors
 /// Those of the database; a malformed record.

@@ -21,7 +21,7 @@ use sapwood_ra::{ReportKind, ReportRequest, Session};
 use super::remote::{is_regular, regular, wrong_handle};
 use super::sides::{Keeper, Text};
 
-/// So many bytes of text are kept; what comes after them is not.
+/// The most bytes of text that are kept; later texts are not.
 const BYTES: u64 = 32 << 20;
 
 /// A file of the left side.

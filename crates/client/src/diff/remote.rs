@@ -44,7 +44,7 @@ const FIELDS: DirentFields = DirentFields {
     last_author: false,
 };
 
-/// So many deletions from one directory are asked for one by one.
+/// The most deletions from one directory that are requested one by one.
 const ONE_BY_ONE: usize = 2;
 
 /// Takes an edit from one tree to another and passes it to a processor with a delay.
@@ -64,7 +64,7 @@ pub(super) struct DiffEditor<'a> {
     next: u64,
 }
 
-/// Properties that people set.
+/// Regular properties, not those of entries or of the working copy.
 pub(super) fn is_regular(name: &str) -> bool {
     !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:")
 }

@@ -12,7 +12,7 @@ use sapwood_diff::LargeText;
 use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
-/// Texts up to this length are kept in memory when they come from elsewhere than a file.
+/// The longest text that is kept in memory when it does not come from a file.
 pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form.
@@ -20,7 +20,7 @@ pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 pub enum Text {
     /// Nothing.
     Empty,
-    /// All of it, in memory.
+    /// The whole text, in memory.
     Memory(Rc<[u8]>),
     /// A file that is not removed with this value.
     File(PathBuf),
@@ -35,7 +35,7 @@ pub enum Text {
 pub enum TextFile<'t> {
     /// The text's own.
     Own(&'t Path),
-    /// Made of a text that is in memory.
+    /// Made from a text in memory.
     Made(TempPath),
 }
 
@@ -55,7 +55,7 @@ fn failed(error: &io::Error) -> SvnError {
 }
 
 impl Text {
-    /// Keeps what is read: a short text in memory, a long one in a file.
+    /// Stores what is read: a short text in memory, a long one in a file.
     ///
     /// # Errors
     /// Those of the reader and of the disk.
@@ -65,7 +65,7 @@ impl Text {
         kept.finish()
     }
 
-    /// The file that the text is in; `None` for nothing, and for what is in memory.
+    /// The file with the text; `None` for an empty text, and for one in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Empty | Self::Memory(_) => None,
@@ -146,7 +146,7 @@ pub(crate) struct Keeper {
     memory: Vec<u8>,
     /// Where a long text goes, if not to the usual folder.
     folder: Option<PathBuf>,
-    /// Where all of it is, once it is too long for memory.
+    /// The file with the whole text, once it is too long for memory.
     file: Option<tempfile::NamedTempFile>,
 }
 

@@ -122,7 +122,7 @@ impl<'a> Steps<'a> {
         Self { session, revision, texts, processor, waiting: Vec::new(), bytes: 0 }
     }
 
-    /// Adds a step, of a file of so many bytes if that is known; takes all when enough wait.
+    /// Adds a step, of a file of `size` bytes (0 if unknown); sends all when enough wait.
     pub(super) fn add(&mut self, step: Step, size: u64, target: Option<Revnum>) -> SvnResult<()> {
         self.bytes = self.bytes.plus(step.len().max(size));
         self.waiting.push(step);
@@ -222,7 +222,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Whether any of the changes is one of a property that people set.
+/// Whether any of the changes is of a regular property.
 pub(super) fn any_regular(changes: &[PropChange]) -> bool {
     changes.iter().any(|(name, _)| is_regular(name))
 }

@@ -11,11 +11,11 @@ use sapwood_wc::translate::Translation;
 
 use super::FileForm;
 
-/// So many files are written together.
+/// The number of files that are written together.
 const FILES: usize = 256;
-/// So many bytes wait in memory at most, while [`WRITERS`] times as many are written.
+/// The most bytes that wait in memory, while [`WRITERS`] times as many are written.
 const BYTES: usize = 4 << 20;
-/// So many threads write. Checking and writing is more work than reading, so one would be waited for.
+/// The number of threads that write. Checking and writing is more work than reading, so one would be too slow.
 const WRITERS: usize = 2;
 
 /// A file whose text is here.

@@ -15,7 +15,7 @@ use super::drive::{ToTell, notify};
 use super::props::is_regular;
 use crate::diff::fetch_all;
 
-/// So many files are asked for one by one.
+/// The most files that are requested one by one.
 const ONE_BY_ONE: usize = 4;
 
 /// Asks for properties.

@@ -1,4 +1,4 @@
-//! `svn merge`: fetches a difference between two places of a repository and applies it to a working
+//! `svn merge`: fetches a difference between two locations of a repository and applies it to a working
 //! copy.
 //!
 //! | file | holds |
@@ -8,24 +8,24 @@
 //! | `target` | the target, and whether it is fit to be one |
 //! | `run` | going through sources one after the other |
 //! | `drive` | one range of a directory or of a file |
-//! | `ahead` | takes the repository's edit, and passes it on in pieces |
+//! | `buffered_edit` | takes the repository's edit, and passes it on in pieces |
 //! | `editor` | takes the pieces |
-//! | `anchored` | an edit that is asked for from above |
+//! | `rebased_edit` | an edit that is requested from the parent directory |
 //! | `apply`, `dirs`, `files` | what becomes of each node |
 //! | `conflicts` | tree conflicts and skipped nodes |
 //! | `props` | which changes of properties are taken |
-//! | `normalize` | which places a range of history is merged from |
-//! | `aware` | slices of what is missing, one after the other |
+//! | `normalize` | which locations a range of history is merged from |
+//! | `tracked` | slices of what is missing, one after the other |
 //! | `subtrees`, `paths` | the nodes of the target that need ranges of their own |
 //! | `remaining`, `trim`, `changes` | what each of them needs |
 //! | `record`, `elide` | that it was merged |
 //! | `automatic`, `reintegrate` | what is to be merged when no revisions are given |
-//! | `begin` | the line that says which revisions come next |
+//! | `begin_notice` | the line that says which revisions come next |
 //! | `left_props` | the properties of many files by one request |
-//! | `stage`, `stopped` | how far a merge came that is stopped, and going on with it |
+//! | `checkpoint`, `resume` | the progress of a merge that is stopped, and continuing it |
 //!
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
-//! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
+//! in it, for the record of what was merged. Paths are relpaths below the working copy's root.
 
 mod apply;
 mod automatic;

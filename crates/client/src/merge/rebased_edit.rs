@@ -9,13 +9,13 @@ use crate::delegate::delegate_editor;
 /// The directory above the target.
 const ABOVE: Handle = Handle(u64::MAX);
 
-/// Passes on what is said of the target.
+/// Passes on the part of an edit that is about the target.
 pub(super) struct RebasedEdit<'e> {
     inner: &'e mut dyn Editor,
     name: &'e RelPath,
     /// Whether the target was opened, as a directory.
     pub(super) opened: bool,
-    /// Whether something else than that is said of it.
+    /// Whether the edit does anything else with the target.
     pub(super) refused: bool,
 }
 

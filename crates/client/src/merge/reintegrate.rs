@@ -73,7 +73,7 @@ pub(super) fn find_reintegrate(
     Ok(Some((MergeSource { left, right: source.clone(), ancestral }, ancestor)))
 }
 
-/// A catalog as people read it.
+/// A catalog as text.
 fn listed(catalog: &Catalog) -> String {
     let sorted = |mut paths: Vec<String>| {
         paths.sort_by(|a, b| path::compare(a, b));

@@ -176,7 +176,7 @@ impl Merge<'_> {
             && top.presence == Presence::Normal
             && (top.kind != Kind::Dir || relpath == self.target.relpath)
         {
-            // In a directory there may be another working copy, in anything else there is none.
+            // A directory may contain another working copy, anything else cannot.
             return Ok(Node { wc: self.wc().clone(), relpath: relpath.to_owned(), top });
         }
         Node::find(self.ctx, &abspath.to_string_lossy())

@@ -48,7 +48,7 @@ struct Subtrees<'m> {
 /// own now, because the parent's will change before they are looked at (not in a dry run).
 ///
 /// # Errors
-/// E195021 for mergeinfo that is none, E195016 for nodes that are missing on disk.
+/// E195021 for invalid mergeinfo, E195016 for nodes that are missing on disk.
 pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
     let mut subtrees = Subtrees {
         wc: merge.wc(),
@@ -74,7 +74,7 @@ pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
 }
 
 impl Subtrees<'_> {
-    /// The entry of a path, which is made if there is none.
+    /// The entry of a path, which is made if missing.
     fn at(&mut self, relpath: &RelPath) -> &mut MergePath {
         self.found
             .entry(Key(relpath.to_owned()))

@@ -20,7 +20,7 @@ use crate::working::Node;
 /// What was found for a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalMergeinfo {
-    /// The mergeinfo; `None` when there is none.
+    /// The mergeinfo, if any.
     pub mergeinfo: Option<Mergeinfo>,
     /// Whether it is from above the node.
     pub inherited: bool,
@@ -64,7 +64,7 @@ fn revision_of_base(row: Option<&NodeRow>) -> Option<Revnum> {
 /// What counts of a node for the mergeinfo of those below it.
 #[derive(Debug)]
 struct NodeMergeinfo {
-    /// Its own mergeinfo; `Err` when its value is none.
+    /// Its own mergeinfo; `Err` with an invalid value.
     own: Option<Result<Mergeinfo, Vec<u8>>>,
     /// The repository and the path of its BASE.
     base_place: Option<(i64, RelPathBuf)>,
@@ -96,7 +96,7 @@ impl NodeMergeinfo {
     }
 }
 
-/// What was seen of directories while nothing is changed there, for those who look at many nodes below them.
+/// A cache of directories' mergeinfo, valid while nothing changes, for walks over many nodes below them.
 #[derive(Debug, Default)]
 pub struct MergeinfoCache(RefCell<HashMap<RelPathBuf, Rc<NodeMergeinfo>>>);
 

@@ -51,7 +51,7 @@ pub enum Event<'a> {
     Committed(Revnum),
     /// The properties of a revision are copied; whether svnsync's own were left out.
     PropsCopied(Revnum, bool),
-    /// So many properties of revisions and of nodes had other line ends.
+    /// The numbers of properties of revisions and of nodes with other line ends.
     Normalized(u64, u64),
 }
 

@@ -42,7 +42,7 @@ impl PatchRun<'_> {
         } else if target.move_to.is_some() {
             copy_rest(&mut target)?;
         }
-        // A deletion that does not say of what text is none of a text that only this working copy has.
+        // A deletion without a text does not delete a text that only this working copy has.
         let says_no_text = patch.hunks.is_empty() && patch.binary.is_none();
         if target.deleted && says_no_text && self.has_own_text(&target)? {
             target.skipped = true;

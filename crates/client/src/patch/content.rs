@@ -1,8 +1,8 @@
 //! The contents that hunks are applied to, a file's text or a property's value: lines by their places.
 //!
-//! Of a line its offset and a hash are in memory. Keywords are contracted wherever a line is read, so that
-//! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is said only
-//! once a line beyond the last one was asked for.
+//! Each line's offset and hash are in memory. Keywords are contracted wherever a line is read, so that
+//! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is set only
+//! once a line beyond the last one was requested.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -183,7 +183,7 @@ impl Content {
         self.by_hash.get(&hash).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads what is compared of a line. `false` when there is none.
+    /// Reads the compared part of a line. `false` at the end.
     pub(super) fn read_at(&mut self, number: u64, text: &mut Vec<u8>) -> SvnResult<bool> {
         let Some(at) = self.line_at(number).map(|line| line.at) else { return Ok(false) };
         let Some(source) = &mut self.source else { return Ok(false) };

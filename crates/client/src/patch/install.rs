@@ -293,7 +293,7 @@ impl PatchRun<'_> {
         Ok(false)
     }
 
-    /// Says what became of a target.
+    /// Reports the outcome for a target.
     pub(super) fn notify(&self, target: &Target) {
         let action = if target.skipped {
             Action::Skip
@@ -347,7 +347,7 @@ impl PatchRun<'_> {
 }
 
 impl Target {
-    /// What became of text and properties, or why the target was skipped.
+    /// The outcome for text and properties, or why the target was skipped.
     fn states(&self) -> (State, State) {
         if self.skipped {
             let why = match (self.obstructed, self.kind) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sapwood_core::exact::Exact;
 use sapwood_core::path;
 
-/// What became of a path.
+/// The outcome for a path.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     number: usize,

@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::target::is_url;
 use crate::update::wait_for_clock;
 
-/// So many patches are applied before others may write to the working copy's database.
+/// The number of patches that are applied before others may write to the working copy's database.
 const AT_ONCE: usize = 64;
 
 /// What to apply, and how.

@@ -17,7 +17,7 @@ use super::content::{Content, hash};
 /// The most lines of context at each end of a hunk that need not fit.
 const MAX_FUZZ: u64 = 2;
 
-/// What became of a hunk.
+/// The outcome for a hunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HunkPosition {
     pub(super) hunk: Hunk,

@@ -23,7 +23,7 @@ pub(super) fn failure(text: impl Into<String>) -> SvnError {
 
 /// A change of a file that is merged into a file of the working copy. The texts are in normal form.
 pub(super) struct Texts<'t> {
-    /// The old text; `None` when there is none.
+    /// The old text, if any.
     pub(super) left: Option<&'t Path>,
     /// The new one.
     pub(super) right: &'t Path,
@@ -45,7 +45,7 @@ pub(super) fn kind_word(kind: Option<NodeKind>) -> &'static str {
     kind.map_or("none", NodeKind::word)
 }
 
-/// The properties that people set.
+/// The regular properties.
 pub(super) fn regular(props: &PropList) -> PropList {
     let own = |name: &str| name.starts_with("svn:entry:") || name.starts_with("svn:wc:");
     props.iter().filter(|(name, _)| !own(name)).collect()
@@ -152,7 +152,7 @@ impl TreeConflict<'_> {
         });
     }
 
-    /// Fetches a file of the repository; its text and the properties that people set.
+    /// Fetches a file of the repository: its text and its regular properties.
     pub(super) fn fetch(
         &self,
         (relpath, revision): (&RelPath, u64),
@@ -180,7 +180,7 @@ impl TreeConflict<'_> {
         Ok(self.wc.require_view(relpath)?.props()?)
     }
 
-    /// Merges a change into a file; what became of text and properties.
+    /// Merges a change into a file; returns the outcome for text and properties.
     pub(super) fn merge_file(
         &self,
         relpath: &RelPath,

@@ -1,4 +1,4 @@
-//! What is to be known of both sides of a tree conflict: who changed the node, when, and where it is now.
+//! What is known of both sides of a tree conflict: the author of the change, its time, and where the node is now.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult};
@@ -28,7 +28,7 @@ pub struct Deletion {
     pub deleted: Option<u64>,
     /// The revision that added it; what came is that revision taken back.
     pub added: Option<u64>,
-    /// Who made the one or the other.
+    /// The author of either.
     pub author: String,
     /// The path in the repository.
     pub relpath: RelPathBuf,
@@ -43,9 +43,9 @@ pub struct Deletion {
 /// An incoming addition.
 #[derive(Clone, Debug)]
 pub struct Addition {
-    /// The revision that added the node, and who made it.
+    /// The revision that added the node, and its author.
     pub added: Option<(u64, String)>,
-    /// The revision that deleted it, and who made it.
+    /// The revision that deleted it, and its author.
     pub deleted: Option<(u64, String)>,
     /// The path in the repository, where it began.
     pub relpath: RelPathBuf,
@@ -56,7 +56,7 @@ pub struct Addition {
 pub struct Edit {
     /// The revision.
     pub revision: u64,
-    /// Who made it.
+    /// Its author.
     pub author: String,
 }
 
@@ -74,10 +74,10 @@ pub enum Local {
     },
 }
 
-/// What became of a node that is not here.
+/// What happened to a missing node.
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
-    /// The revision that deleted it on this branch, who made it, and the path in the repository.
+    /// The revision that deleted it on this branch, its author, and the path in the repository.
     pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
     pub moves: Option<Vec<Move>>,
@@ -295,7 +295,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// What became of a node that is not here: it was deleted or moved on this branch, or moved on the
+    /// What happened to a missing node: it was deleted or moved on this branch, or moved on the
     /// other one.
     fn missing_details(&self) -> SvnResult<Option<Missing>> {
         let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };

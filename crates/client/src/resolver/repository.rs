@@ -1,4 +1,4 @@
-//! What the resolver asks of a repository, each question once: histories of nodes, what became of them,
+//! What the resolver asks of a repository, each question once: histories of nodes, how they were deleted or moved,
 //! and which revisions deleted and copied paths.
 
 use std::cell::{OnceCell, RefCell};
@@ -158,7 +158,7 @@ impl Repository {
         Ok(found.map(|revision| revision.0))
     }
 
-    /// Who made a revision.
+    /// The author of a revision.
     pub(super) fn author(
         &self,
         ctx: &Context,
