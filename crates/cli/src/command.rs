@@ -136,10 +136,10 @@ pub(crate) struct Program {
     pub(crate) version_options: &'static [Name],
     /// The exit code for failures: 1, but for some programs 2.
     pub(crate) failure: u8,
-    /// Whether starting it without arguments only points to the help (else that a subcommand is
-    /// missing is said first).
+    /// Whether starting it without arguments only points to the help (else it first reports that a
+    /// subcommand is missing).
     pub(crate) bare_is_help: bool,
-    /// What is said when there is no subcommand, without newline.
+    /// The message for a missing subcommand, without newline.
     pub(crate) no_subcommand: &'static str,
     /// Gives the repository argument as a canonical local path, or the failure to end with.
     pub(crate) repository: fn(Option<String>) -> Result<String, Usage>,
@@ -147,7 +147,7 @@ pub(crate) struct Program {
     pub(crate) take: fn(&mut Options, &'static OptionSpec, Option<&OsString>) -> SvnResult<()>,
     /// Looks at all options together, before the subcommand is.
     pub(crate) check: fn(&Options) -> SvnResult<()>,
-    /// What more is said of an unknown subcommand.
+    /// An additional hint for an unknown subcommand.
     pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
     /// Whether usage errors are reported in svnsync's manner: an option that the subcommand does not take
     /// as an error, and an unknown subcommand without its name.
@@ -203,7 +203,7 @@ impl From<SvnError> for Usage {
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     given: Vec<(Name, Option<OsString>)>,
-    /// `-r`, taken apart.
+    /// The parsed `-r`.
     pub(crate) revision: RevisionRange,
 }
 
@@ -312,7 +312,7 @@ impl Invocation<'_> {
 /// How a run ended.
 enum End {
     Success,
-    /// Everything is said already.
+    /// Everything is already printed.
     Failure,
     Error(SvnError),
 }

@@ -17,7 +17,7 @@ pub(crate) enum Item {
     Argument(OsString),
 }
 
-/// A command line that is being taken apart.
+/// A command line that is being parsed.
 pub(crate) struct Parser {
     specs: &'static [OptionSpec],
     args: VecDeque<OsString>,

@@ -275,7 +275,7 @@ fn write_place(place: &ImportedPlace, text: &mut String) {
     let _ = write!(text, "[[location]]\n{}\n", place.written.lines.join("\n"));
 }
 
-/// What is said of the places; what stands around several of them, once.
+/// The notes about the locations; a note that several of them share appears once.
 fn notes_of(places: &PlacesByUrl) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (url, place) in places {

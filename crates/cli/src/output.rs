@@ -81,7 +81,7 @@ pub(crate) fn help(text: &str) {
     help_written(write_out(text));
 }
 
-/// What is said when a help text could not be written.
+/// The message when a help text could not be written.
 pub(crate) fn help_written(result: SvnResult<()>) {
     if let Err(error) = result {
         report::exit_error(&error, "svn: ");

@@ -1,4 +1,4 @@
-//! Progress for people: rate and time left, on a terminal only, beside the lines that scripts know.
+//! Progress lines: rate and time left, on a terminal only, beside the lines that scripts know.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};

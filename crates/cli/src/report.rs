@@ -1,4 +1,4 @@
-//! Errors and warnings as people and scripts know them: `svnadmin: E160013: ...`, one line a
+//! Errors and warnings in the reference's form: `svnadmin: E160013: ...`, one line a
 //! link of the chain.
 
 use std::collections::HashSet;

@@ -229,7 +229,7 @@ fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     (!has_both).then(|| Problem::error(name, why))
 }
 
-/// A port that is to lead to https, where there is none of the two.
+/// The problem of a redirect to https when one of both ports is missing.
 fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let speaks_https = options.certificate.is_some() && options.https_port != Some(0);
     let has_both = speaks_https && options.http_port.is_some() && !options.no_http;
@@ -506,7 +506,7 @@ fn svn_command() -> String {
     }
 }
 
-/// What is said need not be read: the server serves without a reader.
+/// A message need not be read: the server serves without a reader.
 fn ignore_closed_pipe(result: SvnResult<()>) -> SvnResult<()> {
     match result {
         Err(error) if error.is_closed_pipe() => Ok(()),

@@ -62,7 +62,7 @@ pub(crate) fn called(name: &str) {
     let _ = PREFIX.set(format!("{name}: "));
 }
 
-/// Remembers a signal that a server of ours ended for.
+/// Records the signal that ended one of our servers.
 pub(crate) fn note(signal: i32) {
     let _ = CAUGHT.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
 }

@@ -1,8 +1,8 @@
-//! Who may come in, as httpd decides it: `Require` (mod_authz_core), `Order`, `Allow` and `Deny` (mod_access_compat),
+//! Access as httpd decides it: `Require` (mod_authz_core), `Order`, `Allow` and `Deny` (mod_access_compat),
 //! and `Satisfy`.
 //!
-//! Each is asked for an anonymous user and for one who has logged in, and for each method. Where the answer depends on
-//! what is not known here (an address, a name, an expression), all answers are possible.
+//! Access is computed for an anonymous user and for one who has logged in, and for each method. Where it depends on
+//! something unknown here (an address, a name, an expression), all answers are possible.
 //!
 //! Invariant: a level is granted only if httpd grants it whatever the possible answers are.
 
@@ -42,7 +42,7 @@ const DENIED: Answers = 2;
 const NEUTRAL: Answers = 4;
 const EACH: [Answers; 3] = [GRANTED, DENIED, NEUTRAL];
 
-/// Who asks for what.
+/// A request: user and method.
 #[derive(Clone, Copy, Debug)]
 struct Ask<'m> {
     /// Whether it is a user who has logged in.
@@ -58,7 +58,7 @@ pub(super) struct Terms {
     pub(super) tls: bool,
     /// Whether there is an `AuthType`.
     pub(super) has_type: bool,
-    /// Whether mod_authz_svn wants to see the password of those who send one, though an address would be enough.
+    /// Whether mod_authz_svn checks the password of users who send one, though an address would be enough.
     pub(super) looks_at_passwords: bool,
 }
 
@@ -171,7 +171,7 @@ fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
             certain(rest.iter().any(|m| m == ask.method || (m == "HEAD" && ask.method == "GET")))
         }
         "ssl" if ask.terms.tls => GRANTED,
-        // Those who show none are refused by `require-certificate`.
+        // Clients without a certificate are refused by `require-certificate`.
         "ssl-verify-client" => GRANTED,
         "user" | "group" | "ldap-user" | "ldap-group" | "ldap-dn" | "ldap-attribute"
         | "ldap-filter" | "dbm-group" | "dbd-group" | "file-owner" | "file-group"
@@ -292,7 +292,7 @@ impl Access {
         self.level(false, terms) < Level::Write && self.level(true, terms) > Level::None
     }
 
-    /// What an anonymous user, or one who has logged in, may do at least.
+    /// The least access of an anonymous user, or of one who has logged in.
     pub(super) fn level(&self, is_user: bool, terms: Terms) -> Level {
         let may = |methods: &[&str]| {
             methods.iter().all(|method| self.answers(Ask { is_user, method, terms }) == GRANTED)

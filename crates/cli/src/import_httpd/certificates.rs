@@ -72,7 +72,7 @@ impl Trust {
     }
 }
 
-/// What is said of client certificates at a place.
+/// What is reported about client certificates at a location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Certificates {
     /// `SSLVerifyClient` with anything but `none`: the word, and where it stands.

@@ -90,7 +90,7 @@ impl Macros {
         self.known.insert(new.name.clone(), new);
     }
 
-    /// Whether a macro can be used with so many parameters.
+    /// Whether a macro can be used with this number of parameters.
     pub(super) fn has(&self, name: &str, parameters: usize) -> bool {
         let found = self.known.get(&name.to_ascii_lowercase());
         found.is_some_and(|found| found.parameters.len() == parameters)

@@ -26,7 +26,7 @@ const CONDITIONS: [&str; 6] =
 /// A directive and the sections that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Directive {
-    /// File and line, for people.
+    /// File and line, for messages.
     pub(super) place: String,
     /// Its name, in lower case.
     pub(super) name: String,
@@ -80,7 +80,7 @@ pub(super) struct Reader {
     lines: usize,
 }
 
-/// Where lines stand, for people.
+/// Where lines stand, for messages.
 #[derive(Clone, Debug)]
 pub(super) struct SourceLine {
     pub(super) place: String,

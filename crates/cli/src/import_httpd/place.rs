@@ -366,7 +366,7 @@ impl MergedSections {
         of(self) == of(other) && self.closed.len() == other.closed.len()
     }
 
-    /// Whether only who may come in differs from the place around it, and not what is served.
+    /// Whether it differs from the enclosing location in access only, and not in what is served.
     pub(super) fn differs_by_access(&self, other: &Self) -> bool {
         (&self.served, &self.of_svn, &self.settings, &self.provider)
             == (&other.served, &other.of_svn, &other.settings, &other.provider)
@@ -460,7 +460,7 @@ impl MergedSections {
         }
     }
 
-    /// Who logs in, and what users may do at most.
+    /// Writes the login methods, and the most that users may do.
     fn put_access(
         &self,
         asks: bool,

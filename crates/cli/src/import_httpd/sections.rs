@@ -1,7 +1,7 @@
 //! Which of a server's sections count for an address, and the places that mod_dav_svn serves there.
 //!
-//! Sections for plain addresses are merged in order of the configuration. Patterns, `<If>` and what else could change who
-//! is let in is not worked out: it closes the places that it could be about.
+//! Sections for plain addresses are merged in order of the configuration. Patterns, `<If>` and others that could change
+//! access are not evaluated: they close the locations that they may apply to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ struct Plain<'d> {
     directives: Vec<(&'d Directive, &'d [Section])>,
 }
 
-/// What may change who is let in, and where.
+/// What may change access, and where.
 #[derive(Debug)]
 struct Blocker {
     /// Everywhere, without one.
@@ -308,7 +308,7 @@ impl<'d> Sections<'d> {
         (found, notes)
     }
 
-    /// Closes what is below a place, and is not the place itself, by what could change who is let in there.
+    /// Closes what is below a location, but not the location itself, where something could change access there.
     fn close_below(
         &self,
         own: &dyn Fn(&str) -> Option<Repositories>,
@@ -371,7 +371,7 @@ impl<'d> Sections<'d> {
         (served, false)
     }
 
-    /// Closes a place by all that could change who is let in there. `top` is the address of what it is of.
+    /// Closes a location where anything could change access. `top` is the address of the location that it belongs to.
     fn close(&self, (path, top): (&str, &str), all: &mut MergedSections, around: &Around<'_>) {
         let could = |blocker: &&Blocker| {
             let is_below =

@@ -1,6 +1,6 @@
 //! httpd's servers: the main one and its virtual hosts, and at which addresses each is reached.
 //!
-//! Invariant: an address or a port that is not certain is none that is opened here.
+//! Invariant: an uncertain address or port is never opened.
 
 use super::Note;
 use super::parse::{Directive, Section};
@@ -121,7 +121,7 @@ impl<'d> Server<'d> {
         at_port && self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// What people call it.
+    /// Its name in messages.
     pub(super) fn display_name(&self) -> String {
         match (self.section, self.names.first()) {
             (None, _) => "the main server".to_owned(),

@@ -1,4 +1,4 @@
-//! Whole configurations, and what becomes of who may come in.
+//! Whole configurations, and the access that they are converted to.
 
 use super::*;
 
@@ -196,7 +196,7 @@ fn certificates_of_clients() {
             &open,
             "",
         ),
-        // The password says who it is.
+        // The password identifies the user.
         (
             format!("{CA}\nSSLVerifyClient require\n{NAME}"),
             "Require valid-user".to_owned(),
@@ -248,8 +248,8 @@ fn nothing_to_import() {
     assert!(error.message().contains("no <Location>"));
 }
 
-/// The configurations that were once opened, each with what is written of who may come in (all places), and words of
-/// what is said.
+/// The configurations that were once opened, each with the access that is written (for all locations), and words of
+/// the reports.
 #[test]
 fn what_httpd_protects_stays_protected() {
     const DAV: &str = "DAV svn\nSVNParentPath /srv\n";

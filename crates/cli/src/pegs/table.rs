@@ -12,7 +12,7 @@ pub(crate) enum Peg {
     Allowed,
     /// E200009, but for a lone `@` at the end, which says that those before it belong to the name.
     Refused,
-    /// The same, but what is no revision is said to be none first.
+    /// The same, but an invalid revision is reported first.
     ReadAndRefused,
     /// All of the argument is the name.
     NotLookedFor,

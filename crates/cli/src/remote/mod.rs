@@ -1,4 +1,4 @@
-//! What all programs have in common that work on URLs: the options about who the user is and how
+//! What all programs have in common that work on URLs: the options for authentication and how
 //! they are configured, the questions at a terminal, targets with peg revisions.
 
 pub(crate) mod config;
@@ -267,7 +267,7 @@ fn password_store(
     Some(Arc::new(sapwood_ra::auth::SecretService::at(address)))
 }
 
-/// Without the feature `secret-service` there is none.
+/// Without the feature `secret-service` there is no such store.
 #[cfg(not(feature = "secret-service"))]
 fn password_store(
     _: &sapwood_core::config::Config,
@@ -311,7 +311,7 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
 /// Bytes of cache for repositories that are opened in this process.
 const CACHE: usize = 40 << 20;
 
-/// A number as people read it: groups of three digits, with commas.
+/// Formats a number: groups of three digits, with commas.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -211,7 +211,7 @@ fn yes_or_no(mut question: &str) -> SvnResult<bool> {
     }
 }
 
-/// The question about a server's certificate, in the sentences that people and scripts know.
+/// The question about a server's certificate, in the reference's sentences.
 fn trust_question(realm: &str, failures: Failures, it: &Certificate, may_save: bool) -> String {
     let mut text = format!("Error validating server certificate for '{realm}':\n");
     for (failure, sentence) in [

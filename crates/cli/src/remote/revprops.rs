@@ -19,7 +19,7 @@ pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
     take_bytes(props, name, value.as_bytes())
 }
 
-/// The same, taken apart already.
+/// The same, already parsed.
 pub(crate) fn take_bytes(props: &mut PropList, name: &str, value: &[u8]) -> SvnResult<()> {
     if name.is_empty() && value.is_empty() {
         return Err(usage_error("Revision property pair is empty"));
@@ -58,7 +58,7 @@ pub(crate) fn translated(
         _ => error.context(otherwise),
     };
     if ["UTF-8", "UTF8"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        // Nothing is converted, and so nothing is looked at: who stores it does.
+        // Nothing is converted, and so nothing is checked here: the repository checks it.
         return Ok(with_newlines(text));
     }
     if ["ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "L1"]

@@ -272,7 +272,7 @@ pub(super) fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 impl LocationConfig {
-    /// Whether anything is said of who may do what. If not, the repositories' own files say it.
+    /// Whether any access is configured. If not, the repositories' own files decide.
     pub(super) fn has_access(&self) -> bool {
         self.login.is_some()
             || self.users.is_some()
@@ -295,7 +295,7 @@ impl LocationConfig {
             || self.certificate_user.is_some()
     }
 
-    /// Whether only certificates say who users are, and need not be shown.
+    /// Whether only certificates identify users, and need not be shown.
     const fn only_certificates(&self) -> bool {
         let others = self.users.is_some()
             || self.digest_users.is_some()

@@ -1,4 +1,4 @@
-//! The options of one command line, taken apart and checked as they come.
+//! The options of one command line, parsed and checked one by one.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -361,7 +361,7 @@ impl Options {
         self.range().start
     }
 
-    /// The depth that was asked for, or the one that goes without saying.
+    /// The requested depth, or the default.
     pub(crate) fn depth_or(&self, otherwise: Depth) -> Depth {
         self.depth.unwrap_or(otherwise)
     }

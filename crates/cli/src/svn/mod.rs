@@ -223,7 +223,7 @@ pub(crate) struct Invocation {
 /// How a run ended without an error to report.
 enum End {
     Success,
-    /// Everything is said already.
+    /// Everything is already printed.
     Failure,
 }
 
@@ -504,7 +504,7 @@ fn choose_conflicts(command: &Command, opt: &mut Options, interactive: bool) -> 
     Ok(())
 }
 
-/// Says more about errors that people can do something about.
+/// Adds a hint to errors that the user can do something about.
 fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
     let mut error = error;
     let code = error.code();
@@ -559,7 +559,7 @@ fn local_operation_has_no_message() -> SvnError {
 }
 
 impl Invocation {
-    /// An error when an external could not be brought: what it was is said already.
+    /// An error when an external could not be fetched: the cause is already reported.
     pub(crate) fn check_externals(&self) -> SvnResult<()> {
         if !self.notifier.externals_failed() {
             return Ok(());

@@ -519,7 +519,7 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
         Action::RevpropDeleted => {
             format!("property '{prop}' deleted from repository revision {revision}\n")
         }
-        // Only people want to know why it takes so long.
+        // Only a terminal shows why it takes so long.
         Action::FetchingTextBases if is_watched() => "Fetching text bases ".to_owned(),
         Action::FetchedTextBase if is_watched() => ".".to_owned(),
         Action::FetchedTextBases if is_watched() => "done\n".to_owned(),

@@ -284,7 +284,7 @@ impl Opt {
         spec.display()
     }
 
-    /// Whether the option is only shown to those who ask for experiments.
+    /// Whether the option is only shown to users who ask for experiments.
     pub(crate) fn is_experimental(self) -> bool {
         self.spec().long.starts_with("x-")
     }

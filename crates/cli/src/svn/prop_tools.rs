@@ -192,7 +192,7 @@ pub(super) fn refuse_inherited(invocation: &Invocation) -> SvnResult<()> {
     }
 }
 
-/// Warns when a file that looks like text gets a media type that is none.
+/// Warns when a file that looks like text gets an invalid media type.
 pub(super) fn warn_of_binary_type(
     invocation: &Invocation,
     name: &str,

@@ -172,7 +172,7 @@ impl Questions<'_> {
                 Ok(Verdict::Postponed) => return Ok(End::Done),
                 // What was postponed before something else was resolved is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
-                // A user who sees why may choose something else.
+                // A user who sees the reason may choose something else.
                 Err(error) if error.code() == ErrorCode::WC_CONFLICT_RESOLVER_FAILURE => {
                     self.inv.out.warn(&error);
                 }
@@ -186,7 +186,7 @@ impl Questions<'_> {
         if let Some(text) = conflict.text.as_ref().filter(|_| conflict.tree.is_none()) {
             last = self.ask_text(conflict, text, described)?;
         }
-        // Who has enough of a text is still asked about one property, as by 1.14.
+        // After a text is quit, a single property is still asked about, as by 1.14.
         let enough = last == Verdict::Quit;
         if let Some(props) = &conflict.prop {
             let mut postponed = false;

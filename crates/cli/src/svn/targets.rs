@@ -179,7 +179,7 @@ impl Invocation {
     /// What an argument stands for where a peg revision is allowed.
     ///
     /// # Errors
-    /// E205000 for a peg revision that is none.
+    /// E205000 for an invalid peg revision.
     pub(crate) fn target(&self, part: Part, arg: &Arg) -> SvnResult<Target> {
         self.part(part).target(&arg.path, &arg.peg)
     }

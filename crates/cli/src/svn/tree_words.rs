@@ -61,7 +61,7 @@ fn incoming(conflict: &TreeConflict<'_>) -> String {
     }
 }
 
-/// What is said when nothing more is known.
+/// The sentence when nothing more is known.
 fn plain(conflict: &TreeConflict<'_>) -> String {
     let kind = match conflict.action {
         Action::Edit | Action::Delete => conflict.old_kind(),
@@ -289,7 +289,7 @@ fn edited(
     format!("{text}:\n{}", revisions(edits))
 }
 
-/// Revisions and who made them; of many the middle is left out.
+/// Revisions and their authors; of many the middle is left out.
 fn revisions(edits: &[Edit]) -> String {
     if edits.is_empty() {
         return " (no revisions found)".to_owned();
@@ -401,7 +401,7 @@ fn moved_here(conflict: &TreeConflict<'_>, an: &str) -> SvnResult<String> {
     })
 }
 
-/// What became of a node that is not here.
+/// What happened to a missing node.
 fn missing_node(missing: &Missing) -> String {
     let mut text =
         "No such file or directory was found in the merge target working copy.\n".to_owned();

@@ -118,7 +118,7 @@ pub(super) fn print_event(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<(
                 )
             };
             out.text(&text)?;
-            // Who watches wants to see each revision when it is there.
+            // A user who watches wants to see each revision when it is committed.
             out.flush()
         }
     }

@@ -54,7 +54,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     Ok(())
 }
 
-/// What became of the lock on a path.
+/// The outcome for the lock on a path.
 enum RemoveResult {
     Yes,
     NotLocked,
@@ -63,7 +63,7 @@ enum RemoveResult {
     Failed,
 }
 
-/// What became of all paths, and why some could not be tried.
+/// The outcomes for all paths, and the errors of those that could not be tried.
 struct Outcome {
     each: HashMap<FsPathBuf, RemoveResult>,
     failure: Option<sapwood_core::SvnError>,

@@ -54,7 +54,7 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
     }
     if options.prefixes.is_empty() {
         report::stderr("\nError: no prefixes supplied.\n");
-        // All is said; this code is never printed.
+        // Everything is printed; this code never is.
         return Err(SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, ""));
     }
     if !quiet {

@@ -1,4 +1,4 @@
-//! Log entries, for people and as XML.
+//! Log entries, as text and as XML.
 
 use std::borrow::Cow;
 
@@ -81,7 +81,7 @@ impl<'e> StandardProps<'e> {
     }
 }
 
-/// A date for people.
+/// A date as text.
 fn human_date(date: Option<&str>) -> String {
     match date {
         None | Some("") => "(no date)".to_owned(),
@@ -143,7 +143,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an entry for people.
+    /// Prints an entry as text.
     pub(in crate::svn) fn text(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
         let Some(revision) = entry.revision else {
             self.merging.pop();
