@@ -11,7 +11,7 @@ pub trait Axis: Copy + Eq + 'static {
     const ALL: &'static [Self];
     /// What this one is asked for by.
     fn name(self) -> &'static str;
-    /// What people are shown.
+    /// The label in reports.
     fn title(self) -> &'static str {
         self.name()
     }

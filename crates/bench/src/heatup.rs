@@ -87,7 +87,7 @@ struct HeatupRequest<'a> {
 }
 
 impl HeatupRequest<'_> {
-    /// A server with everything cached and that much memory for it.
+    /// A server with everything cached and enough memory for it.
     fn start(&self, cache_mb: u64) -> SvnResult<Server> {
         let options = format!(
             "-T -M {cache_mb} -c 0 --cache-revprops yes --cache-fulltexts yes --cache-txdeltas yes"

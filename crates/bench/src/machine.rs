@@ -100,7 +100,7 @@ impl Counters {
     pub(crate) fn gather(&self) {
         let Some(group) = self.group.as_ref().filter(|_| self.with_others) else { return };
         for pid in descendants(self.pid) {
-            // One that has ended meanwhile is none.
+            // A process that has ended meanwhile does not count.
             let _ = fs::write(group.folder.join("cgroup.procs"), pid.to_string());
         }
     }
@@ -126,12 +126,12 @@ impl Counters {
         self.sum(|pid| field(&format!("/proc/{pid}/io"), "syscr:"))
     }
 
-    /// The most memory it ever held, in MiB.
+    /// The peak of its memory, in MiB.
     pub(crate) fn peak_mib(&self) -> Option<f64> {
         self.status("VmHWM:")
     }
 
-    /// The memory it holds now, in MiB.
+    /// Its present memory, in MiB.
     pub(crate) fn resident_mib(&self) -> Option<f64> {
         self.status("VmRSS:")
     }

@@ -2,7 +2,7 @@
 //! every state of warmth, to every system's programs.
 //!
 //! Invariant: the runs that are compared lie side by side in time. The repetitions are outside, the
-//! repositories and systems inside, and who comes first changes from run to run; so a machine that
+//! repositories and systems inside, and the order of systems changes from run to run; so a machine that
 //! becomes slower while it measures makes all of them slower.
 
 use std::collections::BTreeMap;
@@ -47,10 +47,10 @@ pub struct Plan {
     pub repeat: u32,
 }
 
-/// Log requests ask for at most so many revisions, as those of `win_repo_bench.py` do.
+/// The limit of log requests, as in `win_repo_bench.py`.
 const LOG_LIMIT: &str = "50000";
 
-/// A note names at most so many cells that lack runs.
+/// The most cells without runs that a note names.
 const MOST_NAMED: usize = 12;
 
 /// Measures.

@@ -34,7 +34,7 @@ pub(crate) struct Usage {
     pub(crate) wall: f64,
     /// Seconds of processor time, user and system.
     pub(crate) cpu: f64,
-    /// The most memory it held, in MiB.
+    /// Its peak memory, in MiB.
     pub(crate) peak_mib: f64,
 }
 

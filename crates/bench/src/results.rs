@@ -23,7 +23,7 @@ pub struct Sample {
     /// Read calls of the server meanwhile, where the system counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_reads: Option<u64>,
-    /// The most memory that the server (without one: the client) ever held, in MiB.
+    /// The peak memory of the server (without a server: of the client), in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
 }

@@ -12,9 +12,9 @@ use sapwood_repos::Repository;
 
 use crate::axes::Rules;
 
-/// So many sections, if there are as many directories.
+/// The number of sections, if there are as many directories.
 const SECTIONS: usize = 300;
-/// One section of so many hides its directory from all who are in no group.
+/// One section in this number hides its directory from all users without a group.
 const HIDDEN: usize = 15;
 /// Directories that are looked at.
 const MOST: usize = 50_000;

@@ -14,11 +14,11 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
 /// Bytes of text that the files' contents are cut out of.
 const POOL: usize = 1 << 20;
-/// Of a hundred files so many are large.
+/// The percentage of large files.
 const LARGE_PERCENT: usize = 10;
 /// How many times as large as the mean a large file is.
 const LARGE_FACTOR: u64 = 5;
-/// Of a hundred files so many do not compress.
+/// The percentage of files that do not compress.
 const BINARY_PERCENT: usize = 5;
 
 /// Which tree to make.
@@ -40,8 +40,8 @@ impl Default for TreeOptions {
     }
 }
 
-/// Makes the tree in `folder`, which must not be there yet. `notify` hears how many of the files
-/// are written.
+/// Makes the tree in `folder`, which must not exist yet. `notify` is called with the number of
+/// files written so far.
 ///
 /// # Errors
 /// E200015 when cancelled; system errors, an existing `folder` among them.

@@ -14,7 +14,7 @@ const ROOT: &str = "file:///nowhere/repository";
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 const DATE: &str = "2010-01-02T03:04:05.000000Z";
 
-/// Makes the working copy at `root`, with so many nodes, the directories counted.
+/// Makes the working copy at `root`, with this number of nodes, directories included.
 ///
 /// # Errors
 /// Those of the file system.

@@ -118,7 +118,7 @@ pub struct Row {
     pub requests: u64,
     /// Sessions that were opened.
     pub sessions: u64,
-    /// The most memory that a run held, in MiB.
+    /// The peak memory of a run, in MiB.
     pub peak_mib: f64,
     /// Why there are no figures, or fewer.
     pub failure: Option<String>,

@@ -277,8 +277,8 @@ impl Site<'_> {
     }
 }
 
-/// Sessions and requests in a server's log, line by line: memory of this process shows as that of the next
-/// program it starts.
+/// Counts sessions and requests in a server's log, line by line: this process's memory would show as that of
+/// the next program it starts.
 fn count(log: impl BufRead) -> io::Result<(u64, u64)> {
     let (mut sessions, mut requests) = (0_u64, 0_u64);
     for line in log.lines() {

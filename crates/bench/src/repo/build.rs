@@ -110,7 +110,7 @@ impl<'a, 'b> Build<'a, 'b> {
         (self.notify)(Progress::Revision(self.youngest, self.revisions))
     }
 
-    /// The same by a random author of so many, with a random message.
+    /// The same by a random one of several authors, with a random message.
     pub(super) fn commit_some(&mut self, txn: Txn, authors: usize) -> SvnResult<()> {
         let author = format!("dev{}", self.rng.skewed(authors));
         let lines = self.rng.skewed(8).plus(1);
@@ -124,7 +124,7 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(txn.copy(&root, FsPath::new(from)?, FsPath::new(to)?, true)?)
     }
 
-    /// The text of a file of the youngest revision; nothing where there is none.
+    /// The text of a file of the youngest revision; empty for a missing file.
     pub(super) fn text(&self, path: &str) -> SvnResult<Option<Vec<u8>>> {
         let root = self.writer.fs().revision_root(Revnum(number(self.youngest)))?;
         let Some(node) = root.find(FsPath::new(path)?)? else { return Ok(None) };

@@ -25,7 +25,7 @@ use sapwood_repos::create::{RepositoryOptions, create};
 use build::Build;
 pub use profile::{PROFILES, Profile, Targets};
 
-/// The memory that making a repository takes for caches, in bytes: old texts are read back, and
+/// The cache size for making a repository, in bytes: old texts are read back, and
 /// most are of recent revisions.
 const CACHE: usize = 256 << 20;
 
@@ -72,7 +72,7 @@ impl MakeOptions {
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// So many revisions of so many are there.
+    /// The number of finished revisions, and of all revisions.
     Revision(usize, usize),
     /// The shards are being packed.
     Packing,

@@ -19,7 +19,7 @@
 
 use super::source::Shape;
 
-/// A history has at least so many revisions, at whatever scale: the first ones lay the ground.
+/// The least number of revisions, at any scale: the first ones create the base.
 pub(super) const FEWEST_REVISIONS: usize = 12;
 
 /// What requests of a measurement point at, as fspaths that are there at the end.

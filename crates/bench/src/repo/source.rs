@@ -26,7 +26,7 @@ pub(super) struct Shape {
     pub(super) files_in_folder: usize,
     /// Folders within each other, at most.
     pub(super) levels: usize,
-    /// One to so many changes a revision.
+    /// The most changes of a revision; the least is one.
     pub(super) changes: usize,
     /// The file that changes most.
     pub(super) log_file: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Shape {
     pub(super) log_bytes: usize,
     /// Most files have fewer lines than this.
     pub(super) lines: usize,
-    /// One revision in so many adds or changes hundreds of files; 0 for never.
+    /// One revision in this number adds or changes hundreds of files; 0 for never.
     pub(super) vendor_every: usize,
     /// Branches that live at a time.
     pub(super) living_branches: usize,

@@ -55,7 +55,7 @@ pub fn page(results: &Results) -> String {
     markup.into_string()
 }
 
-/// What to remember: how many times as much the reference takes, all requests together.
+/// The summary: how many times as much the reference takes, over all requests.
 fn tiles(elapsed: &Summaries, server: &Summaries) -> Markup {
     let mut found = Vec::new();
     for (cells, what) in [(elapsed, "elapsed time"), (server, "server's processor time")] {

@@ -4,7 +4,7 @@
 //!
 //! Invariant: every figure of a table is a median of all runs of its cell, with its extremes and
 //! the marks of [`Summary::marks`] where there is room. What is the same in all rows has no column;
-//! it is said above the table.
+//! it is printed above the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub enum Value {
     Count(f64),
     /// How many times one figure is another.
     Ratio(f64),
-    /// There is none.
+    /// No value.
     Missing,
 }
 

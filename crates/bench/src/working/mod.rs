@@ -66,7 +66,7 @@ pub struct Row {
     pub seconds: Vec<f64>,
     /// Seconds of processor time.
     pub cpu: Vec<f64>,
-    /// The most memory that a run held, in MiB.
+    /// The peak memory of a run, in MiB.
     pub peak_mib: f64,
     /// System calls of one run, threads and children included.
     pub calls: Option<u64>,

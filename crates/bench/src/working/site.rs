@@ -16,7 +16,7 @@ use crate::programs::{Programs, Usage, measure};
 use crate::server::{Server, server_options};
 use crate::tree::make_tree;
 
-/// In the branch, one file of so many has another text than in trunk.
+/// In the branch, one file in this number differs from trunk.
 const BRANCH_CHANGES_EVERY: usize = 10;
 
 /// One system at work.
