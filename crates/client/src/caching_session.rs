@@ -35,7 +35,7 @@ use crate::shared_session::{SessionGuard, SessionHandle, SharedSession};
 
 /// What the file is and in which version.
 const NAME: &str = "sapwood history 1";
-/// How many values are kept at most: paths of logs, places and lists.
+/// How many values are kept at most: paths of logs, locations and lists.
 const LIMIT: usize = 200_000;
 /// For how long: a repository that was restored from a backup may have another past.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -123,7 +123,8 @@ impl History {
         self.answers.borrow().uuid == uuid
     }
 
-    /// The line of a place from its revision back to its beginning, the youngest part first, known from elsewhere.
+    /// Adds the history of a location from its revision back to its beginning, the youngest part
+    /// first, which another source gave.
     pub(crate) fn know_line(&self, relpath: &RelPath, peg: Revnum, segments: Vec<Segment>) {
         if self.takes(segments.len()) {
             let line = Past { youngest: peg.0, oldest: 0, segments };
@@ -173,7 +174,7 @@ pub(crate) fn clipped(segments: &[Segment], youngest: u64, oldest: u64) -> Vec<S
         .collect()
 }
 
-/// What the lines of a place are kept under.
+/// The cache key of a location's history.
 fn line_key(relpath: &RelPath, peg: Revnum) -> String {
     format!("{relpath}@{peg}")
 }
@@ -265,7 +266,7 @@ impl Remembering {
         if has == *url {
             return Ok((taken, at.to_owned()));
         }
-        // Elsewhere a path of a request is as good as a move, which such a server is asked for.
+        // An svn server gets a longer path, since a move would cost a request; others move for free.
         if is_svn(&self.root)
             && let Some(below) = url.below(&has)
         {
@@ -300,7 +301,7 @@ pub(crate) fn is_svn(url: &Url) -> bool {
     url.starts_with("svn:") || url.starts_with("svn+")
 }
 
-/// The answer to a question in one of the maps, asked for when it is not known.
+/// The answer to a question in one of the maps, requested when it is not cached.
 macro_rules! once {
     ($this:expr, $map:ident, $key:expr, $ask:expr, $size:expr) => {{
         let key: String = $key;

@@ -39,7 +39,7 @@ pub struct How {
     pub pin_externals: bool,
 }
 
-/// A source that was found, and its place.
+/// A source that was found, and its location.
 struct Pair {
     session: Box<dyn Session>,
     url: UrlBuf,

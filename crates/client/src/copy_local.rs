@@ -26,7 +26,7 @@ pub struct CopyLocal {
     pub pin_externals: bool,
 }
 
-/// One source and its place, each in its working copy.
+/// One source and its location, each in its working copy.
 struct Pair {
     from: (WorkingCopy, RelPathBuf),
     to: (WorkingCopy, RelPathBuf),

@@ -3,8 +3,8 @@
 //! | left and right | how |
 //! |---|---|
 //! | BASE and working version of one path | [`mod@local`] |
-//! | two places of a repository | [`mod@repos`] |
-//! | a place of a repository and a working copy | [`mod@against`] |
+//! | two locations of a repository | [`mod@repos`] |
+//! | a location of a repository and a working copy | [`mod@against`] |
 //! | the working versions of two paths | [`mod@nodes`] |
 //!
 //! Each sends its changes to a [`sides::Processor`], which writes a diff or a summary.

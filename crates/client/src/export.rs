@@ -1,7 +1,7 @@
 //! `svn export`: a tree without administrative files.
 //!
 //! From a URL an edit brings everything, as a checkout's does; from a working copy the files are
-//! copied, with local changes unless another revision is asked for.
+//! copied, with local changes unless another revision is requested.
 
 use std::collections::HashMap;
 use std::fs;

@@ -137,7 +137,7 @@ pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<(
     }
 }
 
-/// Refuses places that a property must not lead to: administrative files, and whatever lies behind a link.
+/// Refuses locations that a property must not lead to: administrative files, and whatever lies behind a link.
 /// Of an external that is known already the last name may be a link, which it brought itself.
 pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<()> {
     let mut at = owner.to_owned();

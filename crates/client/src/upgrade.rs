@@ -17,10 +17,10 @@ use crate::context::Context;
 use crate::externals::{items, number_of, wrap};
 use crate::update::notify_path;
 
-/// Root and UUID of the repositories that were asked for.
+/// Root and UUID of the repositories that were asked.
 type KnownRepositories = Vec<(UrlBuf, String)>;
 
-/// Brings a working copy to the present format, or to a later one that is asked for (then without its
+/// Brings a working copy to the present format, or to a requested later one (then without its
 /// externals). A failing external is reported and is not an error.
 ///
 /// # Errors

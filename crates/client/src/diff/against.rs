@@ -1,4 +1,4 @@
-//! Comparing a place of a repository with a working copy.
+//! Comparing a location of a repository with a working copy.
 //!
 //! The other side describes the edit from BASE to the location; that is recorded, and then both
 //! trees are walked where the record or local changes say that they may differ: on one side BASE with
@@ -369,7 +369,7 @@ struct Walk<'a> {
     interesting: &'a Interesting,
     is_base: bool,
     ignore_ancestry: bool,
-    /// The revision of the place in the repository.
+    /// The revision of the location in the repository.
     revision: Revnum,
     changelists: &'a std::collections::HashSet<String>,
     processor: &'a mut dyn Processor,

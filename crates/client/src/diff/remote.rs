@@ -25,7 +25,7 @@ struct OpenFile {
     step: FileStep,
 }
 
-/// Deletions from one directory: what went is asked for one by one at first, and then of all at once.
+/// Deletions from one directory: deleted nodes are requested one by one at first, and then all at once.
 #[derive(Default)]
 struct Deletions {
     dir: RelPathBuf,

@@ -1,4 +1,4 @@
-//! Comparing two places of a repository.
+//! Comparing two locations of a repository.
 
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
@@ -39,7 +39,7 @@ fn resolve(
     }
 }
 
-/// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
+/// Where both sides are. A side that is not there has the other one's URL, if history was requested.
 fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[DiffSide; 2]> {
     let same = request.peg.is_given();
     let find = |path: &str, revision| -> SvnResult<Option<(UrlBuf, Revnum)>> {
@@ -194,7 +194,7 @@ pub(crate) fn compare_below(
     edit.run(&mut Below { root: RelPath::new(&target)?.to_owned(), inner: processor })
 }
 
-/// One edit that the other side is asked for.
+/// One edit that is requested from the server.
 struct Edit<'a> {
     ctx: &'a Context,
     session: &'a dyn Session,

@@ -1,4 +1,4 @@
-//! What an edit said waits here, in its order, until the left sides of many files can be asked for at once.
+//! The steps of an edit wait here, in order, until the left sides of many files can be requested at once.
 //!
 //! Invariant: what waits is bounded, in number and by what is known of its size; so a comparison of any size shows
 //! its beginning early and needs little room.

@@ -14,7 +14,8 @@ use super::source::MergeSource;
 use super::trim::plain_log;
 use crate::mergeinfo::place::{RepoLocation, visit};
 
-/// From how many nodes with other ranges than the target's on the log is asked for: of many revisions, and of one.
+/// The least number of nodes with other ranges than the target's for which the log is requested: of many
+/// revisions, and of one.
 pub(super) const WORTH: [usize; 2] = [3, 2];
 /// How many changed paths are kept at most; of more, nothing is.
 const LIMIT: usize = 1_000_000;

@@ -188,7 +188,7 @@ impl Merge<'_> {
         result
     }
 
-    /// Whether the difference of a source can be asked for from the directory above it.
+    /// Whether the difference of a source can be requested from the directory above it.
     pub(super) fn may_ask_from_above(&self, source: &MergeSource) -> bool {
         source.ancestral
             && self.depth() == Depth::Infinity

@@ -1,4 +1,4 @@
-//! The left properties of files whose properties an edit changes. The first few are asked for one by one; when
+//! The left properties of files whose properties an edit changes. The first few are requested one by one; when
 //! there are more, a second edit without texts finds these files, and one request fetches all.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) struct LeftProps<'m> {
     session: &'m dyn Session,
     /// The left side's revision.
     revision: Revnum,
-    /// What the edit was asked for by, but without texts, and what was reported.
+    /// The edit's request, but without texts, and its report.
     asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
     asked: usize,
     /// What was brought at once.

@@ -163,7 +163,7 @@ pub struct Merge<'a> {
     pub left: Rc<dyn Session>,
     /// Another, for what edits do not bring.
     pub right: Rc<dyn Session>,
-    /// Lines of places that were asked for.
+    /// Histories of locations that were requested.
     pub lines: Lines,
     /// The path of the last line that said which revisions come.
     pub begun: Option<RelPathBuf>,
@@ -186,7 +186,7 @@ pub struct Merge<'a> {
 pub(in crate::merge) enum SourceKind {
     /// The server was asked.
     Known,
-    /// It is taken for a directory until its edit comes, which is asked for from above.
+    /// It is taken for a directory until its edit comes, which is requested from the parent directory.
     Assumed,
     /// Such an edit said that it is one.
     Told,

@@ -51,7 +51,7 @@ impl MergePath {
     }
 }
 
-/// For each path of a list (in the order of paths) the place of the nearest one above it.
+/// For each path of a list (in the order of paths) the location of the nearest one above it.
 #[must_use]
 pub fn parents(paths: &[MergePath]) -> Vec<Option<usize>> {
     let mut above: Vec<usize> = Vec::new();

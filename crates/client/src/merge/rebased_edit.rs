@@ -1,4 +1,4 @@
-//! An edit that was asked for from the directory above its target, as an edit of the target.
+//! An edit that is anchored at the target's parent directory, rebased to the target.
 
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};

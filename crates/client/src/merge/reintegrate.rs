@@ -129,19 +129,19 @@ impl Both<'_> {
         Ok(histories)
     }
 
-    /// The place of the source for one of the target.
+    /// The location of the source for one of the target.
     fn in_source(&self, target_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.target.relpath, target_path)?;
         Ok(self.source.below(RelPath::new(below)?))
     }
 
-    /// The place of the target for one of the source.
+    /// The location of the target for one of the source.
     fn in_target(&self, source_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.source.relpath, source_path)?;
         Ok(self.target.below(RelPath::new(below)?))
     }
 
-    /// Learns the lines that will be asked for, of which the target's nodes must be there.
+    /// Fetches the histories that will be needed, of which the target's nodes must exist.
     fn learn_lines(
         &self,
         target: &MergeTarget,

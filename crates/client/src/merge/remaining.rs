@@ -1,4 +1,4 @@
-//! Which revisions a node still needs: those asked for, without what its mergeinfo and its own history
+//! Which revisions a node still needs: the requested ones, without what its mergeinfo and its own history
 //! say it has (or when changes are taken back, only that).
 
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Ranges that nodes below the target need not be asked for: revisions that change nothing where they
+//! Ranges that are not requested for nodes below the target: revisions that change nothing where they
 //! are missing, and those in which a node's source is not there.
 
 use std::rc::Rc;

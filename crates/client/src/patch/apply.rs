@@ -68,7 +68,7 @@ impl PatchRun<'_> {
         Ok(wc.view(&relpath)?.map_or(Ok(true), |view| wc.file_modified(&view))?)
     }
 
-    /// Finds the places of the hunks of a text.
+    /// Finds the positions of the hunks of a text.
     fn place_text(&mut self, target: &mut Target, patch: &Patch) -> SvnResult<()> {
         let around = Around {
             is_prop: false,
@@ -92,7 +92,7 @@ impl PatchRun<'_> {
             target.placed.push(placed);
         }
         target.content = Some(content);
-        // They are applied in the order of the places that were found.
+        // They are applied in the order of the positions that were found.
         target.placed.sort_by_key(|placed| {
             let fits = !placed.rejected && !placed.already_applied;
             (!fits, if fits { placed.line } else { placed.hunk.before.start })
@@ -156,7 +156,7 @@ impl PatchRun<'_> {
         same_bytes(std::io::BufReader::new(file), text).map_err(SvnError::from_stream)
     }
 
-    /// Finds the places of the hunks of properties, those that bits imply included.
+    /// Finds the positions of the hunks of properties, those that bits imply included.
     fn place_props(&mut self, target: &mut Target, patch: &Patch) -> SvnResult<()> {
         target.is_special = target.is_link;
         if let Some(prop) = patch.props.get(names::SPECIAL) {

@@ -1,4 +1,4 @@
-//! The contents that hunks are applied to, a file's text or a property's value: lines by their places.
+//! The contents that hunks are applied to, a file's text or a property's value: lines by their positions.
 //!
 //! Each line's offset and hash are in memory. Keywords are contracted wherever a line is read, so that
 //! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is set only
@@ -64,7 +64,7 @@ struct LineStart {
 pub(super) struct Content {
     source: Option<Source<Box<dyn Readable>>>,
     lines: Vec<LineStart>,
-    /// The lines with a hash, in order; made when it is first asked for.
+    /// The lines with a hash, in order; made when it is first requested.
     by_hash: HashMap<u64, Vec<u64>>,
     pub(super) comparison: Comparison,
     /// What all lines are ended with, if that is laid down.
@@ -150,7 +150,7 @@ impl Content {
         self.current
     }
 
-    /// Whether a line was asked for that there is not.
+    /// Whether a line beyond the end was requested.
     pub(super) const fn ended(&self) -> bool {
         self.ended
     }

@@ -92,7 +92,7 @@ struct Pattern {
     hashes: Vec<u64>,
 }
 
-/// A search for a hunk's place.
+/// A search for a hunk's position.
 pub(super) struct Search<'s> {
     pub(super) file: &'s mut PatchFile<File>,
     pub(super) content: &'s mut Content,
@@ -102,7 +102,7 @@ pub(super) struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks for the place of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
+    /// Looks for the position of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
     /// it was from where it said.
     pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<HunkPosition> {
         let before = self.pattern(Which::Before)?;
@@ -166,7 +166,7 @@ impl Search<'_> {
         Ok((exact, again == at))
     }
 
-    /// The place of a hunk that makes something new: the first line, where nothing is.
+    /// The position of a hunk that makes something new: the first line, where nothing is.
     fn place_new(&mut self, after: &Pattern, fuzz: u64) -> SvnResult<(u64, bool)> {
         let compares = match (self.around.is_prop, self.around.obstacle) {
             _ if fuzz > 0 => return Ok((0, false)),
@@ -204,7 +204,7 @@ impl Search<'_> {
         Ok((self.nearest(before, fuzz, start)?, false))
     }
 
-    /// The place that is nearest to where the hunk says: first looked for between the hunk before it and there, then
+    /// The position that is nearest to where the hunk says: first looked for between the hunk before it and there, then
     /// after that, then before the hunk before it.
     fn nearest(&mut self, before: &Pattern, fuzz: u64, start: u64) -> SvnResult<u64> {
         let from = self.taken.end.unwrap_or(1);
@@ -234,7 +234,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The first line (or the last one) of a range where a pattern fits and no other hunk has its place.
+    /// The first line (or the last one) of a range where a pattern fits and no other hunk is.
     fn scan(
         &mut self,
         pattern: &Pattern,

@@ -230,7 +230,7 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// Merges the difference of two places of the repository into a directory; whether there are
+    /// Merges the difference of two locations of the repository into a directory; whether there are
     /// conflicts.
     pub(super) fn merge_dir(
         &self,
@@ -256,7 +256,7 @@ impl TreeConflict<'_> {
         merge_two_reporting(self.ctx, sources, &self.display_path(relpath), &options)
     }
 
-    /// Reverts a node, or a tree. What was added is removed from disk if it is asked for.
+    /// Reverts a node, or a tree. With `remove_added`, added files are removed from disk.
     pub(super) fn revert(
         &self,
         relpath: &RelPath,

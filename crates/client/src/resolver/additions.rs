@@ -192,7 +192,7 @@ impl TreeConflict<'_> {
         Ok(lock.release()?)
     }
 
-    /// Replaces the directory that is here by the one that came, and merges it into that if it is asked for.
+    /// Replaces the directory that is here by the one that came, and merges it into that on request.
     pub(super) fn replace_dir(&self, merge: bool) -> SvnResult<()> {
         let (at, revision) = self.required_new()?;
         let url = self.repository.url(at)?;
@@ -277,7 +277,7 @@ impl AddedTree<'_, '_> {
         Ok(())
     }
 
-    /// A place in the repository of the conflict.
+    /// A location in the repository of the conflict.
     fn location(&self, relpath: &RelPath, revision: Revnum, kind: Option<NodeKind>) -> Location {
         Location {
             root: self.conflict.repository.root().to_owned(),

@@ -1,4 +1,4 @@
-//! Nodes that both sides moved, to different places.
+//! Nodes that both sides moved, to different locations.
 
 use std::fs;
 

@@ -123,7 +123,7 @@ impl Search<'_> {
     }
 
     /// Nodes that were moved out of a directory that moved in the same revision: where from, and the
-    /// place of the copy.
+    /// location of the copy.
     fn nested_moves(&self, revision: &Revision) -> SvnResult<Vec<(RelPathBuf, usize)>> {
         if let Some(known) = &*revision.nested.borrow() {
             return Ok(known.clone());

@@ -181,7 +181,7 @@ impl Repository {
         Ok(session.get_file(&below, Some(Revnum(revision)), Some(to), true)?.props)
     }
 
-    /// The line of places that a node was at between two revisions, the youngest first: first
+    /// The locations that a node was at between two revisions, the youngest first: first
     /// revision and path. Gaps are left out.
     pub(super) fn segments(
         &self,

@@ -1,5 +1,5 @@
 //! Shelves: local changes are put aside in the working copy's `.svn`, and brought back later. The two stores of
-//! 1.14 do that in their own ways, [`mod@v2`] and [`mod@v3`]; here is what both are asked for.
+//! 1.14 do that in their own ways, [`mod@v2`] and [`mod@v3`]; this file has what both have in common.
 //!
 //! A version is complete in its store before anything is taken from the working copy, and a shelf goes only after
 //! all of it is back: a program that is stopped anywhere leaves each change in one of both places.

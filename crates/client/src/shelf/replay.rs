@@ -169,7 +169,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Copies a node of the repository to a place.
+    /// Copies a node of the repository to a location.
     fn copy(
         &self,
         at: &RelPath,

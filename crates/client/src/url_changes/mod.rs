@@ -11,10 +11,10 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 pub use self::drive::commit;
 pub use self::plan::{Plan, Source};
 
-/// One change. All places are canonical URLs.
+/// One change. All locations are canonical URLs.
 #[derive(Debug)]
 pub enum Action {
-    /// A node goes to another place.
+    /// A node goes to another location.
     Move {
         /// From there.
         from: UrlBuf,
