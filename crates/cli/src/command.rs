@@ -27,7 +27,7 @@ pub(crate) use help::{FS_MODULES, RA_MODULES, version_text};
 /// The version of Subversion whose behaviour this is.
 pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
 
-/// One option of a program. Its long name is also what it is asked for by.
+/// One option of a program. Its long name is also its key.
 #[derive(Debug)]
 pub(crate) struct OptionSpec {
     pub(crate) long: &'static str,
@@ -51,7 +51,7 @@ impl OptionSpec {
         Self { long, short, takes_value: true, about }
     }
 
-    /// What it is asked for by.
+    /// The name that selects it.
     pub(crate) const fn name(&self) -> Name {
         Name::of(self)
     }

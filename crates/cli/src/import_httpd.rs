@@ -1,9 +1,10 @@
 //! `sapwood import-httpd-conf FILE`: the configuration of `sapwood serve` that does what httpd's
 //! does for mod_dav_svn and mod_authz_svn, on standard output; and on standard error what
-//! could not be taken over. `docs/serve.md` has the table of all directives.
+//! could not be converted. `docs/serve.md` has the table of all directives.
 //!
-//! Invariant: no user gets more than httpd gives. What is not understood in or around a place closes it, and the exit
-//! code says so. Values of directives are never printed in notes: they may be passwords.
+//! Invariant: no user gets more than httpd gives. An unknown directive in or around a location
+//! closes it, and the exit code says so.
+//! Values of directives are never printed in notes: they may be passwords.
 
 mod access;
 mod certificates;
@@ -263,7 +264,7 @@ fn import(options: &Options) -> SvnResult<(String, Vec<String>)> {
     Ok((text, notes))
 }
 
-/// Writes a place, with why it is closed.
+/// Writes a location, and the reason if it is closed.
 fn write_place(place: &ImportedPlace, text: &mut String) {
     text.push('\n');
     for reason in &place.closed {
@@ -300,7 +301,7 @@ fn notes_of(places: &PlacesByUrl) -> Vec<String> {
 
 type PlacesByUrl = BTreeMap<String, ImportedPlace>;
 
-/// The servers that mod_dav_svn serves places on, with these.
+/// The servers with locations of mod_dav_svn, and these locations.
 fn choose<'s, 'd>(
     options: &Options,
     all: &'s [Server<'d>],
@@ -348,7 +349,7 @@ fn choose<'s, 'd>(
     }
 }
 
-/// The places of all servers: ours does not ask by which name or address it is called, so that what is not the same
+/// The locations of all servers: ours does not ask by which name or address it is called, so that what is not the same
 /// on all of them is closed.
 fn combined(servers: &[&Server<'_>], mut places: Vec<PlacesByUrl>) -> PlacesByUrl {
     let urls: BTreeSet<String> = places.iter().flat_map(|places| places.keys().cloned()).collect();

@@ -215,7 +215,7 @@ fn tls_files(options: &Options, file: &config::File) -> Option<TlsFiles> {
     Some(TlsFiles { certificate, key, clients: file.clients() })
 }
 
-/// https that is asked for and cannot be spoken.
+/// The problem of https settings that cannot be used.
 fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let asks = [
         ("tls-certificate", options.certificate.is_some()),
@@ -346,7 +346,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     // How much may be open is decided by it from here on.
     svnserve::raise_file_limit();
     let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
-    // Places of the configuration are for http only.
+    // Locations of the configuration are for http only.
     let listener =
         if only_locations { None } else { Some(bind(options, "svn", options.port, DEFAULT_PORT)?) };
     // A repository is served under its own name, as it would be in a folder of several.
@@ -429,13 +429,13 @@ fn give_memory_back() {
     }
 }
 
-/// The port of http:// when nothing else is asked for.
+/// The port of http:// when nothing else is requested.
 const DEFAULT_HTTP_PORT: u16 = 8080;
 
-/// The port of https:// when nothing else is asked for.
+/// The port of https:// when nothing else is requested.
 const DEFAULT_HTTPS_PORT: u16 = 8443;
 
-/// Serves http as asked; when no port was asked for and the usual one is taken, at any.
+/// Serves http as asked; when no port was requested and the usual one is taken, at any.
 fn start_http(
     options: &Options,
     shared: &Arc<ServerState>,
@@ -450,7 +450,7 @@ fn start_http(
     HttpServer::start(socket, shared, tls)
 }
 
-/// Listens as asked. When no port was asked for and the usual one is taken, any will do.
+/// Listens as asked. When no port was requested and the usual one is taken, any will do.
 fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnResult<Listener> {
     let host = options.listen.as_deref().unwrap_or("127.0.0.1");
     let at = |port| Listener::bind(Some(host), port, host.contains(':'));

@@ -304,7 +304,7 @@ impl Access {
         }
     }
 
-    /// Whether httpd certainly refuses all users, whatever is asked for.
+    /// Whether httpd certainly refuses all users, whatever is requested.
     pub(super) fn is_denied(&self, terms: Terms) -> bool {
         let refuses =
             |is_user: bool, method: &str| self.answers(Ask { is_user, method, terms }) == DENIED;

@@ -1,6 +1,6 @@
-//! Client certificates: what mod_ssl's directives say of a place, in our settings.
+//! Client certificates: mod_ssl's directives for a location, converted to our settings.
 //!
-//! Invariant: a place that httpd guards by certificates is guarded by the same ones here, or closed.
+//! Invariant: a location that httpd guards by certificates is guarded by the same ones here, or closed.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ pub(super) struct Certificates {
 /// What becomes of it.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Settings of the place.
+    /// Settings of the location.
     pub(super) own: Vec<(&'static str, String)>,
     /// Settings of the server.
     pub(super) of_server: Vec<(&'static str, String)>,

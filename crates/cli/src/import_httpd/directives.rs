@@ -9,7 +9,7 @@ const PAGE: &str = include_str!("../../../../docs/serve.md");
 /// What becomes of a directive.
 #[derive(Debug, PartialEq)]
 enum Fate {
-    /// A line of the place.
+    /// A line of the location.
     Place(&'static str),
     /// A line of the whole server.
     Server(&'static str),

@@ -1,7 +1,8 @@
 //! Directives of httpd and its modules that do not affect access: logs, types, pages, limits of sizes and
 //! times, other handlers.
 //!
-//! Invariant: what is not in this list, and not taken over elsewhere, closes the places that it is about.
+//! Invariant: a directive that is not in this list, and not converted elsewhere, closes the
+//! locations that it applies to.
 
 /// In lower case.
 const HARMLESS: &str = "acceptfilter acceptpathinfo accessfilename action addalt addaltbyencoding addaltbytype \

@@ -58,7 +58,7 @@ impl Macro {
         Err(wrong(place, "<Macro> is not closed"))
     }
 
-    /// A line with the parameters' values in it: the longest name that stands at a place counts.
+    /// A line with the parameters' values in it: where several names match, the longest one counts.
     fn filled(&self, text: &str, args: &[String]) -> String {
         let mut out = String::new();
         let mut rest = text;

@@ -3,7 +3,7 @@
 //! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
 //! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
 //!
-//! Invariant: what is not understood closes the place ([`MergedSections::closed`]).
+//! Invariant: an unknown directive closes the location ([`MergedSections::closed`]).
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ const NOT_NEEDED: [&str; 7] = [
     "svnuseutf8",
 ];
 
-/// Directives of the whole server, which are not about a place.
+/// Directives of the whole server, not of a location.
 pub(super) const OF_SERVER: [&str; 5] =
     ["svncompressionlevel", "svninmemorycachesize", "svnuseutf8", "customlog", "transferlog"];
 
@@ -43,7 +43,7 @@ fn is_on(directive: &Directive) -> bool {
     directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("on"))
 }
 
-/// Which repositories a place has.
+/// Which repositories a location has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Repositories {
     /// Whether it is a folder of repositories.
@@ -108,27 +108,27 @@ pub(super) struct MergedSections {
     required_at: String,
     /// Settings of the whole server that it asks for.
     pub(super) of_server: Vec<(&'static str, String)>,
-    /// Why no user may come in.
+    /// Why all access is refused.
     pub(super) closed: Vec<Note>,
-    /// What else could not be taken over.
+    /// What else could not be converted.
     pub(super) notes: Vec<Note>,
 }
 
-/// What a place says, as lines of TOML.
+/// The settings of a location, as lines of TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TomlPlace {
     pub(super) lines: Vec<String>,
     pub(super) of_server: Vec<(&'static str, String)>,
 }
 
-/// What is known of the server around a place.
+/// What is known of the location's server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     /// What relative names of files are relative to.
     pub(super) root: &'a Path,
-    /// Whose certificates that server takes.
+    /// The trust anchors of that server.
     pub(super) trust: &'a Trust,
-    /// Whose certificates ours takes.
+    /// Our trust anchors.
     pub(super) taken: Option<&'a Trust>,
     /// Whether all connections are encrypted.
     pub(super) tls: bool,
@@ -340,7 +340,7 @@ impl MergedSections {
         }
     }
 
-    /// Closes the place where what it asks for cannot be had there; `at` is its address.
+    /// Closes the location where its settings cannot be converted; `at` is its address.
     pub(super) fn check(&mut self, at: &str, around: &Around<'_>) {
         let tail = "says it for another address than that where the repositories are";
         let mut odd = Vec::new();
@@ -387,7 +387,7 @@ impl MergedSections {
         [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
     }
 
-    /// The place at `url` as ours has it, where it may be used as it says.
+    /// Our form of the location at `url`, if its settings allow that.
     pub(super) fn written(
         &mut self,
         url: &str,
@@ -525,7 +525,7 @@ fn first_lines(url: &str, served: &Repositories) -> Vec<String> {
     lines
 }
 
-/// A place where no user may come in.
+/// A location without access.
 pub(super) fn closed(url: &str, served: &Repositories) -> TomlPlace {
     let mut lines = first_lines(url, served);
     lines.push("anonymous = \"none\"".to_owned());

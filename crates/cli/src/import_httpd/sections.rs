@@ -1,4 +1,4 @@
-//! Which of a server's sections count for an address, and the places that mod_dav_svn serves there.
+//! Which of a server's sections count for an address, and the locations that mod_dav_svn serves there.
 //!
 //! Sections for plain addresses are merged in order of the configuration. Patterns, `<If>` and others that could change
 //! access are not evaluated: they close the locations that they may apply to.
@@ -12,7 +12,7 @@ use super::place::{Around, MergedSections, OF_SERVER, Repositories, TomlPlace, c
 use super::servers::Server;
 use super::words::{Pattern, is_pattern};
 
-/// Directives that count for places where they stand outside of sections, too.
+/// Directives that count for locations where they stand outside of sections, too.
 const OF_PLACES: [&str; 17] = [
     "sslverifyclient",
     "sslusername",
@@ -62,9 +62,9 @@ struct Blocker {
 pub(super) struct ImportedPlace {
     pub(super) written: TomlPlace,
     pub(super) served: Repositories,
-    /// Why no user may come in.
+    /// Why all access is refused.
     pub(super) closed: Vec<Note>,
-    /// What else could not be taken over.
+    /// What else could not be converted.
     pub(super) notes: Vec<Note>,
 }
 
@@ -339,7 +339,7 @@ impl<'d> Sections<'d> {
         here.any(|plain| plain.directives.iter().any(|(directive, _)| of_svn(directive)))
     }
 
-    /// A place within one that is served, with settings of its own: what it is of, and whether it can be open.
+    /// A location within one that is served, with settings of its own: what it is of, and whether it can be open.
     fn inner(
         &self,
         (path, all): (&str, &mut MergedSections),

@@ -204,7 +204,7 @@ fn certificates_of_clients() {
             &login,
             "",
         ),
-        // What cannot be taken over leaves the place closed.
+        // A setting that cannot be converted leaves the location closed.
         (
             CA.to_owned(),
             "SSLVerifyClient require\nSSLUserName SSL_CLIENT_S_DN".to_owned(),

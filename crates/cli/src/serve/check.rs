@@ -16,7 +16,7 @@ pub(super) const MOST_WAIT: u64 = 60;
 pub(super) const MOST_DELAY: u64 = 60;
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
-/// Most names of a path that are looked at for a place.
+/// The most path components that are compared for a location.
 const MOST_LEVELS: usize = 32;
 
 type Problems = Vec<Problem>;
@@ -169,7 +169,7 @@ fn unreachable(url: &str) -> Option<String> {
     }
 }
 
-/// Where places are, as the server compares it.
+/// The locations' paths, as the server compares them.
 fn prefix(url: &str) -> String {
     let url = url.trim_matches('/');
     uri::decode_utf8(url).unwrap_or_else(|| url.to_owned())
@@ -197,7 +197,7 @@ fn of_urls(file: &File, found: &mut Problems) {
     }
 }
 
-/// What is wrong with one place. Settings are named without it.
+/// The problems of one location. Their settings are named without it.
 fn of_place(place: &LocationConfig, file: &File, found: &mut Problems) {
     if place.folder.is_some() == place.repository.is_some() {
         let setting = if place.folder.is_some() { "repository" } else { "url" };
@@ -365,7 +365,7 @@ mod tests {
         ("require-certificate = true", "needs 'tls-client-ca'"),
     ];
 
-    /// The same of a redirect and of a place.
+    /// The same of a redirect and of a location.
     const WRONG_REDIRECTS: &[(&str, &str)] = &[
         ("to = '/b'\nfrom = 'a'", "slash"),
         ("to = '/b'\nfrom = '/a b'", "%20"),

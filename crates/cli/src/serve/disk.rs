@@ -207,7 +207,7 @@ fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
     }
 }
 
-/// The repositories of a place that are there.
+/// The existing repositories of a location.
 fn repositories(place: &LocationConfig) -> Vec<PathBuf> {
     const MOST: usize = 1000;
     let of_folder =

@@ -108,7 +108,7 @@ fn check(invocation: &Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// A `-c` is asked for as the revisions it changes, not as the trees it lies between.
+/// A `-c` requests the revisions it names, not the trees between which it lies.
 fn as_revisions(range: &mut Range) {
     if let (Revision::Number(start), Revision::Number(end)) = (&mut range.start, &mut range.end) {
         if start < end {

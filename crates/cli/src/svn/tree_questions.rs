@@ -1,6 +1,6 @@
 //! What to do about a tree conflict, asked at the terminal.
 //!
-//! What is recommended is tried before anything is asked. Where a move may lead to several places, one of them
+//! What is recommended is tried before anything is asked. Where a move may lead to several locations, one of them
 //! can be chosen first.
 
 use sapwood_client::resolver::{Resolution, TreeConflict};

@@ -179,7 +179,7 @@ fn one_revision(options: &Options) -> SvnResult<RevisionSpec> {
     Ok(range.start)
 }
 
-/// The depth that was asked for.
+/// The requested depth.
 fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
     if options.has(name::NON_RECURSIVE) {
         return Ok(Depth::Files);

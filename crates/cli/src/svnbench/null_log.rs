@@ -84,7 +84,7 @@ fn resolve(
     ranges.iter().map(one).collect()
 }
 
-/// A `-c` is asked for as the revisions it changes, not as the trees it lies between.
+/// A `-c` requests the revisions it names, not the trees between which it lies.
 fn as_revisions(range: &mut RevisionRange) {
     if let (RevisionSpec::Number(start), RevisionSpec::Number(end)) =
         (&mut range.start, &mut range.end)

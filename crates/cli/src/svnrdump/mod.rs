@@ -115,7 +115,7 @@ fn open(
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }
 
-/// The range that was asked for.
+/// The requested range.
 fn range(options: &Options, latest: Revnum) -> SvnResult<(Revnum, Revnum)> {
     let unsupported =
         || usage_error("Unsupported revision specifier used; use only integer values or 'HEAD'");

@@ -1,4 +1,4 @@
-//! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
+//! `svn info --x-viewspec`: how a working copy is put together, as a list of locations or as commands.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
