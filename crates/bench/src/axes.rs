@@ -1,4 +1,4 @@
-//! The axes of the matrix: what is varied, and the names by which it is asked for and shown.
+//! The axes of the matrix: what is varied, and the names that select and show it.
 //!
 //! Invariant: a name means the same on no two axes, so a list of names (`--only f8,packed,log`) says
 //! what is wanted of each axis.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub trait Axis: Copy + Eq + 'static {
     /// All of them, in the order they are shown.
     const ALL: &'static [Self];
-    /// What this one is asked for by.
+    /// The name that selects this one.
     fn name(self) -> &'static str;
     /// The label in reports.
     fn title(self) -> &'static str {
@@ -116,7 +116,7 @@ axis! {
 }
 
 axis! {
-    /// What is asked for.
+    /// What is requested.
     Request {
         /// `svn log -v`.
         Log = "log", "log -v";

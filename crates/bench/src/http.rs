@@ -132,7 +132,7 @@ pub(crate) fn httpd(
         // httpd does not serve as root; the repositories that are measured are readable for all users.
         let _ = write!(text, "User \"#65534\"\nGroup \"#65534\"\n");
     }
-    // Some are for the server, others for a place, and some for both.
+    // Some are for the server, others for a location, and some for both.
     let of_server = |line: &&&str| {
         line.starts_with("SVNInMemoryCacheSize") || line.starts_with("SVNCompressionLevel")
     };

@@ -394,7 +394,7 @@ impl MatrixRun<'_> {
         out
     }
 
-    /// Whether there is such a place; a note says what is missing.
+    /// Whether there is such a cell; a note says what is missing.
     fn possible(&mut self, place: &MatrixCell) -> bool {
         let served = place.access != Access::File;
         if (place.format == Format::Fsx && place.system == System::Sapwood)

@@ -81,7 +81,7 @@ pub struct Results {
 pub struct HeatSample {
     /// Whose server.
     pub system: System,
-    /// What was asked for.
+    /// What was requested.
     pub request: Request,
     /// The cache's size, as a multiple of what is needed.
     pub factor: f64,

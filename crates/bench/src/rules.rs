@@ -31,7 +31,7 @@ pub(crate) struct Files {
 }
 
 /// The files that make a server apply `rules` to the repository at `path`. `tree` and `file` are
-/// what is asked for: neither they nor what they are in is hidden.
+/// what is requested: neither they nor what they are in is hidden.
 ///
 /// # Errors
 /// When the repository cannot be read or the files not be written.

@@ -91,7 +91,7 @@ fn make_directories(folder: &Path, count: usize, rng: &mut Rng) -> SvnResult<Vec
     Ok(made)
 }
 
-/// The size of one file: few are large, and all together have about the bytes that are asked for.
+/// The size of one file: few are large, and all together have about the requested size.
 fn size_of(options: &TreeOptions, rng: &mut Rng) -> usize {
     let files = u64::try_from(options.files.max(1)).unwrap_or(u64::MAX);
     let mean = options.bytes / files;

@@ -74,7 +74,7 @@ impl Work {
         Self::Upgrade,
     ];
 
-    /// What it is asked for by.
+    /// The name that selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

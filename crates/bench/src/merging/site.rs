@@ -12,7 +12,7 @@ use super::{Plan, Row, Work};
 use crate::axes::{Axis as _, System};
 use crate::programs::{Programs, Usage, measure};
 
-/// The place of one kind of work.
+/// The directory of one kind of work.
 #[derive(Debug)]
 pub(super) struct Site<'p> {
     plan: &'p Plan,

@@ -45,9 +45,9 @@ pub(super) enum Kind {
 /// One kind of history.
 #[derive(Debug)]
 pub struct Profile {
-    /// What it is asked for by.
+    /// The name that selects it.
     pub name: &'static str,
-    /// What it is, and which numbers were asked for, are public, or are ours: several lines.
+    /// What it is, and which numbers were requested, are public, or are ours: several lines.
     pub about: &'static str,
     /// How many revisions at scale 1.
     pub revisions: usize,
