@@ -170,7 +170,7 @@ stored_lists! {
     HashMap<K: KeyOfMap, V: Sized> of (K, V),
 }
 
-/// What a map with hashes may have as keys.
+/// The keys of a hash map.
 pub(crate) trait KeyOfMap: Eq + Hash {}
 impl KeyOfMap for String {}
 impl KeyOfMap for RelPathBuf {}
@@ -216,7 +216,7 @@ fn failed(error: &std::io::Error, path: &Path) -> SvnError {
 /// Writes a value to a file under a name, which says what it is and in which version.
 ///
 /// # Errors
-/// That the file cannot be written.
+/// When the file cannot be written.
 pub(crate) fn write(path: &Path, name: &str, value: &impl Serialize) -> SvnResult<()> {
     let mut body = Vec::new();
     value.put(&mut body);

@@ -33,9 +33,9 @@ use sapwood_wc::WorkingCopy;
 use crate::cache_file::{self, stored_struct};
 use crate::shared_session::{SessionGuard, SessionHandle, SharedSession};
 
-/// What the file is and in which version.
+/// The file's type and version.
 const NAME: &str = "sapwood history 1";
-/// How many values are kept at most: paths of logs, locations and lists.
+/// The most values that are cached: paths of logs, locations and lists.
 const LIMIT: usize = 200_000;
 /// For how long: a repository that was restored from a backup may have another past.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,7 +67,7 @@ struct Past {
     segments: Vec<Segment>,
 }
 
-/// What is known.
+/// The cached answers.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     uuid: String,
@@ -85,11 +85,11 @@ stored_struct!(Segment { start, end, path });
 stored_struct!(Past { youngest, oldest, segments });
 stored_struct!(Answers { uuid, lines, kinds, places, deletions, mergeinfo, logs });
 
-/// What was said of a repository so far, for any number of sessions.
+/// The cached answers of a repository, for any number of sessions.
 #[derive(Debug)]
 pub(crate) struct History {
     answers: RefCell<Answers>,
-    /// How many values are kept.
+    /// The number of cached values.
     size: std::cell::Cell<usize>,
     /// Whether something came since it was read.
     changed: std::cell::Cell<bool>,
@@ -99,7 +99,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// What is kept beside a working copy about the repository of this UUID.
+    /// The cache beside a working copy, for the repository of this UUID.
     pub(crate) fn of(root: &Path, uuid: &str) -> Rc<Self> {
         let file = sapwood_wc::layout::adm(root).join("sapwood").join("history");
         let known = match is_fresh(&file) {
@@ -135,7 +135,7 @@ impl History {
     /// Keeps it for the next time.
     ///
     /// # Errors
-    /// That the file cannot be written.
+    /// When the file cannot be written.
     pub(crate) fn save(&self) -> SvnResult<()> {
         if !self.changed.replace(false) {
             return Ok(());

@@ -25,11 +25,11 @@ pub struct Checkout {
     pub ignore_externals: bool,
     /// Whether files and directories that are there may be taken for those that are added.
     pub allow_obstructions: bool,
-    /// What a new working copy is like.
+    /// The form of a new working copy.
     pub form: Form,
 }
 
-/// What working copies a new one is to be like.
+/// The form of a new working copy: format and text bases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// Its format, if one was requested.

@@ -1,4 +1,4 @@
-//! What every operation needs to know of its caller.
+//! What every operation needs from its caller.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
-    /// What was said of the past of repositories, by the working copy that it is kept beside.
+    /// The cached histories of repositories, by the working copy that stores them.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
     /// Externals that are being brought.
     pub(crate) nesting: Nesting,
@@ -43,10 +43,10 @@ pub struct Context {
     pub merge_text: Option<Box<MergeCallback>>,
 }
 
-/// E200015 when work is to stop.
+/// Checks for cancellation.
 ///
 /// # Errors
-/// That one.
+/// E200015 when cancelled.
 pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
     if cancel.is_cancelled() {
         return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
@@ -138,7 +138,7 @@ impl Context {
         self.open.borrow_mut().retain(|known| known.root() != root);
     }
 
-    /// What is known of the past of a repository, and kept beside a working copy.
+    /// The cached history of a repository, stored beside a working copy.
     pub(crate) fn history(&self, root: &Path, uuid: &str) -> Rc<History> {
         let mut known = self.histories.borrow_mut();
         let same = |(at, history): &&(PathBuf, Rc<History>)| at == root && history.is_of(uuid);
@@ -170,10 +170,10 @@ impl Context {
         &self.ra.cancel
     }
 
-    /// E200015 when the operation is to stop.
+    /// Checks for cancellation.
     ///
     /// # Errors
-    /// That one.
+    /// E200015 when cancelled.
     pub fn check_cancel(&self) -> SvnResult<()> {
         check_cancel(&self.ra.cancel)
     }
@@ -196,7 +196,7 @@ impl Context {
     /// The log message for a commit of these items; `None` gives the commit up.
     ///
     /// # Errors
-    /// What the caller meets while the message is written.
+    /// Those of the caller's callback.
     pub fn message_for(&self, items: &[CommitItem]) -> SvnResult<Option<Vec<u8>>> {
         self.log_message.as_ref().map_or(Ok(Some(Vec::new())), |write| write(items))
     }

@@ -37,7 +37,7 @@ use crate::target::is_url;
 use crate::text_base::{Tell, with_text_bases};
 use crate::working::Node;
 
-/// What is compared.
+/// The sides to compare.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The left side: a URL or a local path.
@@ -63,7 +63,7 @@ pub struct Request<'a> {
 pub enum Sink<'a> {
     /// Written as a diff.
     Diff {
-        /// What it shows.
+        /// The output.
         style: Style<'a>,
         /// Where it goes.
         out: &'a mut dyn Write,

@@ -117,7 +117,7 @@ fn one(
     Ok(())
 }
 
-/// What is known of one node.
+/// The information about one node.
 fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let relpath = view.relpath();
     let top = view.top();
@@ -150,7 +150,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         conflicts: ConflictInfo::of(wc, relpath, view.kind())?,
         ..WorkingInfo::default()
     };
-    // What was deleted out of a copy has no revision of its own.
+    // A node that was deleted from a copy has no revision of its own.
     let in_copy = view.status() == Status::Deleted && shown.op_depth > 0;
     let revision = shown.revision.filter(|_| !in_copy);
     let mut revision = deleted.map_or(revision, |place| place.revision);

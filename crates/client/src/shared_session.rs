@@ -23,7 +23,7 @@ impl SharedSession {
     }
 }
 
-/// Whom to ask.
+/// The session to use.
 pub(crate) enum SessionHandle {
     /// Always the same.
     One(Rc<SharedSession>),
@@ -75,7 +75,7 @@ impl SessionHandle {
         }
     }
 
-    /// What the repository is, by either session.
+    /// Either session, for questions about the repository itself.
     pub(crate) fn any(&self) -> &dyn Session {
         self.line().session.as_ref()
     }

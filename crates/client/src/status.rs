@@ -15,7 +15,7 @@ use crate::revision::Revision;
 
 mod updates;
 
-/// What to look at.
+/// The options of a status.
 #[derive(Clone, Debug)]
 pub struct StatusOptions {
     /// How deep to go; unknown is infinity.
@@ -41,7 +41,7 @@ pub struct StatusItem<'s> {
     pub path: &'s str,
     /// The working copy.
     pub wc: &'s WorkingCopy,
-    /// What there is to say.
+    /// The status.
     pub status: Status,
 }
 

@@ -132,10 +132,10 @@ impl Target {
         is_url(&self.text)
     }
 
-    /// The URL; E155007 for paths, which are in no working copy.
+    /// The URL of the target.
     ///
     /// # Errors
-    /// That one.
+    /// E155007 for paths, which are in no working copy.
     pub fn url(&self) -> SvnResult<&Url> {
         if self.is_url() {
             return Ok(Url::new(&self.text)?);

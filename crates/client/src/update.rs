@@ -335,7 +335,7 @@ pub(crate) fn drive(
         report.finish()
     })();
     if result.is_err() {
-        // What came whole is kept, whatever stopped the rest.
+        // Complete files are kept, whatever stopped the rest.
         let _ = sapwood_delta::Editor::abort_edit(editor);
     }
     result

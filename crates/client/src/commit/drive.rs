@@ -21,16 +21,16 @@ use crate::context::Context;
 /// The texts that were sent, by the path of the working file.
 pub(crate) type SentTexts = HashMap<PathBuf, SentText>;
 
-/// What an edit is driven with.
+/// The state of the edit of a commit.
 pub(crate) struct Drive<'a> {
     pub(crate) ctx: &'a Context,
     /// The prefix that is cut off from reported paths.
     pub(crate) prefix: Option<&'a str>,
-    /// What is sent beside the items.
+    /// Changes that are sent beside the items.
     pub(crate) extra: &'a Extra,
 }
 
-/// What is sent in a commit that no node of a working copy says.
+/// Changes in a commit that no node of a working copy has.
 #[derive(Debug, Default)]
 pub(crate) struct Extra {
     /// URLs of directories that are made.

@@ -200,7 +200,7 @@ impl Interesting {
     }
 }
 
-/// What has to be done to a node of BASE.
+/// The repository's change of a node of BASE.
 #[derive(Clone, Debug, Default)]
 struct Change {
     deleted: bool,
@@ -363,7 +363,7 @@ struct Walk<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
     start: &'a RelPath,
-    /// What the sources of moves are shown relative to: the parent of a directory, too.
+    /// Paths of move sources are shown relative to this: the parent, even of a directory.
     moves_below: RelPathBuf,
     record: &'a Recorder<'a>,
     interesting: &'a Interesting,
@@ -388,7 +388,7 @@ impl Walk<'_> {
         Ok(actual.and_then(|a| a.changelist).is_some_and(|name| self.changelists.contains(&name)))
     }
 
-    /// What the repository has: BASE with what was recorded.
+    /// The repository's side: BASE with the recorded changes.
     fn left(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         let revision = Some(self.revision);
         let change = self.record.changes.get(relpath);
@@ -405,7 +405,7 @@ impl Walk<'_> {
         let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
         let Some(base) = base else { return Ok(None) };
         let Some(kind) = base.kind.node_kind() else { return Ok(None) };
-        // Of a directory that is incomplete all properties come.
+        // An incomplete directory gets all its properties.
         let props = match base.presence {
             Presence::Incomplete => PropList::new(),
             _ => base.props()?,
@@ -421,7 +421,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// What the working copy has.
+    /// The working copy's side.
     fn right(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         if self.is_base {
             let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());

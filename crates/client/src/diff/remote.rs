@@ -30,11 +30,11 @@ struct OpenFile {
 struct Deletions {
     dir: RelPathBuf,
     asked: usize,
-    /// What was in the directory, and how large.
+    /// The entries of the directory, with their sizes.
     entries: Option<HashMap<String, (Option<NodeKind>, u64)>>,
 }
 
-/// What is asked of the entries of a directory.
+/// The requested fields of a directory's entries.
 const FIELDS: DirentFields = DirentFields {
     kind: true,
     size: true,
@@ -123,7 +123,7 @@ impl<'a> DiffEditor<'a> {
         self.steps.add(step, size, self.target)
     }
 
-    /// What was at a path, and how large if that is known.
+    /// The kind of the node at a path, and its size if that is known.
     fn deleted(&mut self, at: &RelPath) -> SvnResult<(Option<NodeKind>, u64)> {
         let (dir, name) = (at.parent(), at.name());
         let deletions = &mut self.deletions;
@@ -281,7 +281,7 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn abort_edit(&mut self) -> SvnResult<()> {
-        // What came before is shown.
+        // Earlier changes are shown.
         self.steps.take(self.target)
     }
 }

@@ -200,7 +200,7 @@ struct Edit<'a> {
     session: &'a dyn Session,
     /// The directory that the edit starts from.
     from: (&'a Url, Revnum),
-    /// What it leads to.
+    /// The target of the edit.
     to: (&'a Url, Revnum),
     target: &'a str,
     depth: Depth,

@@ -1,4 +1,4 @@
-//! What is compared: nodes on the left and on the right, and what takes the comparisons.
+//! The two sides of comparisons: nodes on the left and on the right, and the trait that takes the comparisons.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -78,7 +78,7 @@ impl Text {
     /// A file with the text, for what works on files only.
     ///
     /// # Errors
-    /// That none can be made.
+    /// When none can be made.
     pub fn to_file(&self) -> SvnResult<TextFile<'_>> {
         if let Some(path) = self.path() {
             return Ok(TextFile::Own(path));
@@ -91,7 +91,7 @@ impl Text {
     /// All of it.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// When it cannot be read.
     pub fn read(&self) -> SvnResult<Cow<'_, [u8]>> {
         if let Self::Memory(text) = self {
             return Ok(Cow::Borrowed(text));
@@ -104,7 +104,7 @@ impl Text {
     /// A reader of it.
     ///
     /// # Errors
-    /// That its file cannot be opened.
+    /// When its file cannot be opened.
     pub(crate) fn reader(&self) -> SvnResult<Box<dyn Read + '_>> {
         self.open().map_err(|e| {
             let path = self.path().unwrap_or(Path::new(""));
@@ -115,7 +115,7 @@ impl Text {
     /// Whether another text is the same.
     ///
     /// # Errors
-    /// That one of them cannot be read.
+    /// When one of them cannot be read.
     pub(crate) fn is_same(&self, other: &Self) -> SvnResult<bool> {
         let one_file = self.path().is_some() && self.path() == other.path();
         Ok(one_file || self.read()? == other.read()?)
@@ -156,7 +156,7 @@ impl Keeper {
         Self { folder: Some(folder), ..Self::default() }
     }
 
-    /// What was written.
+    /// The written text.
     ///
     /// # Errors
     /// Those of the disk.

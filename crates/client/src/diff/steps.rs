@@ -58,7 +58,7 @@ impl Delta {
     }
 }
 
-/// What becomes of a file.
+/// The change of a file.
 pub(super) enum FileStep {
     Deleted,
     /// With this text.

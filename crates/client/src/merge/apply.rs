@@ -1,4 +1,4 @@
-//! What is known of the nodes that an edit has opened, and how they are applied.
+//! The nodes that an edit has opened: what is known of them, and how changes are applied.
 //!
 //! A node that cannot take its change is *shadowed*: nothing below it is touched. Why it cannot is
 //! found out when it is opened, and reported (as a tree conflict or as a skip) only when a change to it
@@ -15,7 +15,7 @@ use sapwood_wc::merge::{NodeOnDisk, Obstruction};
 
 use super::Merge;
 
-/// What keeps a node from taking its change.
+/// The obstacle that keeps a node from taking its change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing, or what keeps one above.
@@ -86,13 +86,13 @@ pub(super) struct DeletionCheck {
     pub(super) compared: HashSet<RelPathBuf>,
 }
 
-/// What was decided about a node that was opened.
+/// The decision about a node that was opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenDecision {
     pub(super) id: u64,
     /// Its own change is not wanted.
     pub(super) skip: bool,
-    /// What is below it is not wanted.
+    /// The part below it is not wanted.
     pub(super) skip_children: bool,
 }
 
@@ -209,7 +209,7 @@ impl<'m, 'a> Apply<'m, 'a> {
         Ok(found)
     }
 
-    /// What was seen of a file when it was opened, unless another node was opened since.
+    /// The state of a file when it was opened, unless another node was opened since.
     pub(super) fn node_on_disk(&self, relpath: &RelPath) -> Option<&NodeOnDisk> {
         self.seen.as_ref().filter(|seen| seen.view.relpath() == relpath)
     }

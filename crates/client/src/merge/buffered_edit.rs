@@ -64,7 +64,7 @@ impl TextDelta for BufferedDelta<'_> {
 pub(super) struct BufferedEdit<'e, 'm, 'a> {
     editor: &'e mut RangeEditor<'m, 'a>,
     waiting: Vec<Step>,
-    /// How many nodes wait, and how many bytes.
+    /// The number of waiting nodes, and of their bytes.
     nodes: usize,
     bytes: usize,
     /// When the first of what waits came.
@@ -219,7 +219,7 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
     }
 }
 
-/// How many bytes a window holds.
+/// The number of bytes in a window.
 fn weight(window: &Window) -> usize {
     let ops = std::mem::size_of_val(window.ops.as_slice());
     window.new_data.len().plus(ops)

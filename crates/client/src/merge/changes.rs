@@ -1,4 +1,4 @@
-//! What the revisions of a source changed, asked for in one log where many nodes below the target need
+//! The changed paths of a source's revisions, requested in one log where many nodes below the target need
 //! ranges of their own. It answers for each of them where 1.14 asks the server each time: whether a slice
 //! changes anything at all, and whether a node's source is there in all of its revisions.
 
@@ -17,7 +17,7 @@ use crate::mergeinfo::place::{RepoLocation, visit};
 /// The least number of nodes with other ranges than the target's for which the log is requested: of many
 /// revisions, and of one.
 pub(super) const WORTH: [usize; 2] = [3, 2];
-/// How many changed paths are kept at most; of more, nothing is.
+/// The most changed paths that are kept; of a longer log, none is.
 const LIMIT: usize = 1_000_000;
 
 /// The changes of the source of a merge between two revisions.

@@ -23,7 +23,7 @@ pub(super) struct Victim<'v> {
 }
 
 impl Merge<'_> {
-    /// What the two sides have at a path of the target.
+    /// The nodes of both sides at a path of the target.
     pub(super) fn locations(
         &self,
         relpath: &RelPath,

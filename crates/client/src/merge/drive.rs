@@ -40,7 +40,7 @@ fn notify_plan(
     let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
-        // Of a directory that is being added, the other side knows no first revision to begin with.
+        // The server knows no first revision of a directory that is being added.
         let told = |path: &&RelPathBuf| !reached.is_within_addition(path);
         let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(told);
         all.extend(gone.map(|path| (path.clone(), None)));
@@ -105,7 +105,7 @@ impl Merge<'_> {
         at: &RelPath,
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
-        // What waits for others must not keep them from the working copy's database.
+        // Waiting work must not keep other programs from the working copy's database.
         self.wc().db().released(|| {
             let mut kept = self.keeper();
             let found = session.get_file(at, Some(revision), Some(&mut kept), true)?;
@@ -138,7 +138,7 @@ impl Merge<'_> {
         let (primary, other) = (Rc::clone(&self.left), Rc::clone(&self.right));
         let (from, to) = (source.left.url(), source.right.url());
         let ignore_ancestry = self.options.ignore_ancestry;
-        // What is done need not come again. The other side knows it by its path in the last revision.
+        // Finished nodes need not come again. The server knows them by their paths in the last revision.
         let known = source.left.relpath == source.right.relpath;
         let report = notify_plan(start, below, known.then_some((&reached, source.right.revision)));
         // From above the edit says what the source is, and the session need not be moved.

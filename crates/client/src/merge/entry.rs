@@ -378,7 +378,7 @@ pub fn merge_peg(
     })
 }
 
-/// What is merged of a source.
+/// The part of a source that is merged.
 fn picked(
     ctx: &Context,
     source: &str,

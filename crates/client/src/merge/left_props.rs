@@ -27,7 +27,7 @@ pub(super) struct LeftProps<'m> {
     /// The edit's request, but without texts, and its report.
     asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
     asked: usize,
-    /// What was brought at once.
+    /// The properties that were fetched at once.
     found: Option<HashMap<RelPathBuf, PropList>>,
 }
 

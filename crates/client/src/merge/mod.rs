@@ -96,7 +96,7 @@ pub struct MergeOptions {
     pub dry_run: bool,
     /// Whether the target may be of several revisions.
     pub allow_mixed: bool,
-    /// What counts as a difference of texts.
+    /// The options of text comparisons.
     pub diff: sapwood_diff::Options,
     /// How conflicts are resolved before the next range is merged.
     pub settle: Option<Rc<Settle>>,
@@ -134,7 +134,7 @@ impl TouchedPaths {
 pub struct Merge<'a> {
     /// The caller.
     pub ctx: &'a Context,
-    /// What is merged into.
+    /// The target.
     pub target: &'a MergeTarget,
     /// How.
     pub options: MergeOptions,
@@ -144,14 +144,14 @@ pub struct Merge<'a> {
     pub mergeinfo_capable: bool,
     /// Whether it is a merge back into where the source came from.
     pub reintegrate: bool,
-    /// What is merged at the moment.
+    /// The present source.
     pub source: MergeSource,
     /// Revisions in which the present source was not there (after them the copy that made it).
     pub gap: Option<MergeRange>,
     /// The target (first) and nodes below it that need ranges of their own, by path. One of the
     /// target alone where nothing is looked up of what was merged before.
     pub paths: Vec<MergePath>,
-    /// What happened to which path, over all sources.
+    /// The changes to each path, over all sources.
     pub touched: TouchedPaths,
     /// Paths that the present source brought into conflict.
     pub conflicted: BTreeSet<RelPathBuf>,
@@ -173,7 +173,7 @@ pub struct Merge<'a> {
     pub stage: Option<Stage>,
     /// How far its edit came.
     pub reached: Checkpoint,
-    /// What the missing revisions of the source change, if that was asked.
+    /// The changed paths of the missing revisions of the source, if requested.
     pub changes: Option<changes::Changes>,
     /// Mergeinfo that a step wrote over which is not done yet.
     pub undo: Undo,
@@ -181,14 +181,14 @@ pub struct Merge<'a> {
     pub(in crate::merge) kind: SourceKind,
 }
 
-/// What is known of the kind of a source.
+/// How the kind of a source is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::merge) enum SourceKind {
     /// The server was asked.
     Known,
-    /// It is taken for a directory until its edit comes, which is requested from the parent directory.
+    /// It is assumed to be a directory until its edit comes, which is requested from the parent directory.
     Assumed,
-    /// Such an edit said that it is one.
+    /// Such an edit confirmed that it is one.
     Told,
     /// It is not one, or an edit from above does not send it as one.
     Refused,
@@ -207,7 +207,7 @@ impl Merge<'_> {
         &self.target.wc
     }
 
-    /// Whether what was merged before counts.
+    /// Whether earlier merges count.
     #[must_use]
     pub fn honors_mergeinfo(&self) -> bool {
         self.mergeinfo_capable
@@ -216,7 +216,7 @@ impl Merge<'_> {
             && !self.options.ignore_mergeinfo
     }
 
-    /// Whether what is merged is recorded.
+    /// Whether the merge is recorded.
     #[must_use]
     pub fn records_mergeinfo(&self) -> bool {
         self.honors_mergeinfo() && !self.options.dry_run

@@ -29,7 +29,7 @@ pub struct MergePath {
     pub noninheritable: bool,
     /// Its mergeinfo is its parent's.
     pub inherited: bool,
-    /// What is left to be merged; `None` where it is not known.
+    /// The ranges that remain to be merged; `None` if unknown.
     pub remaining: Option<RangeList>,
     /// Its mergeinfo before the merge.
     pub before: Option<Mergeinfo>,
@@ -44,7 +44,7 @@ impl MergePath {
         Self { relpath: relpath.into(), ..Self::default() }
     }
 
-    /// What is merged next.
+    /// The range that is merged next.
     #[must_use]
     pub fn next(&self) -> Option<&MergeRange> {
         self.remaining.as_ref()?.0.first()

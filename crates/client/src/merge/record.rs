@@ -86,7 +86,7 @@ fn has_below(set: &BTreeSet<RelPathBuf>, relpath: &RelPath) -> bool {
             .is_some_and(|p| p.starts_with(&below))
 }
 
-/// What is recorded for a range of a node: not what is the node's own history.
+/// The mergeinfo for a range of a node, without the node's own history.
 fn without_own(fspath: &str, implicit: Option<&Mergeinfo>, range: &MergeRange) -> RangeList {
     let asked = RangeList(vec![*range]);
     match implicit.and_then(|implicit| implicit.0.get(fspath)) {
@@ -459,7 +459,7 @@ pub(super) fn additions(
         // It came at some revision of the range, perhaps more than once.
         let session = merge.right.as_ref();
         let history = match merge.lines.history(session, &place, range.end, range.start) {
-            // What a merge that is stopped adds may be younger than what is recorded of it.
+            // A stopped merge may add younger revisions than its record has.
             Err(error) if partial && error.is_no_node() => continue,
             other => other?,
         };

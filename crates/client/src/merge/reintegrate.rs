@@ -195,7 +195,7 @@ impl Both<'_> {
         let mut found = Catalog::new();
         for (target_path, history) in histories {
             let place = self.in_source(&target_path)?;
-            // What both have in common counts as merged, whatever mergeinfo says.
+            // The common history counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
             let mergeinfo = match merged.remove(place.relpath.as_str()) {
                 Some(mergeinfo) => {
@@ -245,7 +245,7 @@ impl Both<'_> {
         Ok((found, youngest))
     }
 
-    /// What of a history is neither that of the source, nor merged into it.
+    /// The part of a history that is neither the source's, nor merged into it.
     fn not_in_source(
         &self,
         history: &Mergeinfo,
@@ -256,7 +256,7 @@ impl Both<'_> {
         Ok(history.without(&mergeinfo, true))
     }
 
-    /// What was not merged to the source and changes something there, by path of the source.
+    /// The changes that were not merged to the source, by path of the source.
     fn missing(
         &self,
         left: &RepoLocation,

@@ -68,7 +68,7 @@ pub(super) fn gap_of(
     })
 }
 
-/// What one node has and may still need.
+/// The merged and the remaining ranges of a node.
 pub(super) struct Calculation<'c> {
     pub(super) session: &'c dyn Session,
     /// The source of this node.

@@ -32,27 +32,27 @@ use crate::cache_file::{self, stored_struct};
 use crate::context::Context;
 use crate::mergeinfo::local::values_below;
 
-/// What the file is and in which version.
+/// The file's type and version.
 const NAME: &str = "sapwood stopped merge 1";
 
 /// A merge that was stopped.
 #[derive(Clone, Debug)]
 pub(super) struct InterruptedMerge {
-    /// What was asked, but for the sources.
+    /// The request, except for the sources.
     question: String,
     /// The target, below the working copy's root.
     target: RelPathBuf,
-    /// What is at the target, and in which revisions.
+    /// The content and the revisions of the target.
     base: String,
-    /// What is merged.
+    /// The sources.
     pub(super) sources: Vec<MergeSource>,
     /// The source that was stopped; those before it are done.
     pub(super) at: usize,
     /// The conflict that it ended with, if all sources are done.
     pub(super) conflict: Option<(MergeSource, bool)>,
-    /// What happened to which path.
+    /// The changes to each path.
     pub(super) touched: TouchedPaths,
-    /// What each path that was changed is now.
+    /// The present state of each changed path.
     marks: BTreeMap<RelPathBuf, u8>,
     /// All mergeinfo of the target and of what is below it.
     mergeinfo: BTreeMap<RelPathBuf, Vec<u8>>,
@@ -146,7 +146,7 @@ pub(super) fn is_stop(error: &SvnError) -> bool {
     .any(|code| error.has_code(code))
 }
 
-/// What was stopped, beside what is asked now.
+/// The relation of a stopped merge to the present request.
 #[derive(Debug)]
 pub(super) enum ResumeMatch {
     /// The same.

@@ -28,16 +28,16 @@ pub type PathMergeinfo = BTreeMap<RelPathBuf, Mergeinfo>;
 pub struct RangeConflict {
     /// The range.
     pub range: MergeSource,
-    /// What is left after it.
+    /// The sources that remain after it.
     pub remaining: Option<MergeSource>,
 }
 
-/// What a run is to do.
+/// The task of a run.
 #[derive(Debug)]
 pub struct MergeRun<'r> {
-    /// What is merged.
+    /// The sources.
     pub sources: &'r [MergeSource],
-    /// What into.
+    /// The target.
     pub target: &'r MergeTarget,
     /// How.
     pub options: MergeOptions,
@@ -67,10 +67,10 @@ pub struct MergeOutcome {
 }
 
 impl MergeOutcome {
-    /// E155015 when conflicts keep revisions from being merged.
+    /// Checks that no conflict keeps revisions from being merged.
     ///
     /// # Errors
-    /// That one.
+    /// E155015 when one does.
     pub fn check(&self, target: &MergeTarget) -> SvnResult<()> {
         let Some((range, false)) = &self.conflict else { return Ok(()) };
         Err(SvnError::new(
@@ -336,7 +336,7 @@ impl Merge<'_> {
     fn ask_again(&mut self, error: SvnError) -> SvnResult<Option<NodeKind>> {
         let refused = self.kind == SourceKind::Refused;
         if refused {
-            // Of an edit that breaks off the session may have something left.
+            // The session may still hold the rest of an edit that broke off.
             let url = self.source.left.url();
             let session = Rc::from(sapwood_ra::open(&url, &self.ctx.ra)?);
             self.left = self.target.caching(session);

@@ -1,4 +1,4 @@
-//! What is merged: two locations of a repository, or the parts of the way between them.
+//! The sources of a merge: two locations of a repository, or the parts of the way between them.
 
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{MergeRange, RangeList};

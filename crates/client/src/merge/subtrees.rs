@@ -36,7 +36,7 @@ impl PartialOrd for Key {
     }
 }
 
-/// What is found so far.
+/// The paths found so far.
 struct Subtrees<'m> {
     wc: &'m WorkingCopy,
     target: &'m RelPath,
@@ -161,7 +161,7 @@ impl Subtrees<'_> {
             if matches!(status.depth, Some(Depth::Empty | Depth::Files)) {
                 shallow.push(status.relpath.clone());
             }
-            // What is below a missing directory comes right after it.
+            // The paths below a missing directory come right after it.
             if status.node == State::Missing
                 && missing.last().is_none_or(|last| !path::is_ancestor(last, &status.relpath))
             {

@@ -1,4 +1,4 @@
-//! What is merged into, and whether it is fit for it.
+//! The target of a merge, and whether it is suitable.
 
 use std::rc::Rc;
 
@@ -27,14 +27,14 @@ pub struct MergeTarget {
     pub root: UrlBuf,
     /// The repository's UUID.
     pub uuid: String,
-    /// What is known of its past.
+    /// The cache of its history.
     pub(super) history: Rc<History>,
 }
 
-/// What a target may be.
+/// The states that a target may have.
 #[derive(Clone, Copy, Debug)]
 pub struct AllowedTargets {
-    /// Of several revisions.
+    /// It may have several revisions.
     pub mixed: bool,
     /// Changed locally.
     pub modified: bool,

@@ -87,7 +87,7 @@ impl Walk {
 /// covers them. A gap is not an error.
 ///
 /// # Errors
-/// That the session cannot be moved.
+/// When the session cannot be moved.
 pub(crate) fn learn(
     session: &dyn Session,
     history: &History,

@@ -17,7 +17,7 @@ use super::place::RepoLocation;
 use super::{Catalog, Mergeinfo, merge_catalogs, remote};
 use crate::working::Node;
 
-/// What was found for a node.
+/// The mergeinfo of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalMergeinfo {
     /// The mergeinfo, if any.
@@ -26,7 +26,7 @@ pub struct LocalMergeinfo {
     pub inherited: bool,
 }
 
-/// What to do with a node's own value that is no mergeinfo.
+/// The reaction to a node's own value that is not valid mergeinfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// It is an error.
@@ -256,9 +256,9 @@ pub struct Lookup {
     pub repository_only: bool,
     /// Where it may come from.
     pub inherit: Inherit,
-    /// Whether what is below the node is wanted too.
+    /// Whether nodes below the node are included.
     pub descendants: bool,
-    /// What to do with values that are no mergeinfo.
+    /// The reaction to invalid mergeinfo.
     pub invalid: Invalid,
 }
 

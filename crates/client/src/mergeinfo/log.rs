@@ -14,7 +14,7 @@ use crate::revision::{Range, Revision};
 use crate::target::{Target, is_url};
 use crate::working::Node;
 
-/// What to log.
+/// The options of a mergeinfo log.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Whether merged revisions are wanted, or those that could be merged.
@@ -133,7 +133,7 @@ pub(super) struct Branches<'a> {
     pub(super) source: &'a RepoLocation,
 }
 
-/// What the mergeinfo of a tree says of a source.
+/// The mergeinfo of a tree about a source.
 #[derive(Default)]
 struct RecordedMergeinfo {
     /// Merged into parts of nodes.

@@ -61,7 +61,7 @@ impl RepoLocation {
     /// Where a session is.
     ///
     /// # Errors
-    /// That its URL is not below its root.
+    /// When its URL is not below its root.
     pub fn of(session: &dyn Session, revision: Revnum) -> SvnResult<Self> {
         let (root, url) = (session.root_url(), session.url());
         let relpath = url.below(&root).ok_or_else(|| {
@@ -166,7 +166,7 @@ type Part = (u64, u64, Vec<Segment>);
 pub struct Lines(RefCell<HashMap<RepoLocation, Vec<Part>>>);
 
 impl Lines {
-    /// What [`segments`] finds. An error is not kept.
+    /// The result of [`segments`], cached. Errors are not cached.
     ///
     /// # Errors
     /// As [`segments`].
@@ -204,7 +204,7 @@ impl Lines {
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);
     }
 
-    /// What [`History::between`] finds.
+    /// The result of [`History::between`].
     ///
     /// # Errors
     /// As [`segments`].

@@ -19,7 +19,7 @@ use super::{Mergeinfo, RangeList};
 use crate::context::Context;
 use crate::working::Node;
 
-/// What is done.
+/// The options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tidy {
     /// Whether it is removed; else it is only reported.
@@ -41,7 +41,7 @@ pub enum Reason {
     Unreadable,
 }
 
-/// How many nodes have mergeinfo, and how many of them need not.
+/// The number of nodes with mergeinfo, and of those with redundant mergeinfo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nodes with mergeinfo of their own.

@@ -19,7 +19,7 @@ pub use crate::oplock::{LockNotice, Locking};
 use crate::oplock::OperationalLock;
 use crate::target::canonical_url;
 
-/// What all properties of svnsync's own begin with.
+/// The prefix of svnsync's own properties.
 pub const PREFIX: &str = "svn:sync-";
 /// The URL that is mirrored.
 pub const FROM_URL: &str = "svn:sync-from-url";
@@ -32,7 +32,7 @@ const COPYING: &str = "svn:sync-currently-copying";
 /// Which process is at work.
 const LOCK: &str = "svn:sync-lock";
 
-/// What happens while a mirror is worked on.
+/// The events of work on a mirror.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The mirror's server cannot change properties in one step: a lock may fail to keep others out.
@@ -224,7 +224,7 @@ impl Mirror<'_> {
     }
 
     /// Copies all properties of one revision; with `all`, those that the source does not have go away.
-    /// How many were normalized.
+    /// The number of normalized properties.
     fn copy_props(&mut self, source: &dyn Session, revision: Revnum, all: bool) -> SvnResult<u64> {
         let mirror = self.session;
         let existing = if all { mirror.rev_proplist(revision)? } else { PropList::new() };

@@ -274,7 +274,7 @@ const fn implied_hunk(operation: Operation) -> Hunk {
     Hunk::of_line("*", matches!(operation, Operation::Added))
 }
 
-/// What is where a new file would be.
+/// The state of the path of a new file.
 fn obstacle(target: &Target) -> SvnResult<Obstacle> {
     if target.on_disk != Some(NodeKind::File) {
         return Ok(Obstacle::None);

@@ -38,7 +38,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// What of a line is compared.
+    /// Reduces a line to the part that is compared.
     pub(super) fn reduce(&self, line: &mut Vec<u8>) -> SvnResult<()> {
         self.contract(line)?;
         if self.ignore_whitespace {
@@ -56,7 +56,7 @@ pub(super) fn hash(line: &[u8]) -> u64 {
 
 struct LineStart {
     at: u64,
-    /// Of what is compared of it.
+    /// The hash of the part that is compared.
     hash: u64,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Content {
     /// The lines with a hash, in order; made when it is first requested.
     by_hash: HashMap<u64, Vec<u64>>,
     pub(super) comparison: Comparison,
-    /// What all lines are ended with, if that is laid down.
+    /// The end of all lines, if it is prescribed.
     line_end: Option<&'static [u8]>,
     /// The line that is read next; the first is 1.
     current: u64,
@@ -141,7 +141,7 @@ impl Content {
         self.source.is_some()
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn count(&self) -> u64 {
         u64::try_from(self.lines.len()).unwrap_or(u64::MAX)
     }
@@ -155,7 +155,7 @@ impl Content {
         self.ended
     }
 
-    /// What lines that come from a patch are ended with.
+    /// The line end for lines that come from a patch.
     pub(super) fn line_end<'l>(&self, own: &'l [u8]) -> &'l [u8]
     where
         'static: 'l,

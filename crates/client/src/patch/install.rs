@@ -19,7 +19,7 @@ use super::content::unwritten;
 use super::place::HunkPosition;
 use super::target::{PropTarget, Target};
 
-/// What a value of a property can be refused for without an end to everything.
+/// The errors for which a property value is refused without ending the run.
 const REFUSED: [ErrorCode; 5] = [
     ErrorCode::ILLEGAL_TARGET,
     ErrorCode::NODE_UNEXPECTED_KIND,
@@ -314,7 +314,7 @@ impl PatchRun<'_> {
             for (name, prop) in &target.props {
                 let whole = matches!(prop.operation, Operation::Added | Operation::Deleted);
                 let told = prop.placed.iter().filter(|one| {
-                    // What is added or deleted whole has no lines to speak of.
+                    // An added or deleted file has no hunks to report.
                     !whole || one.rejected || one.already_applied
                 });
                 told.for_each(|placed| self.notify_hunk(target, placed, Some(name)));

@@ -26,7 +26,7 @@ impl PatchedPaths {
         self.paths.insert(abspath.to_owned(), Fate { number: self.count, added, deleted });
     }
 
-    /// What was last said of a path or one above it, and whether it was the path itself.
+    /// The last record of a path or of one above it, and whether it was the path itself.
     fn last(&self, abspath: &str) -> Option<(bool, Fate)> {
         let mut at = abspath;
         let mut last: Option<(bool, Fate)> = None;

@@ -31,18 +31,18 @@ pub(super) struct HunkPosition {
     pub(super) fuzz: u64,
 }
 
-/// What a hunk of a text or property is tried on.
+/// The content that a hunk of a text or property is tried on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     pub(super) is_prop: bool,
     pub(super) operation: Operation,
     /// Whether the file is deleted locally.
     pub(super) deleted: bool,
-    /// What there is for a hunk that makes a new file.
+    /// The state of the path for a hunk that makes a new file.
     pub(super) obstacle: Obstacle,
 }
 
-/// What is where a new file is to be.
+/// What is at the path of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
     /// Nothing, or an empty file.

@@ -314,7 +314,7 @@ impl TreeConflict<'_> {
         Ok(self.wc.lock_to_resolve(&both)?)
     }
 
-    /// What is on disk at the node's place.
+    /// The disk's content at the node's path.
     pub(super) fn disk_kind(&self, relpath: &RelPath) -> Option<NodeKind> {
         let found = std::fs::symlink_metadata(self.wc.abspath(relpath)).ok()?;
         Some(if found.is_dir() { NodeKind::Dir } else { NodeKind::File })

@@ -97,7 +97,7 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// What a copy of the incoming node is a copy of.
+    /// The copy source of the incoming node.
     fn incoming_origin(&self) -> SvnResult<Origin> {
         let (relpath, revision) = self.required_new()?;
         let (own, _) = self.wc.repos_location(self.relpath.parent())?;
@@ -255,7 +255,7 @@ impl AddedTree<'_, '_> {
         self.conflict.relpath.join(below)
     }
 
-    /// What is here at a path: under version control, and on disk.
+    /// The local state of a path: under version control, and on disk.
     fn kinds(&self, relpath: &RelPath) -> SvnResult<(Option<NodeKind>, Option<NodeKind>)> {
         let view = self.conflict.wc.view(relpath)?;
         let there = view.filter(|view| {

@@ -14,7 +14,7 @@ use super::repository::before;
 pub(super) struct Deletion {
     pub(super) revision: u64,
     pub(super) author: String,
-    /// What it was replaced by.
+    /// The node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub(super) moves: Option<Vec<Move>>,
@@ -28,7 +28,7 @@ impl Search<'_> {
         self.ctx.notify(&Notify { revision: Some(Revnum(revision)), ..told });
     }
 
-    /// What the revisions of a path deleted and copied, the youngest first.
+    /// The deletions and copies in the revisions of a path, the youngest first.
     pub(super) fn scan(
         &self,
         relpath: &RelPath,

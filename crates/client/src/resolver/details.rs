@@ -10,14 +10,14 @@ use super::moves::Move;
 use super::repository::before;
 use super::targets::Targets;
 
-/// What the log says of the incoming change.
+/// The details of the incoming change, from the log.
 #[derive(Clone, Debug)]
 pub enum Incoming {
-    /// Of a deletion, or of an addition that was taken back.
+    /// A deletion, or a reverted addition.
     Deletion(Deletion),
-    /// Of an addition, or of a deletion that was taken back.
+    /// An addition, or a reverted deletion.
     Addition(Addition),
-    /// Of edits, the oldest first.
+    /// Edits, the oldest first.
     Edits(Vec<Edit>),
 }
 
@@ -32,11 +32,11 @@ pub struct Deletion {
     pub author: String,
     /// The path in the repository.
     pub relpath: RelPathBuf,
-    /// What is in its place.
+    /// The node that replaced it.
     pub replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub moves: Option<Vec<Move>>,
-    /// What stands for that in the working copy.
+    /// The node that stands for that in the working copy.
     pub targets: Targets,
 }
 
@@ -60,10 +60,10 @@ pub struct Edit {
     pub author: String,
 }
 
-/// What is known of the local side.
+/// The details of the local side.
 #[derive(Clone, Debug)]
 pub enum Local {
-    /// Of a node that is not here.
+    /// The node is missing here.
     Missing(Missing),
     /// Copies of a node that was moved away: of which one is where it is now.
     Copies {
@@ -81,7 +81,7 @@ pub struct Missing {
     pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
     pub moves: Option<Vec<Move>>,
-    /// What stands for that in the working copy.
+    /// The node that stands for that in the working copy.
     pub targets: Targets,
     /// Where it was moved on the other branch.
     pub sibling_moves: Option<Vec<Move>>,
@@ -111,7 +111,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// What is known of a node that is not here.
+    /// The details of a missing node.
     #[must_use]
     pub const fn missing(&self) -> Option<&Missing> {
         match &self.local {

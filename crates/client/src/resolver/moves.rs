@@ -24,7 +24,7 @@ pub struct Move {
     pub to: RelPathBuf,
     /// The revision that it was copied from.
     pub copied_from: u64,
-    /// What it is, if the log says it.
+    /// Its kind, if the log has it.
     pub kind: Option<NodeKind>,
     /// The next moves, of which one is the right one.
     pub next: Vec<Move>,
@@ -47,7 +47,7 @@ impl Move {
 #[derive(Clone, Debug)]
 pub(super) struct DeletedPath {
     pub(super) path: RelPathBuf,
-    /// What it was replaced by.
+    /// The node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct CopiedPath {
     pub(super) kind: Option<NodeKind>,
 }
 
-/// What a revision deleted and copied.
+/// The deletions and copies of a revision.
 #[derive(Debug)]
 pub(super) struct Revision {
     pub(super) number: u64,

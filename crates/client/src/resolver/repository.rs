@@ -26,7 +26,7 @@ type Memo<K, V> = RefCell<HashMap<K, V>>;
 /// Takes a revision of a log: its number, its author and what changed.
 pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> SvnResult<()> + 'r;
 
-/// What a repository has said so far.
+/// The answers of a repository so far.
 pub(super) struct Repository {
     /// `None` when the conflict does not say it.
     root: Option<UrlBuf>,
@@ -129,7 +129,7 @@ impl Repository {
         Ok((session.as_ref(), below))
     }
 
-    /// What kind of node is at a path.
+    /// The kind of the node at a path.
     pub(super) fn kind(
         &self,
         ctx: &Context,
@@ -293,7 +293,7 @@ impl Repository {
         })
     }
 
-    /// What the revisions of a path deleted and copied, the youngest first.
+    /// The deletions and copies in the revisions of a path, the youngest first.
     pub(super) fn scan(
         &self,
         ctx: &Context,

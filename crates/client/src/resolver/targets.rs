@@ -67,7 +67,7 @@ impl Targets {
 }
 
 impl TreeConflict<'_> {
-    /// What is in the working copy of all locations that moves lead to.
+    /// The working copy's nodes at all locations that moves lead to.
     pub(super) fn targets_of(
         &self,
         moves: &[Move],

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::diff::Sink;
 use crate::diff::writer::LabelParts;
 
-/// What is put on a shelf.
+/// A request to shelve changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Save<'s> {
     /// Local paths.
@@ -34,14 +34,14 @@ pub struct Save<'s> {
     pub dry_run: bool,
 }
 
-/// What came of it.
+/// The outcome of shelving.
 #[derive(Clone, Debug, Default)]
 pub struct SaveResult {
     /// The new version; `None` in a dry run, and when nothing was put aside.
     pub version: Option<Version>,
-    /// How many paths were put aside.
+    /// The number of shelved paths.
     pub shelved: usize,
-    /// How many have changes that cannot be.
+    /// The number of paths with changes that cannot be shelved.
     pub refused: usize,
 }
 
@@ -59,7 +59,7 @@ pub fn working_copy(ctx: &Context, path: &str) -> SvnResult<WorkingCopy> {
 /// The shelves of a working copy, the one that was changed first at the front.
 ///
 /// # Errors
-/// That they cannot be read.
+/// When they cannot be read.
 pub fn list(wc: &WorkingCopy, store: Store) -> SvnResult<Vec<ShelfEntry>> {
     Ok(sapwood_wc::shelf::list(wc, store)?)
 }
@@ -98,7 +98,7 @@ pub fn several_working_copies() -> SvnError {
 /// Takes what is in a version out of the working copy.
 ///
 /// # Errors
-/// What the working copy meets.
+/// Errors of the working copy.
 pub fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     match shelf.store() {
         Store::V2 => v2::take_out(ctx, shelf, version),
@@ -109,7 +109,7 @@ pub fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()
 /// The paths that are changed in a version, below the root of the working copy, in order.
 ///
 /// # Errors
-/// That it cannot be read.
+/// When it cannot be read.
 pub fn paths(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<Vec<RelPathBuf>> {
     match shelf.store() {
         Store::V2 => v2::paths(version),
@@ -171,7 +171,7 @@ pub fn bring_back(
 /// Shows what a version changes.
 ///
 /// # Errors
-/// That it cannot be read; those of the output.
+/// When it cannot be read; those of the output.
 pub fn diff(ctx: &Context, shelf: &Shelf, version: &Version, sink: Sink<'_>) -> SvnResult<()> {
     let places = LabelParts {
         anchor: None,

@@ -30,7 +30,7 @@ use crate::commit::{Drive, Extra, KindCheck, condense};
 use crate::context::Context;
 use crate::copy_in::{copy_dir, set};
 
-/// What is done where a node of the other working copy is changed.
+/// The action for a changed node of the other working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     /// It gets the text and the properties.
@@ -39,7 +39,7 @@ pub(super) enum How {
     Merge,
 }
 
-/// What is changed in a working copy, as a commit would have it, in the order of paths.
+/// The changes of a working copy, as a commit would have them, in the order of paths.
 ///
 /// # Errors
 /// Those of a commit: E155015 for a conflict and the like.

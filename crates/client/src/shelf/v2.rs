@@ -25,7 +25,7 @@ use crate::diff::{DirSide, FileSide, Processor};
 use crate::revert::revert;
 use crate::text_base::{Tell, with_text_bases};
 
-/// What becomes of a local change.
+/// The outcome for a local change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Shelved,

@@ -75,7 +75,7 @@ pub(super) fn status(
     Ok(compared)
 }
 
-/// What the other side is asked about: a directory, or a name in one.
+/// The scope of the request: a directory, or a name in one.
 struct UpdateQuery<'a> {
     anchor: RelPathBuf,
     name: &'a str,

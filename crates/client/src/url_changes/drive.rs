@@ -57,7 +57,7 @@ struct OpenDir {
     handle: Handle,
     /// Whether it is there in the base.
     in_base: bool,
-    /// How many of its children are done.
+    /// The number of finished children.
     done: usize,
 }
 
