@@ -14,7 +14,7 @@ use super::repository::before;
 pub(super) struct Deletion {
     pub(super) revision: u64,
     pub(super) author: String,
-    /// The node that replaced it.
+    /// The kind of the node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub(super) moves: Option<Vec<Move>>,

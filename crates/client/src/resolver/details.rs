@@ -32,11 +32,11 @@ pub struct Deletion {
     pub author: String,
     /// The path in the repository.
     pub relpath: RelPathBuf,
-    /// The node that replaced it.
+    /// The kind of the node that replaced it.
     pub replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub moves: Option<Vec<Move>>,
-    /// The node that stands for that in the working copy.
+    /// The nodes that stand for that in the working copy.
     pub targets: Targets,
 }
 
@@ -81,7 +81,7 @@ pub struct Missing {
     pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
     pub moves: Option<Vec<Move>>,
-    /// The node that stands for that in the working copy.
+    /// The nodes that stand for that in the working copy.
     pub targets: Targets,
     /// Where it was moved on the other branch.
     pub sibling_moves: Option<Vec<Move>>,

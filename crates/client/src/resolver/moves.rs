@@ -47,7 +47,7 @@ impl Move {
 #[derive(Clone, Debug)]
 pub(super) struct DeletedPath {
     pub(super) path: RelPathBuf,
-    /// The node that replaced it.
+    /// The kind of the node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
 }
 
