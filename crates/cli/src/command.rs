@@ -108,7 +108,7 @@ impl Subcommand {
     }
 }
 
-/// What a subcommand does.
+/// The function of a subcommand.
 #[derive(Clone, Copy)]
 pub(crate) enum Runner {
     /// Prints help.
@@ -122,7 +122,7 @@ pub(crate) enum Runner {
 /// A program with subcommands.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
-    /// What general help starts with, up to the list of subcommands.
+    /// The start of the general help, up to the list of subcommands.
     pub(crate) help_header: &'static str,
     pub(crate) options: &'static [OptionSpec],
     pub(crate) subcommands: &'static [Subcommand],
@@ -130,7 +130,7 @@ pub(crate) struct Program {
     pub(crate) global_options: &'static [Name],
     /// Whether the hint at the help after wrong usage names the subcommand.
     pub(crate) hint_names_subcommand: bool,
-    /// What `--version` says of its modules.
+    /// The modules in the output of `--version`.
     pub(crate) modules: &'static str,
     /// Options that `--version` takes.
     pub(crate) version_options: &'static [Name],
@@ -159,7 +159,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// What most programs have in common.
+    /// The defaults of most programs.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         help_header: "",

@@ -84,7 +84,7 @@ const LEFT_OUT: u8 = 1;
 /// The exit code when nothing was written.
 const NOTHING: u8 = 2;
 
-/// What could not be taken over, and where it stands.
+/// A directive that could not be converted, and its location in the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Note {
     place: String,
@@ -97,7 +97,7 @@ impl Note {
         Self { place: place.to_owned(), name: name.to_owned(), why: why.to_owned() }
     }
 
-    /// Of a directive: its name only, for its value may be a secret.
+    /// A note about a directive: its name only, because its value may be a secret.
     fn of(directive: &Directive, why: &str) -> Self {
         Self::new(&directive.place, &directive.shown, why)
     }

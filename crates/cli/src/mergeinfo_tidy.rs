@@ -1,5 +1,5 @@
 //! `sapwood mergeinfo-tidy`: finds mergeinfo that says nothing in a working copy, and removes it on demand.
-//! What says nothing is `sapwood_client::mergeinfo::tidy`'s to know; here are options and words.
+//! `sapwood_client::mergeinfo::tidy` decides what is redundant; this file has options and messages.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -51,7 +51,7 @@ pub(crate) fn dies_of_broken_pipes(dies: bool) {
     PIPE_KILLS.store(dies, Ordering::Relaxed);
 }
 
-/// What a program does at its end: dies of SIGPIPE, if it is one that does.
+/// The end of a program: it dies of SIGPIPE, if it is one that does.
 pub(crate) fn end() {
     if PIPE_BROKE.load(Ordering::Relaxed) && PIPE_KILLS.load(Ordering::Relaxed) {
         crate::signals::die(signal_hook::consts::SIGPIPE);

@@ -92,7 +92,7 @@ Options:
   -h [--help]        show this help
 ";
 
-/// How many repositories of a folder are listed with their URLs.
+/// The most repositories of a directory that are listed with their URLs.
 const MAX_LISTED: usize = 20;
 
 #[derive(Default)]
@@ -187,7 +187,7 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         return Ok((options, problems));
     }
     file.http(&mut options.http)?;
-    // What the command line says otherwise than usual stays.
+    // A command line option that differs from the default stays.
     if bulk != BulkUpdates::Prefer {
         options.http.bulk_updates = bulk;
     }
@@ -209,7 +209,7 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     Ok((options, problems))
 }
 
-/// What https is spoken with.
+/// The files for https.
 fn tls_files(options: &Options, file: &config::File) -> Option<TlsFiles> {
     let (certificate, key) = options.certificate.clone().zip(options.key.clone())?;
     Some(TlsFiles { certificate, key, clients: file.clients() })
@@ -398,7 +398,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         let address = server.as_ref().map(HttpServer::address)?;
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
-    // What only leads to https is no address to use.
+    // A port that only redirects to https is not listed.
     let plain = url("http", 80, &http).filter(|_| shared.settings.http.redirect_to_https.is_none());
     let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
     let hello = match &listener {

@@ -29,7 +29,7 @@ static CAUGHT: AtomicI32 = AtomicI32::new(0);
 static CHILD_HAS_TERMINAL: AtomicBool = AtomicBool::new(false);
 /// Whether something is held for which others would wait for ever if it were not given up.
 static HOLDS: AtomicBool = AtomicBool::new(false);
-/// What the errors of this program begin with (`svnadmin: `).
+/// The prefix of this program's errors (`svnadmin: `).
 static PREFIX: OnceLock<String> = OnceLock::new();
 
 /// A token that is cancelled when a signal asks the program to end. Programs that never use it are

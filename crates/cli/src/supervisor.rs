@@ -20,7 +20,7 @@ pub(crate) enum State {
 /// The socket that was passed, if one was.
 ///
 /// # Errors
-/// What is no TCP socket, and more than one.
+/// When it is not a TCP socket, or there are several.
 pub(crate) fn socket() -> SvnResult<Option<TcpListener>> {
     let mut passed = listenfd::ListenFd::from_env();
     if passed.len() > 1 {

@@ -279,7 +279,7 @@ fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
     Ok(child.id())
 }
 
-/// What the process in the background does.
+/// The work of the process in the background.
 fn serve_in_background(shared: &Arc<ServerState>, options: &Options) -> SvnResult<()> {
     // Neither matters much: the process may lead a session already, or lack rights for `/`.
     let _ = rustix::process::setsid();

@@ -8,7 +8,7 @@
 
 use super::parse::{Directive, Section};
 
-/// What a user may do, in ascending order.
+/// The level of access, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     None,
@@ -51,7 +51,7 @@ struct Ask<'m> {
     terms: Terms,
 }
 
-/// What counts beside requirements and addresses.
+/// Conditions beside requirements and addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Terms {
     /// Whether all connections are encrypted.
@@ -140,7 +140,7 @@ fn refused(answers: Answers) -> Answers {
     denied | neutral
 }
 
-/// What comes of a group of which `state` is known, with one more in it.
+/// The answers of a group whose answers so far are `state`, after one more member.
 fn both(all: bool, state: Answers, child: Answers) -> Answers {
     let one = |state: Answers, child: Answers| match (all, state, child) {
         (_, state, NEUTRAL) => state,
@@ -158,7 +158,7 @@ fn both(all: bool, state: Answers, child: Answers) -> Answers {
     found
 }
 
-/// What one requirement may say.
+/// The possible answers of one requirement.
 fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
     let Some((kind, rest)) = words.split_first() else { return GRANTED | DENIED };
     let first = rest.first().map_or("", String::as_str);
@@ -234,7 +234,7 @@ impl Hosts {
 pub(super) struct Access {
     required: Option<Node>,
     hosts: Hosts,
-    /// What the section that is read now says.
+    /// The requirements of the section that is being read.
     own: Option<Node>,
     own_hosts: Option<Hosts>,
     merging: Option<String>,
@@ -312,7 +312,7 @@ impl Access {
         [false, true].into_iter().all(|is_user| all().all(|method| refuses(is_user, method)))
     }
 
-    /// What comes of it all.
+    /// The answers of everything together.
     fn answers(&self, ask: Ask<'_>) -> Answers {
         let required = match &self.required {
             // Where no requirement is about the method, it is open.

@@ -21,17 +21,17 @@ const USERS: [(&str, &str); 9] = [
     ("SSL_CLIENT_S_DN_Email_0", "Email"),
 ];
 
-/// Whose certificates a server takes: settings of ours.
+/// A server's trust anchors for client certificates, as our settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trust {
     authorities: Option<String>,
     revoked: Option<String>,
-    /// Revoked ones are refused, but how that is known cannot be taken over.
+    /// Revoked certificates are refused, but the way to know them cannot be converted.
     unknown_revoked: bool,
 }
 
 impl Trust {
-    /// That of a server, by its directives.
+    /// The trust of a server, by its directives.
     pub(super) fn of<'d>(root: &Path, server: impl Iterator<Item = &'d Directive>) -> Self {
         let (mut trust, mut checks) = (Self::default(), false);
         for directive in server {
@@ -85,7 +85,7 @@ pub(super) struct Certificates {
     needed: bool,
 }
 
-/// What becomes of it.
+/// The settings, and the reasons against them.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Settings of the location.
@@ -129,8 +129,8 @@ impl Certificates {
         true
     }
 
-    /// What becomes of it, where `trust` says whose certificates count and `taken` whose do for the whole
-    /// server. `has_passwords`: users prove their names by passwords, which count more.
+    /// Decides on it. `trust` are the trust anchors of this location, and `taken` those of the whole
+    /// server. `has_passwords`: users log in by passwords, which take precedence.
     pub(super) fn close(
         self,
         (trust, taken): (&Trust, Option<&Trust>),

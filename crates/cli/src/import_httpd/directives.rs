@@ -6,7 +6,7 @@ use super::tests::imported_by;
 
 const PAGE: &str = include_str!("../../../../docs/serve.md");
 
-/// What becomes of a directive.
+/// The outcome for a directive.
 #[derive(Debug, PartialEq)]
 enum Fate {
     /// A line of the location.

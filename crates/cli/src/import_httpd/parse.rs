@@ -30,7 +30,7 @@ pub(super) struct Directive {
     pub(super) place: String,
     /// Its name, in lower case.
     pub(super) name: String,
-    /// As it is written.
+    /// The original spelling.
     pub(super) shown: String,
     pub(super) args: Vec<String>,
     /// The sections around it, from outside, without conditions.
@@ -157,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// Whether what is read now is what httpd leaves out.
+    /// Whether httpd ignores the part that is being read.
     fn is_skipped(&self) -> bool {
         let is_no = |open: &Open| matches!(open, Open::Condition { answer: Answer::No, .. });
         self.open.iter().any(is_no)

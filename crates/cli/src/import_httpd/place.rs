@@ -1,4 +1,4 @@
-//! What httpd's sections say together of one address, and what of it is a `[[location]]` of ours.
+//! The merged httpd sections of one address, and their conversion to a `[[location]]` of ours.
 //!
 //! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
 //! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
@@ -53,7 +53,7 @@ pub(super) struct Repositories {
     at: String,
 }
 
-/// What mod_authz_svn's directives of one section say.
+/// The directives of mod_authz_svn in one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rules {
     /// The setting, and its value in quotes.
@@ -124,7 +124,7 @@ pub(super) struct TomlPlace {
 /// What is known of the location's server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
-    /// What relative names of files are relative to.
+    /// The directory that relative file names start from.
     pub(super) root: &'a Path,
     /// The trust anchors of that server.
     pub(super) trust: &'a Trust,
@@ -191,7 +191,7 @@ impl MergedSections {
         }
         if let Some(why) = &directive.doubt {
             self.close(directive, why);
-            // What may be served is written, and closed, so that it is seen.
+            // The served repositories are written, and closed, so that they are seen.
             if !(name == "dav" || name.starts_with("svn")) {
                 return;
             }
@@ -317,7 +317,7 @@ impl MergedSections {
                     self.note(directive, "only password files are there");
                 }
             }
-            // What no password file knows, nothing else does.
+            // Without effect here, since there is no login method beside the password file.
             "authbasicauthoritative"
             | "authgroupfile"
             | "authdigestdomain"
@@ -329,7 +329,7 @@ impl MergedSections {
                     Some(Note::of(directive, "https alone is not known to be spoken here"));
             }
             "requestheader" if directive.args.last().is_none_or(|word| word != "early") => {}
-            // Of ways to log in that are not there.
+            // Directives of login methods that do not exist here.
             name if name.starts_with("authldap")
                 || name.starts_with("authdb")
                 || name.starts_with("authform") =>
@@ -373,7 +373,7 @@ impl MergedSections {
             && self.rules == other.rules
     }
 
-    /// What counts beside requirements and addresses.
+    /// The conditions beside requirements and addresses.
     fn terms(&self, around: &Around<'_>) -> Terms {
         let has_type = self.login.kind.as_deref().is_some_and(|kind| kind != "none");
         let rules = self.rules.as_ref();

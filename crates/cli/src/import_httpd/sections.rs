@@ -57,7 +57,7 @@ struct Blocker {
     note: Note,
 }
 
-/// What a server has at one address.
+/// The settings of a server at one address.
 #[derive(Clone, Debug)]
 pub(super) struct ImportedPlace {
     pub(super) written: TomlPlace,
@@ -244,7 +244,7 @@ impl<'d> Sections<'d> {
         }
     }
 
-    /// What all sections say of an address together; with `exactly` only of that one, not of what is below it.
+    /// The merged settings of an address; with `exactly` only of that address, not of those below it.
     fn merged(&self, path: &str, exactly: bool, around: &Around<'_>) -> MergedSections {
         let mut merged = MergedSections::default();
         merged.take_section("*", &self.outside, around.root);
@@ -390,7 +390,7 @@ impl<'d> Sections<'d> {
     }
 }
 
-/// What a redirect by a pattern is about.
+/// The addresses that a redirect by a pattern may match.
 fn redirected(args: &[String]) -> Pattern {
     let from = args.iter().find(|arg| arg.starts_with('^')).map_or("", String::as_str);
     Pattern::of_regex(from)

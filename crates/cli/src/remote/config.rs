@@ -39,7 +39,7 @@ pub(crate) fn system_user() -> Option<String> {
     listed.or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
 }
 
-/// What becomes of a program whose user's configuration may not be read.
+/// How a program treats a user configuration that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// It goes on without any, after a warning.

@@ -39,10 +39,10 @@ fn command(given: Option<&OsStr>, config: &Config) -> SvnResult<OsString> {
     Ok(command)
 }
 
-/// What is in the file, for the words that say where it is.
+/// The kind of content in the file, for messages.
 pub(crate) const MESSAGE: &str = "commit message";
 
-/// How many names are tried for the file.
+/// The number of file names that are tried.
 const NAMES: u32 = 99_999;
 /// How much older than now the file is made, so that its time stamp shows a change at once.
 const AGE: Duration = Duration::from_secs(2000);
@@ -53,7 +53,7 @@ pub(crate) struct Edit<'a> {
     /// The command that was given, before those of the environment and the configuration.
     pub(crate) command: Option<&'a OsStr>,
     pub(crate) config: &'a Config,
-    /// What the file's name begins with.
+    /// The prefix of the file name.
     pub(crate) prefix: &'a str,
     /// The directory for the file; the current one without a value.
     pub(crate) base_dir: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What is wrong with the configuration by itself, whatever is on the disk.
+//! Problems of the configuration itself, independent of the disk.
 //!
 //! Invariant: a setting that has no effect, or another one than it says, is a [`Problem`].
 
@@ -337,7 +337,7 @@ mod tests {
     use super::super::lines::Lines;
     use super::*;
 
-    /// What is wrong with a text, each with its line.
+    /// The problems of a text, each with its line.
     fn problems_of(text: &str) -> Vec<String> {
         let lines = Lines::of_text(text);
         let file: File = toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"));

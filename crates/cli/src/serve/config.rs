@@ -159,7 +159,7 @@ impl File {
     /// Reads a file. Relative paths in it are relative to its folder.
     ///
     /// # Errors
-    /// What is wrong with it, with the line.
+    /// The problem, with its line.
     pub(super) fn read(path: &Path) -> SvnResult<Self> {
         let bytes = crate::input::contents(&path.to_string_lossy())?;
         let text = String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8"))?;
@@ -207,7 +207,7 @@ impl File {
         }
     }
 
-    /// Whose certificates clients are asked for.
+    /// The trust anchors for client certificates.
     pub(super) fn clients(&self) -> Option<ClientAuthorities> {
         Some(ClientAuthorities {
             file: self.tls_client_ca.clone()?,

@@ -1,4 +1,4 @@
-//! What is wrong with what the configuration names: files, folders, certificates, rules, addresses.
+//! Problems with what the configuration names: files, directories, certificates, rules, addresses.
 //!
 //! Folders and repositories may come later (a disk that is mounted): a warning. Without password and rule files no user
 //! can be let in safely, and without certificates and logs the server does not do what it is to do: errors.

@@ -37,7 +37,7 @@ impl Invocation {
         for path in paths {
             self.ctx.check_cancel()?;
             if depth == Depth::Empty {
-                // Of one node, that it cannot be looked at is an error.
+                // A single node that cannot be read is an error.
                 self.ctx.working_copy(&self.ctx.absolute(path))?;
             }
             let done = resolve(&self.ctx, path, depth, &mut |ctx, wc, relpath, conflict| {
@@ -70,7 +70,7 @@ impl Invocation {
 struct Walk<'a> {
     inv: &'a Invocation,
     depth: Depth,
-    /// What repositories have said of tree conflicts.
+    /// The repositories' answers about tree conflicts.
     knowledge: Knowledge,
     /// Whether an editor or merge tool failed: it is not asked again.
     program_failed: bool,
@@ -196,7 +196,7 @@ pub(super) fn run_merge_tool(
         let mut process = Command::new(&tool);
         process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
     });
-    // What cannot be started counts as a program that failed.
+    // A program that cannot be started counts as one that failed.
     match status.map_or(Some(255), |status| status.code()) {
         Some(code @ (0 | 1)) => Ok(Some(code == 0)),
         code => Err(SvnError::new(

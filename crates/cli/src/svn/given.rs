@@ -17,7 +17,7 @@ use crate::remote::{self, revprops};
 use crate::revision::RevisionRange;
 use crate::{locale, user_date};
 
-/// What `--accept` says.
+/// The values of `--accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accept {
     Postpone,
@@ -94,7 +94,7 @@ pub(crate) struct Options {
     pub(crate) message: Option<OsString>,
     /// The name that `-F` gave.
     pub(crate) file_name: Option<String>,
-    /// What was in that file.
+    /// The content of that file.
     pub(crate) file_data: Option<Vec<u8>>,
     /// `--encoding`.
     pub(crate) encoding: Option<String>,
@@ -134,7 +134,7 @@ pub(crate) struct Options {
     pub(crate) show_item: Option<String>,
     /// `--x-viewspec`.
     pub(crate) viewspec: Option<String>,
-    /// What opening sessions needs, in the form that all programs share.
+    /// The options for opening sessions, in the form that all programs share.
     pub(crate) session: command::Options,
     /// Whether nothing may be asked.
     pub(crate) non_interactive: bool,

@@ -210,7 +210,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// How many lines a message has, the one after the last newline too.
+/// The number of lines in a message, the one after the last newline included.
 pub(super) fn count_lines(message: &str) -> usize {
     let bytes = message.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1).map(Some).chain([None]));

@@ -73,7 +73,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-/// What the arguments ask for.
+/// The kind of merge that the arguments request.
 #[derive(Debug)]
 struct MergeArguments {
     left: String,

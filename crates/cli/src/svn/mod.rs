@@ -92,7 +92,7 @@ use crate::getopt::{Item, Parser};
 use crate::remote::{self, Credentials};
 use crate::report;
 
-/// How many revisions a subcommand takes.
+/// The number of revisions that a subcommand takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Revisions {
     /// One `-r N`.
@@ -114,7 +114,7 @@ pub(crate) struct Command {
     /// Options whose explanation differs for this subcommand.
     pub(crate) overrides: &'static [(Opt, &'static str)],
     pub(crate) revisions: Revisions,
-    /// What `-N` means.
+    /// The meaning of `-N`.
     pub(crate) non_recursive: Depth,
     /// Whether a person may have to wait for many files.
     pub(crate) shows_progress: bool,
@@ -122,7 +122,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// What most subcommands have in common.
+    /// The defaults of most subcommands.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         aliases: &[],
@@ -182,7 +182,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     upgrade::COMMAND,
 ];
 
-/// What `--version` without a subcommand takes.
+/// The options of `--version` without a subcommand.
 static VERSION: Command = Command {
     name: "--version",
     options: &[Opt::Version, Opt::Quiet, Opt::Verbose],
@@ -196,7 +196,7 @@ fn find(name: &str) -> Option<&'static Command> {
     all.find(|c| c.name == name || c.aliases.contains(&name))
 }
 
-/// What a subcommand does that is in the table before its code is.
+/// The action of a subcommand that is in the table but has no code yet.
 fn not_there(invocation: &mut Invocation) -> SvnResult<()> {
     Err(not_yet(invocation.command.name))
 }
@@ -454,7 +454,7 @@ fn prepare(
     Ok(Invocation { command, opt, args, out, ctx, notifier, messages: None })
 }
 
-/// What the configuration says about working copies.
+/// The configuration of working copies.
 fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     let config = ctx.config();
     let extensions = config.get("miscellany", "preserved-conflict-file-exts");
@@ -480,7 +480,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     })
 }
 
-/// What becomes of conflicts when `--accept` says nothing.
+/// The default for conflicts without `--accept`.
 fn choose_conflicts(command: &Command, opt: &mut Options, interactive: bool) -> SvnResult<()> {
     if opt.non_interactive {
         let asks = match opt.accept {

@@ -16,7 +16,7 @@ macro_rules! options {
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
         }
 
-        /// What the parser knows of them.
+        /// The parser's table of them.
         pub(crate) static SPECS: &[OptionSpec] = &[
             $(OptionSpec::$kind($long, $short, $about),)*
             // Other names of options above.

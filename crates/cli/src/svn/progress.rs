@@ -33,12 +33,12 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static LINE: Mutex<ProgressLine> =
     Mutex::new(ProgressLine { column: 0, shown: false, held: 0, written: None });
 
-/// What the terminal shows.
+/// The state of the terminal.
 struct ProgressLine {
     /// Where the cursor is, in characters, when our line is not shown.
     column: usize,
     shown: bool,
-    /// How many parts of the program keep the terminal for themselves.
+    /// The number of parts of the program that hold the terminal.
     held: u32,
     /// When something else was written last.
     written: Option<Instant>,

@@ -1,4 +1,4 @@
-//! What to do about a conflict, asked at the terminal: of a text, and of each property.
+//! Questions at the terminal about a conflict: of a text, and of each property.
 //!
 //! The letters, the words of the choices and the order of questions are those of 1.14. Each answer is applied
 //! at once, one part of a node's conflict after the other.
@@ -23,7 +23,7 @@ use super::notify::display_below;
 use crate::remote::{editor, prompt};
 use crate::{input, report};
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Postpone,
@@ -43,7 +43,7 @@ enum Meaning {
 struct Answer {
     code: &'static str,
     label: &'static str,
-    /// What it does, and the argument of `--accept` that does the same.
+    /// Its description, and the argument of `--accept` that does the same.
     does: &'static str,
     accept: &'static str,
     meaning: Meaning,
@@ -151,7 +151,7 @@ pub(super) struct Questions<'q> {
     pub(super) inv: &'q Invocation,
     /// Receives the notifications.
     pub(super) ctx: &'q Context,
-    /// What repositories have said of tree conflicts.
+    /// The repositories' answers about tree conflicts.
     pub(super) knowledge: &'q Knowledge,
     pub(super) wc: &'q WorkingCopy,
     pub(super) relpath: &'q RelPath,
@@ -170,7 +170,7 @@ impl Questions<'_> {
                 // Conflicts that resolving a tree conflict leaves are visited as new conflicts.
                 Ok(Verdict::Settled) if conflict.tree.is_some() => return Ok(End::Done),
                 Ok(Verdict::Postponed) => return Ok(End::Done),
-                // What was postponed before something else was resolved is asked again, as by 1.14.
+                // A conflict that was postponed before another one was resolved is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
                 // A user who sees the reason may choose something else.
                 Err(error) if error.code() == ErrorCode::WC_CONFLICT_RESOLVER_FAILURE => {
@@ -528,7 +528,7 @@ pub(super) fn option_list<'t>(
     text
 }
 
-/// What both sides did to a property, in 1.14's words.
+/// Both sides' changes of a property, in 1.14's words.
 fn changes_of(name: &str, props: &PropConflict) -> String {
     let has = |list: &Option<PropList>| list.as_ref().is_some_and(|list| list.get(name).is_some());
     let had = has(&props.old);

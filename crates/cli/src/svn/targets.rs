@@ -176,7 +176,7 @@ impl Invocation {
         args.iter().map(|arg| Ok(UrlBuf::canonicalize(&self.name(part, arg)?)?)).collect()
     }
 
-    /// What an argument stands for where a peg revision is allowed.
+    /// The target of an argument where a peg revision is allowed.
     ///
     /// # Errors
     /// E205000 for an invalid peg revision.

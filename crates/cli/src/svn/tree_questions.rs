@@ -1,4 +1,4 @@
-//! What to do about a tree conflict, asked at the terminal.
+//! Questions at the terminal about a tree conflict.
 //!
 //! What is recommended is tried before anything is asked. Where a move may lead to several locations, one of them
 //! can be chosen first.
@@ -14,7 +14,7 @@ use super::tree_options::{Offer, offers};
 use super::tree_words::describe;
 use crate::remote::prompt;
 
-/// What else can be answered.
+/// The other possible answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extra {
     ChoosePlace,

@@ -11,7 +11,7 @@ use sapwood_wc::view::Status;
 const LISTED: usize = 8;
 const LEFT_OUT: usize = 5;
 
-/// What both sides did, in two sentences or more.
+/// Both sides' changes, in two sentences or more.
 pub(super) fn describe(conflict: &TreeConflict<'_>) -> SvnResult<String> {
     Ok(format!("{}\n{}", incoming(conflict), local(conflict)?))
 }
@@ -255,7 +255,7 @@ fn edited(
 ) -> String {
     let IncomingSides { old, new } = places;
     let (kind, forward) = (conflict.new_kind(), old.1 < new.1);
-    // What 1.14 says of files that are switched.
+    // 1.14's words for switched files.
     let shown = match operation {
         Operation::Switch if kind.is_some() => Some(NodeKind::Dir),
         _ => kind,

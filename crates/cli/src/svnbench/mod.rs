@@ -218,7 +218,7 @@ fn targets(
     arguments(invocation, implicit_dot)?.iter().map(|text| of.pegged(text)).collect()
 }
 
-/// What working copies of targets are looked up with.
+/// The context for looking up working copies of targets.
 fn working_copies(settings: &Settings) -> SvnResult<Context> {
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;

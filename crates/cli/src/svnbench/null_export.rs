@@ -162,7 +162,7 @@ fn export(
     depth: Depth,
     counter: &mut Counter,
 ) -> SvnResult<u64> {
-    // What needs no server is not measured.
+    // Work without a server is not measured.
     let default = if target.is_url() { RevisionSpec::Head } else { RevisionSpec::Working };
     if !target.is_url() && revision.or(target.peg).or(default).needs_working_copy() {
         return Ok(0);

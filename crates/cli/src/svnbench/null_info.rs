@@ -11,7 +11,7 @@ use crate::remote::target::Target;
 use crate::report;
 use crate::revision::RevisionSpec;
 
-/// What `svn info` wants to know of entries.
+/// The entry fields that `svn info` needs.
 const FIELDS: DirentFields = DirentFields { size: false, has_props: false, ..DirentFields::ALL };
 
 /// Counts the nodes that `svn info` would report; also the bytes that went over the network.

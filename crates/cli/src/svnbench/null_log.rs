@@ -15,7 +15,7 @@ use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 use crate::svnadmin::lslocks::count_lines;
 
-/// What was counted.
+/// The counters.
 #[derive(Debug, Default)]
 struct Counts {
     merge_depth: i64,

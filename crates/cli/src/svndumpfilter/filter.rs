@@ -1,4 +1,4 @@
-//! What `svndumpfilter include` and `exclude` share: they differ in one word.
+//! The common part of `svndumpfilter include` and `exclude`: they differ in one word.
 
 use std::io::BufReader;
 

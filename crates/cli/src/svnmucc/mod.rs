@@ -107,7 +107,7 @@ fn help() -> String {
     text
 }
 
-/// What is given on the command line.
+/// The arguments on the command line.
 struct Arguments {
     options: Options,
     root_url: Option<UrlBuf>,

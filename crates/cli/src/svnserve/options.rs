@@ -153,7 +153,7 @@ impl Default for Options {
     }
 }
 
-/// What is wrong with a command line.
+/// An error in a command line.
 pub(super) enum Wrong {
     /// It cannot be parsed: this message is printed, with a hint where to find help.
     Usage(String),

@@ -13,7 +13,7 @@ use crate::svn::targets::{Arg, check_local, local_style};
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// That of `viewspec.py`.
+    /// The format of `viewspec.py`.
     Classic,
     /// Commands of `svn`.
     Commands,
@@ -38,7 +38,7 @@ struct Printer {
     above: Vec<ReportedNode>,
 }
 
-/// What is printed of a node.
+/// The printed part of a node.
 struct ViewLine<'a> {
     relpath: &'a RelPath,
     /// `None` of what is gone.

@@ -27,7 +27,7 @@ pub(in crate::svn) const SEPARATOR: &str =
 pub(in crate::svn) struct Printer<'a> {
     out: Out,
     quiet: bool,
-    /// What is compared for `--diff`, and how.
+    /// The options of `--diff`.
     diff: Option<Differences<'a>>,
     /// Any group, all patterns of it; folded, with `*` around them.
     search: Vec<Vec<String>>,
@@ -35,7 +35,7 @@ pub(in crate::svn) struct Printer<'a> {
     merging: Vec<Revnum>,
 }
 
-/// What `--diff` shows with each revision.
+/// Prints the diff of `--diff` with each revision.
 struct Differences<'a> {
     ctx: &'a Context,
     target: &'a Target,
