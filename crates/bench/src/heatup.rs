@@ -106,7 +106,7 @@ impl HeatupRequest<'_> {
         programs::measure(&mut command, &self.complaints())
     }
 
-    /// How many MB of cache the request fills, at least one.
+    /// The cache that the request fills, in MB, at least one.
     fn needed(&self) -> SvnResult<u64> {
         let server = self.start(PLENTY.min(machine::half_of_memory()))?;
         let before = server.counters.resident_mib().unwrap_or(0.0);

@@ -194,7 +194,7 @@ pub fn drop_caches() -> std::io::Result<()> {
     fs::write("/proc/sys/vm/drop_caches", "3")
 }
 
-/// What one should know of the machine: name and value.
+/// A description of the machine: name and value.
 #[must_use]
 pub fn about() -> Vec<(String, String)> {
     let mut out = Vec::new();

@@ -24,7 +24,7 @@ use crate::results::{Cell, Results, Sample};
 use crate::rules;
 use crate::server::{Server, server_options};
 
-/// What is to be measured.
+/// The measurements to make.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The part of the matrix that is wanted.
@@ -41,7 +41,7 @@ pub struct Plan {
     pub sapwood: Programs,
     /// Those to compare with.
     pub reference: Option<Programs>,
-    /// Whose clients speak to the servers: only the servers differ then.
+    /// The system whose clients are used with all servers: only the servers differ then.
     pub client: System,
     /// How often each run is made.
     pub repeat: u32,
@@ -200,7 +200,7 @@ impl MatrixCell {
 }
 
 impl MatrixRun<'_> {
-    /// What one has to know of it.
+    /// The description of a repository.
     fn about(&mut self) {
         let plan = self.plan;
         let about = &mut self.results.about;
@@ -553,7 +553,7 @@ fn ways(chosen: &Selection) -> Vec<(Access, Rules)> {
     ways
 }
 
-/// What a server took for a request.
+/// The server's usage for a request.
 #[derive(Clone, Copy)]
 struct ServerUsage {
     cpu: Option<f64>,

@@ -14,7 +14,7 @@ use crate::axes::{Axis as _, System};
 /// Where the programs of one system are.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// Whose they are.
+    /// Their system.
     pub system: System,
     place: ProgramSource,
 }
@@ -27,7 +27,7 @@ enum ProgramSource {
     Single(PathBuf, Vec<String>),
 }
 
-/// What a program took.
+/// The usage of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     /// Seconds from start to end.
@@ -83,7 +83,7 @@ impl Programs {
         command
     }
 
-    /// What the program says its version is; empty if it says nothing.
+    /// The program's version, as it prints it; empty without output.
     #[must_use]
     pub fn version(&self) -> String {
         let asked = self.command("svnserve").args(["--version", "--quiet"]).output();
@@ -133,7 +133,7 @@ fn command_line(command: &Command) -> String {
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// What is missing of a system to answer a request, if anything.
+/// The reason why a system cannot answer a request, if any.
 pub(crate) fn missing(programs: &Programs, name: &str) -> Option<String> {
     (!programs.has(name)).then(|| format!("{} has no {name}", programs.system.title()))
 }

@@ -26,7 +26,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What it is, in words.
+    /// A description.
     #[must_use]
     pub fn about(&self) -> String {
         match self {
@@ -165,7 +165,7 @@ impl Repositories<'_> {
         Err(SvnError::new(sapwood_core::ErrorCode::EXTERNAL_PROGRAM, message))
     }
 
-    /// Whose `svnadmin` can write a format.
+    /// The system whose `svnadmin` can write a format.
     fn admin(&self, format: Format) -> SvnResult<&Programs> {
         if format != Format::Fsx {
             return Ok(self.sapwood);

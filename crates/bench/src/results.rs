@@ -1,4 +1,4 @@
-//! What was measured: one [`Sample`] a run of a request, and what one has to know to judge them.
+//! The results: one [`Sample`] a run of a request, and the facts that are needed to judge them.
 //! Kept as JSON, so that parts of a matrix that were measured one after the other make one report.
 
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Cell {
 pub struct Results {
     /// About the machine, the programs and the repositories: name and value, in order.
     pub about: Vec<(String, String)>,
-    /// What was left out, and why; what else to be careful about.
+    /// The cells that were left out, and why; other warnings.
     pub notes: Vec<String>,
     /// The runs, in the order they were made.
     pub samples: Vec<Sample>,
@@ -79,9 +79,9 @@ pub struct Results {
 /// One run of the heat-up test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatSample {
-    /// Whose server.
+    /// The server's system.
     pub system: System,
-    /// What was requested.
+    /// The request.
     pub request: Request,
     /// The cache's size, as a multiple of what is needed.
     pub factor: f64,

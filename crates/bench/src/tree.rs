@@ -16,7 +16,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 const POOL: usize = 1 << 20;
 /// The percentage of large files.
 const LARGE_PERCENT: usize = 10;
-/// How many times as large as the mean a large file is.
+/// The ratio of a large file's size to the mean.
 const LARGE_FACTOR: u64 = 5;
 /// The percentage of files that do not compress.
 const BINARY_PERCENT: usize = 5;
@@ -26,9 +26,9 @@ const BINARY_PERCENT: usize = 5;
 pub struct TreeOptions {
     /// Another tree for each number.
     pub seed: u64,
-    /// How many files.
+    /// The number of files.
     pub files: usize,
-    /// How many directories below the tree's own folder.
+    /// The number of directories below the tree's own directory.
     pub directories: usize,
     /// Bytes of all files together, about.
     pub bytes: u64,
@@ -104,7 +104,7 @@ fn size_of(options: &TreeOptions, rng: &mut Rng) -> usize {
     rng.between(scaled / 2, scaled.saturating_add(scaled / 2))
 }
 
-/// What a file holds: a line of its own, so that no two files are alike, and a piece of the pool.
+/// The content of a file: a line of its own, so that no two files are alike, and a piece of the pool.
 fn fill(content: &mut Vec<u8>, name: &str, size: usize, pool: &[u8], rng: &mut Rng) {
     content.clear();
     content.extend_from_slice(format!("{name} {:x}\n", rng.draw()).as_bytes());

@@ -1,4 +1,4 @@
-//! What is worked on: a repository, and a working copy of it for each server.
+//! The objects of the work: a repository, and a working copy of it for each server.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
@@ -54,7 +54,7 @@ pub(super) fn prepare<'p>(
 }
 
 impl Site<'_> {
-    /// Whose programs there are.
+    /// The systems whose programs exist.
     pub(super) fn systems(&self) -> Vec<System> {
         let reference = self.plan.reference.is_some().then_some(System::Reference);
         reference.into_iter().chain([System::Sapwood]).collect()
@@ -253,7 +253,7 @@ impl Site<'_> {
         Ok((usage, sessions, requests))
     }
 
-    /// What is measured.
+    /// The measured usage.
     fn ask(&self, command: &mut Command, server: Option<System>) {
         match self.work {
             Work::CatchUp => command.args(["merge", "-q"]).arg(self.url(server, "T")),

@@ -1,4 +1,4 @@
-//! What the options of a measurement say: which part of the matrix, which history, whose programs.
+//! The options of a measurement: which part of the matrix, which history, which systems' programs.
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ use super::{MakeOptions, Notify, Progress};
 
 /// The date of revision 0: 24 February 2004, in microseconds.
 const START: i64 = 1_077_580_800_000_000;
-/// How many names of transactions are taken at once.
+/// The number of transaction names that are reserved at once.
 const NUMBERS_AT_ONCE: u64 = 1_000;
 
 /// A history that is being written.
@@ -73,7 +73,7 @@ impl<'a, 'b> Build<'a, 'b> {
         self.seconds_a_revision = seconds;
     }
 
-    /// How many revisions there will be.
+    /// The number of revisions in the end.
     pub(super) const fn revisions(&self) -> usize {
         self.revisions
     }

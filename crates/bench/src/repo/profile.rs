@@ -22,7 +22,7 @@ use super::source::Shape;
 /// The least number of revisions, at any scale: the first ones create the base.
 pub(super) const FEWEST_REVISIONS: usize = 12;
 
-/// What requests of a measurement point at, as fspaths that are there at the end.
+/// The paths that the requests of a measurement name, as fspaths that exist at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Targets {
     /// The directory to export and to list.
@@ -47,11 +47,11 @@ pub(super) enum Kind {
 pub struct Profile {
     /// The name that selects it.
     pub name: &'static str,
-    /// What it is, and which numbers were requested, are public, or are ours: several lines.
+    /// A description, and which numbers were requested, are public, or are ours: several lines.
     pub about: &'static str,
-    /// How many revisions at scale 1.
+    /// The number of revisions at scale 1.
     pub revisions: usize,
-    /// What to ask of it.
+    /// The paths for the requests.
     pub targets: Targets,
     pub(super) kind: Kind,
 }

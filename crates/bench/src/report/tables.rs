@@ -18,7 +18,7 @@ use crate::stats::{Summary, ratio};
 pub struct Table {
     /// Its heading.
     pub title: String,
-    /// What to know of it.
+    /// A note about it.
     pub about: String,
     /// The names of its columns.
     pub head: Vec<String>,
@@ -29,13 +29,13 @@ pub struct Table {
 /// One field of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// What the row is about.
+    /// The label of the row.
     Label(String),
     /// Seconds.
     Seconds(Summary),
     /// A number of something.
     Count(f64),
-    /// How many times one figure is another.
+    /// The ratio of two figures.
     Ratio(f64),
     /// No value.
     Missing,
@@ -265,7 +265,7 @@ fn packings(cells: &Summaries) -> Table {
     table("Ratio of packing", about, cells, key, &["packing"], &columns)
 }
 
-/// What path rules cost.
+/// The cost of path rules.
 fn rules(cells: &Summaries) -> Table {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for state in present(cells, |c| c.state) {
