@@ -147,7 +147,7 @@ struct Collector<'a> {
     check: Option<&'a PropCheck<'a>>,
     last: Option<Rc<Change>>,
     last_text: Vec<u8>,
-    /// The last text of the file's own line of history.
+    /// The last text of the file's own history.
     last_original: Option<Vec<u8>>,
     plain: Chain,
     merged: Option<Chain>,

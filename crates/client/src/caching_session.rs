@@ -59,7 +59,7 @@ struct Entry {
     revprops: Vec<(String, Vec<u8>)>,
 }
 
-/// The line of a node between two revisions.
+/// The history of a node between two revisions.
 #[derive(Clone, Debug)]
 struct Past {
     youngest: u64,

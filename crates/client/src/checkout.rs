@@ -23,7 +23,7 @@ pub struct Checkout {
     pub depth: Depth,
     /// Whether externals are left out.
     pub ignore_externals: bool,
-    /// Whether files and directories that are there may be taken for those that are added.
+    /// Whether existing files and directories may be taken for added ones.
     pub allow_obstructions: bool,
     /// The form of a new working copy.
     pub form: Form,

@@ -33,7 +33,7 @@ struct Pair {
 }
 
 /// Copies or moves local paths to a path, or into a directory: several sources always, one source
-/// when the destination is there.
+/// when the destination exists.
 ///
 /// # Errors
 /// What is wrong with a source or the destination.

@@ -39,7 +39,7 @@ pub struct Export {
     pub revision: Revision,
     /// How deep.
     pub depth: Depth,
-    /// Whether files that are there are written over.
+    /// Whether existing files are overwritten.
     pub overwrite: bool,
     /// Whether externals are left out.
     pub ignore_externals: bool,
@@ -346,7 +346,7 @@ impl FileForm {
         self.set_time(&file).map_err(failed)
     }
 
-    /// Makes the file, in the place of what is there. Most often nothing is.
+    /// Makes the file, in place of an existing one. Most often there is none.
     fn create(&self, to: &Path) -> io::Result<fs::File> {
         let mut options = fs::OpenOptions::new();
         let mode = if self.is_executable() { 0o777 } else { 0o666 };
@@ -507,7 +507,7 @@ impl Editor for ExportEditor<'_> {
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let to = self.safe(below, parent)?;
-        // Most often nothing is there.
+        // Most often there is none.
         if let Err(error) = fs::create_dir(&to)
             && !is_dir_there(&to, &path::join(self.shown, below), self.how)?
         {

@@ -77,7 +77,7 @@ pub fn list(
     let pristine = matches!(revision, Revision::Base | Revision::Committed);
     if !url && local(peg) && local(revision) {
         let mut inherited = None;
-        // The working copy knows what is inherited by what is there now only.
+        // The working copy knows the inherited properties of its present nodes only.
         if request.inherited && (peg, revision) != (Revision::Working, Revision::Working) {
             let (path, found) = match Node::find(ctx, request.target)?.origin()? {
                 Some(_) => {

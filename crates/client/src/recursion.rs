@@ -27,8 +27,8 @@ impl Nesting {
         Inside(self.clone())
     }
 
-    /// Refuses an external that is to be brought anew within itself: what is in it brings it once more,
-    /// and so on. (One that is there already may have been changed by its user, so that it ends.)
+    /// Refuses an external that would be created within itself: its content would create it once more,
+    /// and so on. (An existing one may have been changed by its user, so that the recursion ends.)
     ///
     /// # Errors
     /// E195005.

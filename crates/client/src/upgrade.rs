@@ -1,7 +1,7 @@
 //! `svn upgrade`: working copies of older formats, with the externals in them.
 //!
 //! From 1.7 on the database knows what externals there are. Before, only `svn:externals` did: its values
-//! are read, and what is there of them is upgraded too and gets its row.
+//! are read, and existing externals are upgraded too and get their rows.
 
 use std::path::Path;
 

@@ -139,7 +139,7 @@ impl Drive<'_> {
     }
 }
 
-/// The properties that the user sees; none of a node that is gone.
+/// The properties that the user sees; empty for a missing node.
 fn local_props(item: &Item) -> SvnResult<PropList> {
     Ok(item.wc.view(&item.relpath)?.map(|view| view.props()).transpose()?.unwrap_or_default())
 }

@@ -477,7 +477,7 @@ impl Walk<'_> {
     fn compare(&mut self, relpath: &RelPath) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let (left, mut right) = (self.left(relpath)?, self.right(relpath)?);
-        // A file that both have and that is to be deleted counts as gone, in BASE too.
+        // A file that both have and that is to be deleted counts as missing, in BASE too.
         let file = right.as_ref().is_some_and(|right| right.kind == NodeKind::File);
         if self.is_base && left.is_some() && file {
             let view = self.wc.view(relpath)?;

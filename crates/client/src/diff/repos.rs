@@ -149,7 +149,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
         };
         let mut processor: &mut dyn Processor = processor;
         if new.kind.is_none() {
-            // The other side cannot say that all is gone; that all came it can.
+            // A server cannot send a deletion of the root, but it can send its addition.
             edit.from = (&other_anchor, new.revision);
             edit.to = (&old.url, old.revision);
             edit.target = &other_target;

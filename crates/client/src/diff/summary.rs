@@ -14,7 +14,7 @@ pub enum Kind {
     Added,
     /// Its text changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct File {
 
 /// What is reported, in order.
 pub(super) enum Step {
-    /// A directory that is there, as it is shown.
+    /// A directory that exists now, as it is shown.
     Dir(String),
     /// A file, as it is shown.
     File(String, Box<File>),

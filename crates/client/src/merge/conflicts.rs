@@ -187,7 +187,7 @@ impl Apply<'_, '_> {
             merge.touched.added.remove(relpath);
             merge.touched.merged.insert(relpath.to_owned());
         }
-        // Mergeinfo cannot be set on what is gone.
+        // Mergeinfo cannot be set on a deleted node.
         merge.paths.retain(|path| !path::is_ancestor(relpath, &path.relpath));
         if let Some(parent) = parent {
             self.node_mut(parent)?.pending.insert(relpath.to_owned(), kind);

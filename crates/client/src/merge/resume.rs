@@ -1,13 +1,13 @@
-//! A merge that was stopped, and going on with it.
+//! A merge that was stopped, and its continuation.
 //!
-//! What stops a merge is Ctrl-C, or a server that went away; other errors leave what 1.14 leaves. Then what is half done is taken back, mergeinfo is
-//! recorded of the slices that are whole, and `.svn/sapwood/merge` says how far it came. The same merge again takes
-//! the record back and goes on with the next node, so that it ends as if it had not been stopped: nothing
-//! comes twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
-//! that have grown since, what was stopped is finished first.
+//! A merge is stopped by Ctrl-C, or by a lost server; other errors leave what 1.14 leaves. Then unfinished work is
+//! reverted, mergeinfo is recorded for the finished slices, and `.svn/sapwood/merge` has the progress. The same merge again reverts
+//! the record and continues with the next node, so that it ends as if it had not been stopped: nothing
+//! is applied twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
+//! that have grown since, the stopped merge is finished first.
 //!
-//! The file holds the last merge of a working copy that was stopped, and may be deleted at any moment: mergeinfo
-//! does not promise more than is there. It counts only for the same question on the same base, and
+//! The file holds the last stopped merge of a working copy, and may be deleted at any moment: mergeinfo
+//! does not promise more than was merged. It counts only for the same request on the same base, and
 //! only as long as all that the merge did is still there: after a revert, a commit or another merge it begins anew.
 
 use std::collections::{BTreeMap, BTreeSet};

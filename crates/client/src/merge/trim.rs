@@ -208,7 +208,7 @@ impl Merge<'_> {
     }
 }
 
-/// The ranges of a node, as far as its source is there, else those of its parent; `None` when they
+/// The ranges of a node, as far as its source exists, else those of its parent; `None` when they
 /// stay as they are.
 fn fitted(
     lines: &Lines,

@@ -52,7 +52,7 @@ fn own_value(view: &View) -> SvnResult<Option<Vec<u8>>> {
     Ok(view.props()?.get(names::MERGEINFO).map(<[u8]>::to_vec))
 }
 
-/// The revision of a node's BASE, when it is there.
+/// The revision of a node's BASE, if it exists.
 pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Revnum>> {
     Ok(revision_of_base(wc.db().base(relpath)?.as_ref()))
 }
@@ -68,7 +68,7 @@ struct NodeMergeinfo {
     own: Option<Result<Mergeinfo, Vec<u8>>>,
     /// The repository and the path of its BASE.
     base_place: Option<(i64, RelPathBuf)>,
-    /// The revision of its BASE, when that is there.
+    /// The revision of its BASE, if that exists.
     base: Option<Revnum>,
     /// Its last change.
     changed: Option<Revnum>,

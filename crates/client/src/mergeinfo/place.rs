@@ -157,7 +157,7 @@ pub fn segments(
     Ok(found)
 }
 
-/// A part of a line: between which revisions, and what it is there.
+/// A part of a history: its revisions and its segments.
 type Part = (u64, u64, Vec<Segment>);
 
 /// A cache of [`segments`], so that each question is asked once: the past does not change. As large as

@@ -85,7 +85,7 @@ struct Work<'w> {
     how: Tidy,
     /// Opened at the repository's root when the server has to be asked.
     session: Option<Box<dyn Session>>,
-    /// Whether a source is there in a revision.
+    /// Whether a source exists in a revision.
     known: HashMap<(String, u64), bool>,
     head: Option<u64>,
 }
@@ -174,7 +174,7 @@ impl Work<'_> {
         self.session.as_deref().ok_or_else(missing)
     }
 
-    /// Whether a source is there: in the last revision of one of its ranges, and, if deleted branches do
+    /// Whether a source exists: in the last revision of one of its ranges, and, if deleted branches do
     /// not count, in the youngest one.
     fn exists(&mut self, source: &str, ranges: &RangeList) -> SvnResult<bool> {
         let head = match self.head {

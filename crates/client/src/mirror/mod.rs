@@ -25,7 +25,7 @@ pub const PREFIX: &str = "svn:sync-";
 pub const FROM_URL: &str = "svn:sync-from-url";
 /// The UUID of its repository.
 pub const FROM_UUID: &str = "svn:sync-from-uuid";
-/// The last revision that is there whole.
+/// The last complete revision.
 pub const LAST_MERGED: &str = "svn:sync-last-merged-rev";
 /// The revision that is being copied.
 const COPYING: &str = "svn:sync-currently-copying";

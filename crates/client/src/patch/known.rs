@@ -49,12 +49,12 @@ impl PatchedPaths {
         self.last(abspath).is_some_and(|(own, fate)| own && fate.added)
     }
 
-    /// Whether a path, or one above it, has gone.
+    /// Whether a path, or one above it, was deleted.
     pub(super) fn is_deleted(&self, abspath: &str) -> bool {
         self.last(abspath).is_some_and(|(_, fate)| fate.deleted)
     }
 
-    /// Whether this very path has gone.
+    /// Whether this very path was deleted.
     pub(super) fn is_gone(&self, abspath: &str) -> bool {
         self.paths.get(abspath).is_some_and(|fate| fate.deleted)
     }

@@ -1,7 +1,7 @@
 //! Applying a patch file to a working copy.
 //!
-//! One patch of it after the other: what it is about ([`target`]), where its hunks fit ([`place`]) in what is there
-//! ([`content`]), the patched contents ([`apply`]), and only then changes of the working copy ([`install`]). What
+//! The patches are applied one after the other: the target ([`target`]), the positions of its hunks ([`place`]) in
+//! the content ([`content`]), the patched contents ([`apply`]), and then changes of the working copy ([`install`]). What
 //! does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
 
 mod apply;

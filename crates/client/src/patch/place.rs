@@ -148,7 +148,7 @@ impl Search<'_> {
             return self.place_new(after, fuzz);
         }
         if !self.content.existed() {
-            // There is nothing to change, but what is to go has gone.
+            // There is nothing to change, but a file that the patch deletes is already deleted.
             return Ok((0, self.hunk.after.start == 0));
         }
         let exact = self.scan(before, start..start.saturating_add(1), true, fuzz)?;

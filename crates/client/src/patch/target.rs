@@ -283,7 +283,7 @@ impl PatchRun<'_> {
         Ok(())
     }
 
-    /// Opens what is there.
+    /// Opens the present content.
     fn open(&self, target: &mut Target) -> SvnResult<()> {
         let abspath = target.abspath()?.to_owned();
         let ignore = self.request.ignore_whitespace;

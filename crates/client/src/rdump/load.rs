@@ -25,7 +25,7 @@ const LOCK: &str = "svn:rdump-lock";
 pub enum LoadEvent<'a> {
     /// Another process has the lock, or had it.
     Lock(LockNotice<'a>),
-    /// A revision of the stream is there.
+    /// A revision of the stream was committed.
     Loaded(Revnum),
 }
 

@@ -161,7 +161,7 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// Merges all of a directory that is there in one revision only.
+    /// Merges all of a directory that exists in one revision only.
     fn merge_new_dir(
         &self,
         relpath: &RelPath,

@@ -101,7 +101,7 @@ impl Search<'_> {
         Ok(met.is_some())
     }
 
-    /// A node that is there to compare others with: the younger one, where it was last if it is gone.
+    /// An existing node to compare others with: the younger one, or its last location if it was deleted.
     pub(super) fn existing(
         &self,
         younger: (&RelPath, u64),

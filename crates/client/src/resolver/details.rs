@@ -120,7 +120,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// Where the parent of the node is in the repository, if it is there.
+    /// The location of the node's parent in the repository, if it exists.
     fn parent_place(&self) -> SvnResult<Option<(RelPathBuf, u64)>> {
         let Some(view) = self.wc.view(self.relpath.parent())? else { return Ok(None) };
         let row = match view.status() {
@@ -230,7 +230,7 @@ impl TreeConflict<'_> {
         }))
     }
 
-    /// When the line of a node began, not before `oldest`.
+    /// The start of a node's history, not before `oldest`.
     fn addition_since(
         &self,
         (relpath, peg): (&RelPath, u64),

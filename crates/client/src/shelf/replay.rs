@@ -1,7 +1,7 @@
-//! Doing in one working copy what was done in another: what a commit of the one would send is done to the other,
-//! without a server but for the sources of copies.
+//! Repeats the changes of one working copy in another: the changes that a commit would send are applied to the other,
+//! without a server except for the sources of copies.
 //!
-//! The other working copy is either known to have the same base ([`How::Exact`]: what is there is simply replaced)
+//! The other working copy is either known to have the same base ([`How::Exact`]: its content is simply replaced)
 //! or may differ ([`How::Merge`]). Paths may come from a database that a stranger made: none leads outside, and
 //! no file is read or written through a link.
 

@@ -55,7 +55,7 @@ struct OpenDir {
     number: usize,
     relpath: String,
     handle: Handle,
-    /// Whether it is there in the base.
+    /// Whether it exists in the base.
     in_base: bool,
     /// The number of finished children.
     done: usize,
