@@ -17,7 +17,7 @@ use crate::{report, signals};
 
 /// Removes what was found.
 const APPLY: OptionSpec = OptionSpec::flag("apply", None, "remove it in the working copy");
-/// Branches that are gone count as never having been there.
+/// Deleted branches count as never having existed.
 const DELETED: OptionSpec = OptionSpec::flag(
     "deleted-branches",
     None,

@@ -486,7 +486,7 @@ fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// How people call our `svn` from a shell: by its name where that is ours or another one, or by our own program's.
+/// The command for our `svn` in a shell: its name where that is ours or another one, or our own program's.
 fn svn_command() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there =

@@ -190,7 +190,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// Whether an address is let in: yes, no, or both are possible.
+    /// Whether an address is allowed: yes, no, or both are possible.
     fn answers(&self, method: &str) -> Answers {
         let about = || self.lines.iter().filter(|(.., limits)| is_about(limits, method));
         let order = about().rfind(|(name, ..)| name == "order");

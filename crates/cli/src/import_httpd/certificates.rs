@@ -93,7 +93,7 @@ pub(super) struct Outcome {
     /// Settings of the server.
     pub(super) of_server: Vec<(&'static str, String)>,
     pub(super) notes: Vec<Note>,
-    /// No client may come in.
+    /// All clients are refused.
     pub(super) is_closed: bool,
 }
 

@@ -75,7 +75,7 @@ struct Login {
 }
 
 impl Login {
-    /// The setting that names the password file, if this is something that is there.
+    /// The setting that names the password file, if we have such a setting.
     fn users(&self) -> Option<(&'static str, &String)> {
         let is_file = self.provider.as_ref().is_none_or(|words| words == &["file"]);
         let name = match self.kind.as_deref()? {

@@ -138,7 +138,7 @@ fn what_guards_a_place_is_never_lost() {
     let mirror = "SVNMasterURI https://m/s\nSVNMasterVersion 1.8.0";
     let lines = "master = \"https://m/s\", master-version = \"1.8.0\", anonymous = \"write\"";
     assert_eq!(import("", mirror).0, lines);
-    // Only readers are asked: a user who is asked to read is asked to write, too.
+    // Only readers must log in: a user who must log in to read must do so to write, too.
     let readers = LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
     assert_eq!(import("", &readers).0, login);
 }

@@ -172,7 +172,7 @@ fn sentences(error: &SvnError) -> String {
     crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
-/// Rules that no user can be let in by.
+/// Rules that refuse all users.
 fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let source =
         ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };

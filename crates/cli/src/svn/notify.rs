@@ -124,7 +124,7 @@ impl Notifier {
         let prefix = std::env::current_dir().map(|dir| dir.display().to_string());
         Self {
             out,
-            // Where the folder is gone no path is below it.
+            // Where the directory is missing no path is below it.
             prefix: prefix.unwrap_or_default(),
             manner: Cell::default(),
             received_change: Cell::default(),

@@ -210,7 +210,7 @@ pub(crate) fn one(word: &str) -> SvnResult<Arg> {
     Ok(Arg::of(&pegs::canonical_target(word)?))
 }
 
-/// All URLs or all paths: E205000 when both kinds are there.
+/// All URLs or all paths: E205000 for both kinds.
 pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
     let urls = targets.iter().filter(|arg| arg.is_url()).count();
     if urls == 0 || urls == targets.len() {

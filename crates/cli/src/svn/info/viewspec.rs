@@ -41,7 +41,7 @@ struct Printer {
 /// The printed part of a node.
 struct ViewLine<'a> {
     relpath: &'a RelPath,
-    /// `None` of what is gone.
+    /// `None` for a missing node.
     url: Option<&'a Url>,
     gone: bool,
     switched: bool,
