@@ -69,7 +69,7 @@ impl Repositories<'_> {
         self.folder.join(Self::name(format, packing))
     }
 
-    /// Makes a repository unless it is there; its size in bytes.
+    /// Makes a repository unless it exists; its size in bytes.
     pub(crate) fn provide(
         &self,
         format: Format,

@@ -263,7 +263,7 @@ fn copy(from: &Path, to: &Path) -> SvnResult<()> {
     }
 }
 
-/// Removes a folder, if it is there.
+/// Removes a directory, if it exists.
 pub(super) fn remove(folder: &Path) -> SvnResult<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
