@@ -1,9 +1,9 @@
 //! A merge that was stopped, and its continuation.
 //!
 //! A merge is stopped by Ctrl-C, or by a lost server; other errors leave what 1.14 leaves. Then unfinished work is
-//! reverted, mergeinfo is recorded for the finished slices, and `.svn/sapwood/merge` has the progress. The same merge again reverts
-//! the record and continues with the next node, so that it ends as if it had not been stopped: nothing
-//! is applied twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
+//! reverted, mergeinfo is recorded for the finished slices, and `.svn/sapwood/merge` has the progress. The same
+//! merge again reverts the record and continues with the next node, so that it ends as if it had not been stopped:
+//! nothing is applied twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
 //! that have grown since, the stopped merge is finished first.
 //!
 //! The file holds the last stopped merge of a working copy, and may be deleted at any moment: mergeinfo

@@ -1,8 +1,8 @@
 //! Applying a patch file to a working copy.
 //!
 //! The patches are applied one after the other: the target ([`target`]), the positions of its hunks ([`place`]) in
-//! the content ([`content`]), the patched contents ([`apply`]), and then changes of the working copy ([`install`]). What
-//! does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
+//! the content ([`content`]), the patched contents ([`apply`]), and then changes of the working copy ([`install`]).
+//! A hunk that does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
 
 mod apply;
 mod content;
