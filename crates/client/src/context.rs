@@ -31,7 +31,7 @@ pub struct Context {
     open: RefCell<Vec<WorkingCopy>>,
     /// The cached histories of repositories, by the working copy that stores them.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
-    /// Externals that are being brought.
+    /// Externals that are being fetched.
     pub(crate) nesting: Nesting,
     /// Receives notifications; `None` when the caller wants none.
     pub notify: Option<Rc<NotifyCallback>>,

@@ -161,7 +161,7 @@ fn export_tree(
     editor.finish()?;
     driven?;
     let externals = std::mem::take(&mut editor.externals);
-    // An empty directory brings no call of the editor.
+    // An empty directory causes no call of the editor.
     if to.symlink_metadata().is_err() {
         open_root_dir(ctx, to, shown, how)?;
     }

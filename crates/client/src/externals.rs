@@ -138,7 +138,7 @@ pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<(
 }
 
 /// Refuses locations that a property must not lead to: administrative files, and whatever lies behind a link.
-/// Of an external that is known already the last name may be a link, which it brought itself.
+/// The last name of a known external may be a link, which the external itself created.
 pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<()> {
     let mut at = owner.to_owned();
     let mut names = path::components(target).peekable();
@@ -224,7 +224,7 @@ fn bring_dir(
         .top(&place.relpath)?
         .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
     if versioned {
-        // What was brought once, and has given way to a node that is added here, is no external any more.
+        // An external that was replaced by a node added here is no longer an external.
         if wc.db().base(&place.relpath)?.is_none() && at.is_dir() {
             wc.db().remove_external(&place.relpath)?;
         }

@@ -133,7 +133,7 @@ fn new_entries(session: &dyn Session, url: &Url, base: Revnum) -> SvnResult<Vec<
     Ok(names)
 }
 
-/// What is left out, and which properties names bring.
+/// The ignored names, and the automatic properties.
 struct Rules {
     /// `None` when nothing is left out.
     everywhere: Option<Patterns>,

@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub fields: DirentFields,
     /// Whether locks are wanted.
     pub locks: bool,
-    /// Whether what externals bring is listed too.
+    /// Whether externals are listed too.
     pub externals: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Entry<'a> {
     pub dirent: &'a Dirent,
     /// Its lock.
     pub lock: Option<&'a Lock>,
-    /// The external that brought it.
+    /// The external that it is listed by.
     pub external: Option<Source<'a>>,
 }
 
@@ -76,7 +76,7 @@ pub fn list(
     list_part(ctx, request, None, &mut Vec::new(), receiver)
 }
 
-/// Lists a target, or what one external brings. `above` has the URLs of the externals that led here.
+/// Lists a target, or one external. `above` has the URLs of the externals that led here.
 fn list_part(
     ctx: &Context,
     request: &Request<'_>,
@@ -142,7 +142,7 @@ fn list_part(
     Ok((located.session, located.revision))
 }
 
-/// How deep externals may bring externals.
+/// The deepest nesting of externals.
 const MAX_NESTING: usize = 64;
 
 /// Lists for servers that do not know how: directory by directory.

@@ -37,7 +37,7 @@ pub struct Update {
     pub allow_obstructions: bool,
     /// Whether local additions are taken for changes of what the update adds.
     pub adds_as_modification: bool,
-    /// Whether missing parents are brought too.
+    /// Whether missing parents are added too.
     pub parents: bool,
 }
 

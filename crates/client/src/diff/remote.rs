@@ -49,7 +49,7 @@ const ONE_BY_ONE: usize = 2;
 
 /// Takes an edit from one tree to another and passes it to a processor with a delay.
 pub(super) struct DiffEditor<'a> {
-    /// Fetches what the edit does not bring: at the start of the edit.
+    /// Fetches content that the edit does not contain: at the start of the edit.
     session: &'a dyn Session,
     /// The revision of the left side.
     revision: Revnum,

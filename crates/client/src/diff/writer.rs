@@ -31,7 +31,7 @@ pub struct Style<'a> {
     pub external: Option<ExternalDiff<'a>>,
     /// Files that came are only named.
     pub no_added: bool,
-    /// Files that went are only named.
+    /// Deleted files are only named.
     pub no_deleted: bool,
     /// Copies are shown as if they were new.
     pub copies_as_adds: bool,

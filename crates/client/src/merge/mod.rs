@@ -153,7 +153,7 @@ pub struct Merge<'a> {
     pub paths: Vec<MergePath>,
     /// The changes to each path, over all sources.
     pub touched: TouchedPaths,
-    /// Paths that the present source brought into conflict.
+    /// Paths in conflict with the present source.
     pub conflicted: BTreeSet<RelPathBuf>,
     /// Paths that had no mergeinfo, and got some from the present source.
     pub new_mergeinfo: BTreeSet<RelPathBuf>,
@@ -161,7 +161,7 @@ pub struct Merge<'a> {
     pub deleted_mergeinfo: BTreeSet<RelPathBuf>,
     /// A session at the left side, for edits.
     pub left: Rc<dyn Session>,
-    /// Another, for what edits do not bring.
+    /// Another, for content that edits do not contain.
     pub right: Rc<dyn Session>,
     /// Histories of locations that were requested.
     pub lines: Lines,

@@ -63,7 +63,7 @@ impl TreeConflict<'_> {
         Ok(lock.release()?)
     }
 
-    /// Merges the file that is here into the one that an update brought.
+    /// Merges the local file into the one that an update added.
     pub(super) fn merge_into_updated_file(&self) -> SvnResult<()> {
         let (text, props) = if self.reason == Reason::Unversioned {
             let file = self.temporary()?;
@@ -179,7 +179,7 @@ impl TreeConflict<'_> {
         compare_below(self.ctx, &from, &to, &mut added)
     }
 
-    /// Merges the directory that is here into the one that an update brought.
+    /// Merges the local directory into the one that an update added.
     pub(super) fn merge_into_updated_dir(&self) -> SvnResult<()> {
         if self.reason == Reason::Unversioned {
             let lock = self.wc.lock_to_resolve(self.relpath.parent())?;

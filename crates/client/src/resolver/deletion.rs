@@ -9,7 +9,7 @@ use super::Search;
 use super::moves::{Move, Revision};
 use super::repository::before;
 
-/// How a node went.
+/// The way in which a node was deleted.
 #[derive(Clone, Debug)]
 pub(super) struct Deletion {
     pub(super) revision: u64,

@@ -179,13 +179,13 @@ impl<'c> TreeConflict<'c> {
         }))
     }
 
-    /// Whether a merge brought it.
+    /// Whether it comes from a merge.
     #[must_use]
     pub fn is_merge(&self) -> bool {
         self.operation == Some(Operation::Merge)
     }
 
-    /// Whether an update or switch brought it.
+    /// Whether it comes from an update or switch.
     #[must_use]
     pub fn is_update_or_switch(&self) -> bool {
         matches!(self.operation, Some(Operation::Update | Operation::Switch))

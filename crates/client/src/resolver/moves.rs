@@ -11,7 +11,7 @@ use super::Search;
 /// How deep moves within moves of one revision are followed.
 const DEPTH: u32 = 64;
 
-/// A node that moved, and where it went on from there.
+/// A node that moved, and its further moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The revision that moved it.
@@ -170,7 +170,7 @@ impl Search<'_> {
         Ok(moves)
     }
 
-    /// The move of a revision that took a path away, or that brought the nearest directory above it.
+    /// The move of a revision that moved a path away, or that moved the nearest directory above it here.
     pub(super) fn move_of(
         &self,
         relpath: &RelPath,
@@ -226,7 +226,7 @@ impl Search<'_> {
         Ok((!found.is_empty()).then_some(found))
     }
 
-    /// Finds out where a node that moved went on to.
+    /// Finds the further moves of a node that moved.
     fn follow(&self, moved: &mut Move, revisions: &[Revision]) -> SvnResult<()> {
         for revision in revisions.iter().rev().filter(|r| r.number > moved.revision) {
             let wanted = |from: &RelPath, _: &RelPath| moved.to.is_at_or_below(from);

@@ -204,7 +204,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// Whether a merge brought an edit of what is not here.
+    /// Whether a merge has an edit of a missing node.
     pub(super) fn edit_of_missing(&self) -> bool {
         self.is_merge() && self.action == Action::Edit && self.reason == super::Reason::Missing
     }
