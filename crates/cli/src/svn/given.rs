@@ -35,7 +35,7 @@ pub(crate) enum Accept {
 impl Accept {
     fn from_word(word: &str) -> Option<Self> {
         Some(match word {
-            // A postponed conflict also goes by the face that people make.
+            // A postponed conflict also goes by an emoticon.
             "postpone" | "p" | ":-P" => Self::Postpone,
             "base" => Self::Base,
             "working" => Self::Working,

@@ -142,7 +142,7 @@ impl Notifier {
         self.manner.set(manner);
     }
 
-    /// Whether an external could not be brought.
+    /// Whether an external could not be fetched.
     pub(crate) fn externals_failed(&self) -> bool {
         self.externals_failed.get()
     }

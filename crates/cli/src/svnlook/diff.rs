@@ -277,7 +277,7 @@ impl Differ<'_> {
             self.out.text("\n")?;
             return Ok(true);
         }
-        // An empty file came or went: there is nothing to compare, but something to say.
+        // An empty file was added or deleted: there is nothing to compare, but something to report.
         let told = match node.action {
             ChangeAction::Added => !self.no_added,
             ChangeAction::Deleted => !self.no_deleted,
