@@ -29,7 +29,7 @@ pub struct Style<'a> {
     pub options: Options,
     /// Another program that compares.
     pub external: Option<ExternalDiff<'a>>,
-    /// Files that came are only named.
+    /// Added files are only named.
     pub no_added: bool,
     /// Deleted files are only named.
     pub no_deleted: bool,
