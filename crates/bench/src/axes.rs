@@ -1,4 +1,4 @@
-//! The axes of the matrix: what is varied, and the names by which it is asked for and shown.
+//! The axes of the matrix: what is varied, and the names that select and show it.
 //!
 //! Invariant: a name means the same on no two axes, so a list of names (`--only f8,packed,log`) says
 //! what is wanted of each axis.
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub trait Axis: Copy + Eq + 'static {
     /// All of them, in the order they are shown.
     const ALL: &'static [Self];
-    /// What this one is asked for by.
+    /// The name that selects this one.
     fn name(self) -> &'static str;
-    /// What people are shown.
+    /// The label in reports.
     fn title(self) -> &'static str {
         self.name()
     }
@@ -36,7 +36,7 @@ macro_rules! axis {
 }
 
 axis! {
-    /// Whose programs.
+    /// The system whose programs run.
     System {
         /// Ours.
         Sapwood = "sapwood", "Sapwood";
@@ -82,7 +82,7 @@ axis! {
 }
 
 axis! {
-    /// What path rules there are. Only servers have any.
+    /// The kind of path rules. Only servers have any.
     Rules {
         /// None.
         Open = "open", "no path rules";
@@ -104,7 +104,7 @@ axis! {
 }
 
 axis! {
-    /// What is warm when a request comes.
+    /// The caches that are warm when a request comes.
     State {
         /// Nothing: the system's caches were dropped and the server is new.
         Cold = "cold", "cold";
@@ -116,7 +116,7 @@ axis! {
 }
 
 axis! {
-    /// What is asked for.
+    /// The kind of request.
     Request {
         /// `svn log -v`.
         Log = "log", "log -v";
@@ -142,7 +142,7 @@ impl Default for Rules {
     }
 }
 
-/// What is wanted of each axis.
+/// The selected values of each axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the axes are explained above")]
 pub struct Selection {
@@ -172,7 +172,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// What is left when only some values of some axes are wanted; the other axes stay as they are.
+    /// The cells that remain when only some values of some axes are selected; the other axes stay as they are.
     ///
     /// # Errors
     /// The name that is on no axis.

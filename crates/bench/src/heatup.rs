@@ -87,7 +87,7 @@ struct HeatupRequest<'a> {
 }
 
 impl HeatupRequest<'_> {
-    /// A server with everything cached and that much memory for it.
+    /// A server with everything cached and enough memory for it.
     fn start(&self, cache_mb: u64) -> SvnResult<Server> {
         let options = format!(
             "-T -M {cache_mb} -c 0 --cache-revprops yes --cache-fulltexts yes --cache-txdeltas yes"
@@ -106,7 +106,7 @@ impl HeatupRequest<'_> {
         programs::measure(&mut command, &self.complaints())
     }
 
-    /// How many MB of cache the request fills, at least one.
+    /// The cache that the request fills, in MB, at least one.
     fn needed(&self) -> SvnResult<u64> {
         let server = self.start(PLENTY.min(machine::half_of_memory()))?;
         let before = server.counters.resident_mib().unwrap_or(0.0);

@@ -19,7 +19,7 @@ const HTTPD: [&str; 4] =
 const MODULES: [&str; 3] =
     ["/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/local/apache2/modules"];
 
-/// What httpd is told of its caches.
+/// httpd's settings for its caches.
 #[must_use]
 pub fn directives(caches: Caches) -> &'static [&'static str] {
     match caches {
@@ -36,7 +36,7 @@ pub fn directives(caches: Caches) -> &'static [&'static str] {
     }
 }
 
-/// What our server is told of its caches.
+/// Our server's settings for its caches.
 #[must_use]
 pub fn settings(caches: Caches) -> &'static [&'static str] {
     match caches {
@@ -51,7 +51,7 @@ fn write(path: &Path, text: &str) -> SvnResult<()> {
         .map_err(|e| SvnError::io(&e, format_args!("Can't write '{}'", path.display())))
 }
 
-/// Our server's command, and what it is told.
+/// Our server's command and its arguments.
 pub(crate) fn ours(
     programs: &Programs,
     root: &Path,
@@ -90,7 +90,7 @@ pub(crate) fn has_httpd() -> bool {
     find_module(&HTTPD).is_some() && module.is_some_and(|module| module.is_file())
 }
 
-/// httpd's command, and what it is told.
+/// httpd's command and its arguments.
 pub(crate) fn httpd(
     root: &Path,
     port: u16,
@@ -132,7 +132,7 @@ pub(crate) fn httpd(
         // httpd does not serve as root; the repositories that are measured are readable for all users.
         let _ = write!(text, "User \"#65534\"\nGroup \"#65534\"\n");
     }
-    // Some are for the server, others for a place, and some for both.
+    // Some are for the server, others for a location, and some for both.
     let of_server = |line: &&&str| {
         line.starts_with("SVNInMemoryCacheSize") || line.starts_with("SVNCompressionLevel")
     };

@@ -1,10 +1,10 @@
 //! Measuring: repositories made from a seed ([`repo`]), the matrix of requests to our programs and
-//! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and what is made of
+//! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and the reports on
 //! the results: tables and a page ([`report`]). Everyday work on a working copy of a made tree
 //! ([`tree`]) is measured by [`working`], merges of made branches by [`merging`].
 //!
 //! The matrix is the one with which Subversion's developers measured their formats in 2014; where
-//! its set-ups come from is said at [`repo::PROFILES`] and [`server::server_options`].
+//! its configurations come from is documented at [`repo::PROFILES`] and [`server::server_options`].
 //!
 //! Like every library crate this one does not print and does not read the environment: progress
 //! goes to a callback, paths and programs come as values; the program `sapwood-bench` is in `main.rs`. The programs that are measured are

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::exact::Exact as _;
 
-/// Ticks a second in what `/proc` tells: the same on all machines that Linux runs on today.
+/// Ticks a second in `/proc`: the same on all machines that Linux runs on today.
 const TICKS: f64 = 100.0;
 
 /// How the processor time of a server is known.
@@ -19,7 +19,7 @@ pub enum CpuClock {
 }
 
 impl CpuClock {
-    /// What people are told.
+    /// How CPU times were measured, as reports print it.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl Counters {
     pub(crate) fn gather(&self) {
         let Some(group) = self.group.as_ref().filter(|_| self.with_others) else { return };
         for pid in descendants(self.pid) {
-            // One that has ended meanwhile is none.
+            // A process that has ended meanwhile does not count.
             let _ = fs::write(group.folder.join("cgroup.procs"), pid.to_string());
         }
     }
@@ -126,12 +126,12 @@ impl Counters {
         self.sum(|pid| field(&format!("/proc/{pid}/io"), "syscr:"))
     }
 
-    /// The most memory it ever held, in MiB.
+    /// The peak of its memory, in MiB.
     pub(crate) fn peak_mib(&self) -> Option<f64> {
         self.status("VmHWM:")
     }
 
-    /// The memory it holds now, in MiB.
+    /// Its present memory, in MiB.
     pub(crate) fn resident_mib(&self) -> Option<f64> {
         self.status("VmRSS:")
     }
@@ -194,7 +194,7 @@ pub fn drop_caches() -> std::io::Result<()> {
     fs::write("/proc/sys/vm/drop_caches", "3")
 }
 
-/// What one should know of the machine: name and value.
+/// A description of the machine: name and value.
 #[must_use]
 pub fn about() -> Vec<(String, String)> {
     let mut out = Vec::new();
@@ -217,7 +217,7 @@ pub fn about() -> Vec<(String, String)> {
     out
 }
 
-/// What a file of the system tells; nothing where there is none of it.
+/// The content of a system file; empty where it does not exist.
 fn read_sysctl(file: &str) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }

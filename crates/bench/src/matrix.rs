@@ -2,7 +2,7 @@
 //! every state of warmth, to every system's programs.
 //!
 //! Invariant: the runs that are compared lie side by side in time. The repetitions are outside, the
-//! repositories and systems inside, and who comes first changes from run to run; so a machine that
+//! repositories and systems inside, and the order of systems changes from run to run; so a machine that
 //! becomes slower while it measures makes all of them slower.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::results::{Cell, Results, Sample};
 use crate::rules;
 use crate::server::{Server, server_options};
 
-/// What is to be measured.
+/// The measurements to make.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The part of the matrix that is wanted.
@@ -41,16 +41,16 @@ pub struct Plan {
     pub sapwood: Programs,
     /// Those to compare with.
     pub reference: Option<Programs>,
-    /// Whose clients speak to the servers: only the servers differ then.
+    /// The system whose clients are used with all servers: only the servers differ then.
     pub client: System,
     /// How often each run is made.
     pub repeat: u32,
 }
 
-/// Log requests ask for at most so many revisions, as those of `win_repo_bench.py` do.
+/// The limit of log requests, as in `win_repo_bench.py`.
 const LOG_LIMIT: &str = "50000";
 
-/// A note names at most so many cells that lack runs.
+/// The most cells without runs that a note names.
 const MOST_NAMED: usize = 12;
 
 /// Measures.
@@ -200,7 +200,7 @@ impl MatrixCell {
 }
 
 impl MatrixRun<'_> {
-    /// What one has to know of it.
+    /// The description of a repository.
     fn about(&mut self) {
         let plan = self.plan;
         let about = &mut self.results.about;
@@ -394,7 +394,7 @@ impl MatrixRun<'_> {
         out
     }
 
-    /// Whether there is such a place; a note says what is missing.
+    /// Whether there is such a cell; a note says what is missing.
     fn possible(&mut self, place: &MatrixCell) -> bool {
         let served = place.access != Access::File;
         if (place.format == Format::Fsx && place.system == System::Sapwood)
@@ -553,7 +553,7 @@ fn ways(chosen: &Selection) -> Vec<(Access, Rules)> {
     ways
 }
 
-/// What a server took for a request.
+/// The server's usage for a request.
 #[derive(Clone, Copy)]
 struct ServerUsage {
     cpu: Option<f64>,

@@ -14,7 +14,7 @@ use crate::axes::{Axis as _, System};
 /// Where the programs of one system are.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// Whose they are.
+    /// Their system.
     pub system: System,
     place: ProgramSource,
 }
@@ -23,18 +23,18 @@ pub struct Programs {
 enum ProgramSource {
     /// A folder with a program of each name.
     Folder(PathBuf),
-    /// One program that is told by its first argument which one it is to be, and its names.
+    /// One program whose first argument says which program to run, and the names of these programs.
     Single(PathBuf, Vec<String>),
 }
 
-/// What a program took.
+/// The usage of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     /// Seconds from start to end.
     pub(crate) wall: f64,
     /// Seconds of processor time, user and system.
     pub(crate) cpu: f64,
-    /// The most memory it held, in MiB.
+    /// Its peak memory, in MiB.
     pub(crate) peak_mib: f64,
 }
 
@@ -83,12 +83,12 @@ impl Programs {
         command
     }
 
-    /// What the program says its version is; empty if it says nothing.
+    /// The program's version, as it prints it; empty without output.
     #[must_use]
     pub fn version(&self) -> String {
         let asked = self.command("svnserve").args(["--version", "--quiet"]).output();
         let said = asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
-        // Of a program that does not start the first run tells more.
+        // If a program does not start, the first run gives the better error.
         said.unwrap_or_default()
     }
 }
@@ -133,7 +133,7 @@ fn command_line(command: &Command) -> String {
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// What is missing of a system to answer a request, if anything.
+/// The reason why a system cannot answer a request, if any.
 pub(crate) fn missing(programs: &Programs, name: &str) -> Option<String> {
     (!programs.has(name)).then(|| format!("{} has no {name}", programs.system.title()))
 }

@@ -26,7 +26,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What it is, in words.
+    /// A description.
     #[must_use]
     pub fn about(&self) -> String {
         match self {
@@ -55,7 +55,7 @@ pub(crate) struct Repositories<'a> {
 /// How old repositories are when they are measured, at least.
 const SETTLED: Duration = Duration::from_millis(2_500);
 
-/// Is told what is being done.
+/// Receives a line about each step.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
 impl Repositories<'_> {
@@ -69,7 +69,7 @@ impl Repositories<'_> {
         self.folder.join(Self::name(format, packing))
     }
 
-    /// Makes a repository unless it is there; its size in bytes.
+    /// Makes a repository unless it exists; its size in bytes.
     pub(crate) fn provide(
         &self,
         format: Format,
@@ -165,7 +165,7 @@ impl Repositories<'_> {
         Err(SvnError::new(sapwood_core::ErrorCode::EXTERNAL_PROGRAM, message))
     }
 
-    /// Whose `svnadmin` can write a format.
+    /// The system whose `svnadmin` can write a format.
     fn admin(&self, format: Format) -> SvnResult<&Programs> {
         if format != Format::Fsx {
             return Ok(self.sapwood);

@@ -1,4 +1,4 @@
-//! What was measured: one [`Sample`] a run of a request, and what one has to know to judge them.
+//! The results: one [`Sample`] a run of a request, and the facts that are needed to judge them.
 //! Kept as JSON, so that parts of a matrix that were measured one after the other make one report.
 
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub struct Sample {
     /// The same of the server meanwhile, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<f64>,
-    /// Read calls of the server meanwhile, where the system tells.
+    /// Read calls of the server meanwhile, where the system counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_reads: Option<u64>,
-    /// The most memory that the server (without one: the client) ever held, in MiB.
+    /// The peak memory of the server (without a server: of the client), in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
 }
@@ -67,7 +67,7 @@ impl Cell {
 pub struct Results {
     /// About the machine, the programs and the repositories: name and value, in order.
     pub about: Vec<(String, String)>,
-    /// What was left out, and why; what else to be careful about.
+    /// The cells that were left out, and why; other warnings.
     pub notes: Vec<String>,
     /// The runs, in the order they were made.
     pub samples: Vec<Sample>,
@@ -79,9 +79,9 @@ pub struct Results {
 /// One run of the heat-up test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatSample {
-    /// Whose server.
+    /// The server's system.
     pub system: System,
-    /// What was asked for.
+    /// The request.
     pub request: Request,
     /// The cache's size, as a multiple of what is needed.
     pub factor: f64,

@@ -12,9 +12,9 @@ use sapwood_repos::Repository;
 
 use crate::axes::Rules;
 
-/// So many sections, if there are as many directories.
+/// The number of sections, if there are as many directories.
 const SECTIONS: usize = 300;
-/// One section of so many hides its directory from all who are in no group.
+/// One section in this number hides its directory from all users without a group.
 const HIDDEN: usize = 15;
 /// Directories that are looked at.
 const MOST: usize = 50_000;
@@ -31,7 +31,7 @@ pub(crate) struct Files {
 }
 
 /// The files that make a server apply `rules` to the repository at `path`. `tree` and `file` are
-/// what is asked for: neither they nor what they are in is hidden.
+/// what is requested: neither they nor what they are in is hidden.
 ///
 /// # Errors
 /// When the repository cannot be read or the files not be written.

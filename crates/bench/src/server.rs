@@ -35,7 +35,7 @@ pub(crate) struct Server {
     child: Child,
     port: u16,
     scheme: &'static str,
-    /// What it uses.
+    /// Its usage.
     pub(crate) counters: Counters,
 }
 

@@ -1,6 +1,6 @@
-//! What several runs of the same thing say: median, extremes, variation, outliers.
+//! Statistics of several runs of the same thing: median, extremes, variation, outliers.
 //!
-//! Three runs are few. The median is what is shown, and the marks tell the reader where to doubt
+//! Three runs are few. The median is shown, and the marks show the reader where to doubt
 //! it; nothing is left out of the extremes.
 
 /// Runs that differ by more than this share of their median are marked.
@@ -9,7 +9,7 @@ pub const VARIATION: f64 = 0.2;
 pub const NOISE: f64 = 0.005;
 /// A run further from the median than this many (robust) standard deviations is an outlier.
 const OUTLIER: f64 = 3.5;
-/// What makes the median absolute deviation comparable with a standard deviation.
+/// The factor that makes the median absolute deviation comparable with a standard deviation.
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// The deviation is taken to be at least this share of the median: three runs may agree by chance.
 const LEAST_SIGMA: f64 = 0.03;
@@ -17,7 +17,7 @@ const LEAST_SIGMA: f64 = 0.03;
 /// A summary of some runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many runs.
+    /// The number of runs.
     pub count: usize,
     /// The middle one, or the mean of the two in the middle.
     pub median: f64,
@@ -25,7 +25,7 @@ pub struct Summary {
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// How many of them are outliers.
+    /// The number of outliers.
     pub outliers: usize,
 }
 

@@ -14,11 +14,11 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
 /// Bytes of text that the files' contents are cut out of.
 const POOL: usize = 1 << 20;
-/// Of a hundred files so many are large.
+/// The percentage of large files.
 const LARGE_PERCENT: usize = 10;
-/// How many times as large as the mean a large file is.
+/// The ratio of a large file's size to the mean.
 const LARGE_FACTOR: u64 = 5;
-/// Of a hundred files so many do not compress.
+/// The percentage of files that do not compress.
 const BINARY_PERCENT: usize = 5;
 
 /// Which tree to make.
@@ -26,9 +26,9 @@ const BINARY_PERCENT: usize = 5;
 pub struct TreeOptions {
     /// Another tree for each number.
     pub seed: u64,
-    /// How many files.
+    /// The number of files.
     pub files: usize,
-    /// How many directories below the tree's own folder.
+    /// The number of directories below the tree's own directory.
     pub directories: usize,
     /// Bytes of all files together, about.
     pub bytes: u64,
@@ -40,8 +40,8 @@ impl Default for TreeOptions {
     }
 }
 
-/// Makes the tree in `folder`, which must not be there yet. `notify` hears how many of the files
-/// are written.
+/// Makes the tree in `folder`, which must not exist yet. `notify` is called with the number of
+/// files written so far.
 ///
 /// # Errors
 /// E200015 when cancelled; system errors, an existing `folder` among them.
@@ -91,7 +91,7 @@ fn make_directories(folder: &Path, count: usize, rng: &mut Rng) -> SvnResult<Vec
     Ok(made)
 }
 
-/// The size of one file: few are large, and all together have about the bytes that are asked for.
+/// The size of one file: few are large, and all together have about the requested size.
 fn size_of(options: &TreeOptions, rng: &mut Rng) -> usize {
     let files = u64::try_from(options.files.max(1)).unwrap_or(u64::MAX);
     let mean = options.bytes / files;
@@ -104,7 +104,7 @@ fn size_of(options: &TreeOptions, rng: &mut Rng) -> usize {
     rng.between(scaled / 2, scaled.saturating_add(scaled / 2))
 }
 
-/// What a file holds: a line of its own, so that no two files are alike, and a piece of the pool.
+/// The content of a file: a line of its own, so that no two files are alike, and a piece of the pool.
 fn fill(content: &mut Vec<u8>, name: &str, size: usize, pool: &[u8], rng: &mut Rng) {
     content.clear();
     content.extend_from_slice(format!("{name} {:x}\n", rng.draw()).as_bytes());

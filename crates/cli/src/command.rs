@@ -27,7 +27,7 @@ pub(crate) use help::{FS_MODULES, RA_MODULES, version_text};
 /// The version of Subversion whose behaviour this is.
 pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
 
-/// One option of a program. Its long name is also what it is asked for by.
+/// One option of a program. Its long name is also its key.
 #[derive(Debug)]
 pub(crate) struct OptionSpec {
     pub(crate) long: &'static str,
@@ -51,7 +51,7 @@ impl OptionSpec {
         Self { long, short, takes_value: true, about }
     }
 
-    /// What it is asked for by.
+    /// The name that selects it.
     pub(crate) const fn name(&self) -> Name {
         Name::of(self)
     }
@@ -108,7 +108,7 @@ impl Subcommand {
     }
 }
 
-/// What a subcommand does.
+/// The function of a subcommand.
 #[derive(Clone, Copy)]
 pub(crate) enum Runner {
     /// Prints help.
@@ -122,7 +122,7 @@ pub(crate) enum Runner {
 /// A program with subcommands.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
-    /// What general help starts with, up to the list of subcommands.
+    /// The start of the general help, up to the list of subcommands.
     pub(crate) help_header: &'static str,
     pub(crate) options: &'static [OptionSpec],
     pub(crate) subcommands: &'static [Subcommand],
@@ -130,16 +130,16 @@ pub(crate) struct Program {
     pub(crate) global_options: &'static [Name],
     /// Whether the hint at the help after wrong usage names the subcommand.
     pub(crate) hint_names_subcommand: bool,
-    /// What `--version` says of its modules.
+    /// The modules in the output of `--version`.
     pub(crate) modules: &'static str,
     /// Options that `--version` takes.
     pub(crate) version_options: &'static [Name],
     /// The exit code for failures: 1, but for some programs 2.
     pub(crate) failure: u8,
-    /// Whether starting it without arguments only points to the help (else that a subcommand is
-    /// missing is said first).
+    /// Whether starting it without arguments only points to the help (else it first reports that a
+    /// subcommand is missing).
     pub(crate) bare_is_help: bool,
-    /// What is said when there is no subcommand, without newline.
+    /// The message for a missing subcommand, without newline.
     pub(crate) no_subcommand: &'static str,
     /// Gives the repository argument as a canonical local path, or the failure to end with.
     pub(crate) repository: fn(Option<String>) -> Result<String, Usage>,
@@ -147,9 +147,9 @@ pub(crate) struct Program {
     pub(crate) take: fn(&mut Options, &'static OptionSpec, Option<&OsString>) -> SvnResult<()>,
     /// Looks at all options together, before the subcommand is.
     pub(crate) check: fn(&Options) -> SvnResult<()>,
-    /// What more is said of an unknown subcommand.
+    /// An additional hint for an unknown subcommand.
     pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
-    /// Whether wrong usage is told in svnsync's manner: an option that the subcommand does not take
+    /// Whether usage errors are reported in svnsync's manner: an option that the subcommand does not take
     /// as an error, and an unknown subcommand without its name.
     pub(crate) misuse_is_error: bool,
     /// Whether the help is pointed to below an error about arguments.
@@ -159,7 +159,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// What most programs have in common.
+    /// The defaults of most programs.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         help_header: "",
@@ -185,7 +185,7 @@ impl Program {
     };
 }
 
-/// How wrong usage is told.
+/// How usage errors are reported.
 pub(crate) enum Usage {
     /// As an error.
     Error(SvnError),
@@ -203,7 +203,7 @@ impl From<SvnError> for Usage {
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     given: Vec<(Name, Option<OsString>)>,
-    /// `-r`, taken apart.
+    /// The parsed `-r`.
     pub(crate) revision: RevisionRange,
 }
 
@@ -312,7 +312,7 @@ impl Invocation<'_> {
 /// How a run ended.
 enum End {
     Success,
-    /// Everything is said already.
+    /// Everything is already printed.
     Failure,
     Error(SvnError),
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     match result.and_then(|code| out.flush().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
-            // What was printed so far comes before the error.
+            // Earlier output comes before the error.
             let _ = out.flush();
             report::exit_error(&error, "sapwood convert: ");
             ExitCode::FAILURE

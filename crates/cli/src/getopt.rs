@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use crate::command::OptionSpec;
 
-/// What comes next on a command line.
+/// The next item on a command line.
 pub(crate) enum Item {
     /// An option, and its value if it takes one.
     Option(&'static OptionSpec, Option<OsString>),
@@ -17,11 +17,11 @@ pub(crate) enum Item {
     Argument(OsString),
 }
 
-/// A command line that is being taken apart.
+/// A command line that is being parsed.
 pub(crate) struct Parser {
     specs: &'static [OptionSpec],
     args: VecDeque<OsString>,
-    /// What is left of a run of short options.
+    /// The rest of a group of short options.
     run: Vec<u8>,
     only_arguments: bool,
 }

@@ -1,9 +1,10 @@
 //! `sapwood import-httpd-conf FILE`: the configuration of `sapwood serve` that does what httpd's
 //! does for mod_dav_svn and mod_authz_svn, on standard output; and on standard error what
-//! could not be taken over. `docs/serve.md` has the table of all directives.
+//! could not be converted. `docs/serve.md` has the table of all directives.
 //!
-//! Invariant: no user gets more than httpd gives. What is not understood in or around a place closes it, and the exit
-//! code says so. Values of directives are never printed in notes: they may be passwords.
+//! Invariant: no user gets more than httpd gives. An unknown directive in or around a location
+//! closes it, and the exit code says so.
+//! Values of directives are never printed in notes: they may be passwords.
 
 mod access;
 mod certificates;
@@ -83,7 +84,7 @@ const LEFT_OUT: u8 = 1;
 /// The exit code when nothing was written.
 const NOTHING: u8 = 2;
 
-/// What could not be taken over, and where it stands.
+/// A directive that could not be converted, and its location in the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Note {
     place: String,
@@ -96,7 +97,7 @@ impl Note {
         Self { place: place.to_owned(), name: name.to_owned(), why: why.to_owned() }
     }
 
-    /// Of a directive: its name only, for its value may be a secret.
+    /// A note about a directive: its name only, because its value may be a secret.
     fn of(directive: &Directive, why: &str) -> Self {
         Self::new(&directive.place, &directive.shown, why)
     }
@@ -263,7 +264,7 @@ fn import(options: &Options) -> SvnResult<(String, Vec<String>)> {
     Ok((text, notes))
 }
 
-/// Writes a place, with why it is closed.
+/// Writes a location, and the reason if it is closed.
 fn write_place(place: &ImportedPlace, text: &mut String) {
     text.push('\n');
     for reason in &place.closed {
@@ -275,7 +276,7 @@ fn write_place(place: &ImportedPlace, text: &mut String) {
     let _ = write!(text, "[[location]]\n{}\n", place.written.lines.join("\n"));
 }
 
-/// What is said of the places; what stands around several of them, once.
+/// The notes about the locations; a note that several of them share appears once.
 fn notes_of(places: &PlacesByUrl) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (url, place) in places {
@@ -300,7 +301,7 @@ fn notes_of(places: &PlacesByUrl) -> Vec<String> {
 
 type PlacesByUrl = BTreeMap<String, ImportedPlace>;
 
-/// The servers that mod_dav_svn serves places on, with these.
+/// The servers with locations of mod_dav_svn, and these locations.
 fn choose<'s, 'd>(
     options: &Options,
     all: &'s [Server<'d>],
@@ -348,7 +349,7 @@ fn choose<'s, 'd>(
     }
 }
 
-/// The places of all servers: ours does not ask by which name or address it is called, so that what is not the same
+/// The locations of all servers: ours does not ask by which name or address it is called, so that what is not the same
 /// on all of them is closed.
 fn combined(servers: &[&Server<'_>], mut places: Vec<PlacesByUrl>) -> PlacesByUrl {
     let urls: BTreeSet<String> = places.iter().flat_map(|places| places.keys().cloned()).collect();

@@ -7,13 +7,13 @@ use std::io::{ErrorKind, Read};
 
 use sapwood_core::{SvnError, SvnResult};
 
-/// What stands for standard input.
+/// The name for standard input.
 const STDIN: &str = "-";
 
 /// Opens a file to be read as a stream.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(crate) fn open(path: &str) -> SvnResult<File> {
     File::open(path).map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))
 }
@@ -39,7 +39,7 @@ impl Read for NamedFile {
 /// Opens a file to be read as a stream whose errors name it.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(crate) fn open_named(path: &str) -> SvnResult<NamedFile> {
     Ok(NamedFile { file: open(path)?, name: path.to_owned() })
 }
@@ -53,7 +53,7 @@ pub(crate) fn nowhere() -> SvnError {
 /// All of a file, or with `-` of standard input.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(crate) fn contents(path: &str) -> SvnResult<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == STDIN {
@@ -69,7 +69,7 @@ pub(crate) fn contents(path: &str) -> SvnResult<Vec<u8>> {
 /// The same for what need not be there: `None` when it is not.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(crate) fn contents_if_there(path: &std::path::Path) -> SvnResult<Option<Vec<u8>>> {
     let shown = path.display();
     let mut file = match File::open(path) {

@@ -31,7 +31,7 @@ pub(crate) fn is_utf8() -> bool {
     })
 }
 
-/// Warns of a locale that is none, as the reference does when it is started.
+/// Warns of an unknown locale, as the reference does at its start.
 pub(crate) fn check(program: &str) {
     let Some((name, value)) = variable().filter(|(_, value)| !installed::is_known(value)) else {
         return;

@@ -1,5 +1,5 @@
 //! Manual pages and shell completions, made from the tables that the programs are made of: nothing
-//! is written twice. [`Manual`] is what is said of a program; [`roff`] makes a page of it, and
+//! is written twice. [`Manual`] is the description of a program; [`roff`] makes a page of it, and
 //! [`completion`] what `bash` completes.
 
 pub(crate) mod completion;
@@ -48,7 +48,7 @@ pub(crate) struct Part {
     pub(crate) options: Vec<OptionText>,
 }
 
-/// What is said of a program. Its name and what it is stand in the table of programs.
+/// The description of a program. Its name and its summary stand in the table of programs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manual {
     /// Of the manual; 0 stands for 1.

@@ -1,5 +1,5 @@
 //! `sapwood mergeinfo-tidy`: finds mergeinfo that says nothing in a working copy, and removes it on demand.
-//! What says nothing is `sapwood_client::mergeinfo::tidy`'s to know; here are options and words.
+//! `sapwood_client::mergeinfo::tidy` decides what is redundant; this file has options and messages.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use crate::{report, signals};
 
 /// Removes what was found.
 const APPLY: OptionSpec = OptionSpec::flag("apply", None, "remove it in the working copy");
-/// Branches that are gone count as never having been there.
+/// Deleted branches count as never having existed.
 const DELETED: OptionSpec = OptionSpec::flag(
     "deleted-branches",
     None,
@@ -64,7 +64,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     match result.and_then(|code| out.flush().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
-            // What was told so far comes before the error.
+            // Earlier output comes before the error.
             let _ = out.flush();
             report::exit_error(&error, "sapwood mergeinfo-tidy: ");
             ExitCode::FAILURE
@@ -91,7 +91,7 @@ fn help() -> String {
     )
 }
 
-/// Takes the command line apart; `None` when it was wrong, which is told already.
+/// Parses the command line; `None` when it was wrong, which is already reported.
 fn take(args: Vec<OsString>) -> SvnResult<Option<(Options, Vec<String>)>> {
     let (mut options, mut paths) = (Options::default(), Vec::new());
     let mut parser = Parser::new(OPTIONS, args);

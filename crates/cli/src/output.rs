@@ -51,7 +51,7 @@ pub(crate) fn dies_of_broken_pipes(dies: bool) {
     PIPE_KILLS.store(dies, Ordering::Relaxed);
 }
 
-/// What a program does at its end: dies of SIGPIPE, if it is one that does.
+/// The end of a program: it dies of SIGPIPE, if it is one that does.
 pub(crate) fn end() {
     if PIPE_BROKE.load(Ordering::Relaxed) && PIPE_KILLS.load(Ordering::Relaxed) {
         crate::signals::die(signal_hook::consts::SIGPIPE);
@@ -81,7 +81,7 @@ pub(crate) fn help(text: &str) {
     help_written(write_out(text));
 }
 
-/// What is said when a help text could not be written.
+/// The message when a help text could not be written.
 pub(crate) fn help_written(result: SvnResult<()>) {
     if let Err(error) = result {
         report::exit_error(&error, "svn: ");

@@ -77,7 +77,7 @@ impl Of {
     /// The target of an argument as it was typed.
     ///
     /// # Errors
-    /// E125001 for nothing but a peg revision, E205000 for a peg revision that is none, E125002 for
+    /// E125001 for nothing but a peg revision, E205000 for an invalid peg revision, E125002 for
     /// a URL with `..`.
     pub(crate) fn pegged(self, word: &str) -> SvnResult<Target> {
         self.pegged_canonical(&canonical_target(word)?)
@@ -86,7 +86,7 @@ impl Of {
     /// The target of an argument from [`canonical_target`].
     ///
     /// # Errors
-    /// E205000 for a peg revision that is none.
+    /// E205000 for an invalid peg revision.
     pub(crate) fn pegged_canonical(self, text: &str) -> SvnResult<Target> {
         let (head, peg) = split_peg(text);
         self.target(head, peg)
@@ -95,7 +95,7 @@ impl Of {
     /// The target and its peg revision; `head` as in [`Of::name`], canonical.
     ///
     /// # Errors
-    /// E205000 for a peg revision that is none.
+    /// E205000 for an invalid peg revision.
     pub(crate) fn target(self, head: &str, peg: &str) -> SvnResult<Target> {
         match self.rule()? {
             Peg::Allowed => {

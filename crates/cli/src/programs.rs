@@ -15,7 +15,7 @@ pub(crate) struct Program {
     pub(crate) about: &'static str,
     /// Its `main`: takes the arguments after the program's name.
     pub(crate) run: fn(Vec<OsString>) -> ExitCode,
-    /// What its manual page says.
+    /// The content of its manual page.
     pub(crate) manual: Option<fn() -> Manual>,
 }
 

@@ -1,4 +1,4 @@
-//! Progress for people: rate and time left, on a terminal only, beside the lines that scripts know.
+//! Progress lines: rate and time left, on a terminal only, beside the lines that scripts know.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Progress {
         }
     }
 
-    /// Shows the line, when it is time and there is something to tell.
+    /// Shows the line, when it is due and there is something to show.
     pub(crate) fn show(&mut self, done: Revnum) {
         if !self.on_terminal || done >= self.last {
             return;

@@ -1,4 +1,4 @@
-//! Errors and warnings as people and scripts know them: `svnadmin: E160013: ...`, one line a
+//! Errors and warnings in the reference's form: `svnadmin: E160013: ...`, one line a
 //! link of the chain.
 
 use std::collections::HashSet;
@@ -8,8 +8,8 @@ use sapwood_core::{SvnError, rawname};
 
 use crate::locale;
 
-/// The lines that tell of `error`, each starting with `prefix` (`svnadmin: `). An error without a
-/// sentence of its own is told once a code. Names in it that are not UTF-8 are readable.
+/// The lines that report `error`, each starting with `prefix` (`svnadmin: `). Of errors without a
+/// message of their own, each code is printed once. Names in it that are not UTF-8 are made readable.
 pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
     let mut told = HashSet::new();
     let mut out = String::new();
@@ -61,7 +61,7 @@ pub(crate) fn exec_failed(program: &str, error: &std::io::Error) {
     stderr(&format!("exec of '{program}' failed: {words}"));
 }
 
-/// Ends a program: tells of an error unless it is only that the reader of our output has gone.
+/// Ends a program: prints an error, unless it only says that the reader of our output has gone.
 pub(crate) fn exit_error(error: &SvnError, prefix: &str) {
     if !error.is_closed_pipe() {
         self::error(error, prefix);

@@ -92,7 +92,7 @@ Options:
   -h [--help]        show this help
 ";
 
-/// How many repositories of a folder are listed with their URLs.
+/// The most repositories of a directory that are listed with their URLs.
 const MAX_LISTED: usize = 20;
 
 #[derive(Default)]
@@ -187,7 +187,7 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         return Ok((options, problems));
     }
     file.http(&mut options.http)?;
-    // What the command line says otherwise than usual stays.
+    // A command line option that differs from the default stays.
     if bulk != BulkUpdates::Prefer {
         options.http.bulk_updates = bulk;
     }
@@ -209,13 +209,13 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     Ok((options, problems))
 }
 
-/// What https is spoken with.
+/// The files for https.
 fn tls_files(options: &Options, file: &config::File) -> Option<TlsFiles> {
     let (certificate, key) = options.certificate.clone().zip(options.key.clone())?;
     Some(TlsFiles { certificate, key, clients: file.clients() })
 }
 
-/// https that is asked for and cannot be spoken.
+/// The problem of https settings that cannot be used.
 fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let asks = [
         ("tls-certificate", options.certificate.is_some()),
@@ -229,7 +229,7 @@ fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     (!has_both).then(|| Problem::error(name, why))
 }
 
-/// A port that is to lead to https, where there is none of the two.
+/// The problem of a redirect to https when one of both ports is missing.
 fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let speaks_https = options.certificate.is_some() && options.https_port != Some(0);
     let has_both = speaks_https && options.http_port.is_some() && !options.no_http;
@@ -346,7 +346,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     // How much may be open is decided by it from here on.
     svnserve::raise_file_limit();
     let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
-    // Places of the configuration are for http only.
+    // Locations of the configuration are for http only.
     let listener =
         if only_locations { None } else { Some(bind(options, "svn", options.port, DEFAULT_PORT)?) };
     // A repository is served under its own name, as it would be in a folder of several.
@@ -377,7 +377,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     shared.access_log = access_log;
     let shared = Arc::new(shared);
     if let Some(file) = &shared.settings.config_file {
-        // What is wrong with it is told now, not to the first client.
+        // Errors in it are reported now, not to the first client.
         shared.files.server(file, true)?;
     }
     let tls = tls_files(options, &options.file);
@@ -398,7 +398,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         let address = server.as_ref().map(HttpServer::address)?;
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
-    // What only leads to https is no address to use.
+    // A port that only redirects to https is not listed.
     let plain = url("http", 80, &http).filter(|_| shared.settings.http.redirect_to_https.is_none());
     let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
     let hello = match &listener {
@@ -429,13 +429,13 @@ fn give_memory_back() {
     }
 }
 
-/// The port of http:// when nothing else is asked for.
+/// The port of http:// when nothing else is requested.
 const DEFAULT_HTTP_PORT: u16 = 8080;
 
-/// The port of https:// when nothing else is asked for.
+/// The port of https:// when nothing else is requested.
 const DEFAULT_HTTPS_PORT: u16 = 8443;
 
-/// Serves http as asked; when no port was asked for and the usual one is taken, at any.
+/// Serves http as asked; when no port was requested and the usual one is taken, at any.
 fn start_http(
     options: &Options,
     shared: &Arc<ServerState>,
@@ -450,7 +450,7 @@ fn start_http(
     HttpServer::start(socket, shared, tls)
 }
 
-/// Listens as asked. When no port was asked for and the usual one is taken, any will do.
+/// Listens as asked. When no port was requested and the usual one is taken, any will do.
 fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnResult<Listener> {
     let host = options.listen.as_deref().unwrap_or("127.0.0.1");
     let at = |port| Listener::bind(Some(host), port, host.contains(':'));
@@ -486,7 +486,7 @@ fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// How people call our `svn` from a shell: by its name where that is ours or another one, or by our own program's.
+/// The command for our `svn` in a shell: its name where that is ours or another one, or our own program's.
 fn svn_command() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there =
@@ -506,7 +506,7 @@ fn svn_command() -> String {
     }
 }
 
-/// What is said need not be read: the server serves without a reader.
+/// A message need not be read: the server serves without a reader.
 fn ignore_closed_pipe(result: SvnResult<()>) -> SvnResult<()> {
     match result {
         Err(error) if error.is_closed_pipe() => Ok(()),

@@ -29,11 +29,11 @@ static CAUGHT: AtomicI32 = AtomicI32::new(0);
 static CHILD_HAS_TERMINAL: AtomicBool = AtomicBool::new(false);
 /// Whether something is held for which others would wait for ever if it were not given up.
 static HOLDS: AtomicBool = AtomicBool::new(false);
-/// What the errors of this program begin with (`svnadmin: `).
+/// The prefix of this program's errors (`svnadmin: `).
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// A token that is cancelled when the program is told to end. Programs that never ask for it die
-/// of a signal at once.
+/// A token that is cancelled when a signal asks the program to end. Programs that never use it are
+/// killed by a signal at once.
 pub(crate) fn cancel_token() -> CancelToken {
     static TOKEN: OnceLock<CancelToken> = OnceLock::new();
     TOKEN
@@ -45,7 +45,7 @@ pub(crate) fn cancel_token() -> CancelToken {
         .clone()
 }
 
-/// Fails when the program was told to end.
+/// Fails when a signal asked the program to end.
 ///
 /// # Errors
 /// E200015.
@@ -57,12 +57,12 @@ fn caught() -> SvnError {
     SvnError::new(ErrorCode::CANCELLED, "Caught signal")
 }
 
-/// Says by which name errors are told.
+/// Sets the program name that error messages begin with.
 pub(crate) fn called(name: &str) {
     let _ = PREFIX.set(format!("{name}: "));
 }
 
-/// Remembers a signal that a server of ours ended for.
+/// Records the signal that ended one of our servers.
 pub(crate) fn note(signal: i32) {
     let _ = CAUGHT.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
 }

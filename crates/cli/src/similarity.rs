@@ -26,7 +26,7 @@ pub(crate) fn score(a: &[u8], b: &[u8]) -> (usize, usize) {
 /// Words that share less than this are not suggested.
 const ENOUGH: usize = 666_667;
 
-/// What a list has for a word.
+/// The best match of a word in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Likeness {
     /// The word itself.

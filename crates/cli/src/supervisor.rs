@@ -1,4 +1,4 @@
-//! Under systemd, or what does as it does: sockets that it listens on (`LISTEN_FDS`), and telling it
+//! Under systemd or a compatible supervisor: sockets that it listens on (`LISTEN_FDS`), and notifying it
 //! when the server is ready and when it ends (`NOTIFY_SOCKET`, sd_notify(3)).
 
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-/// What is told.
+/// What is reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
     /// Clients can connect.
@@ -20,7 +20,7 @@ pub(crate) enum State {
 /// The socket that was passed, if one was.
 ///
 /// # Errors
-/// What is no TCP socket, and more than one.
+/// When it is not a TCP socket, or there are several.
 pub(crate) fn socket() -> SvnResult<Option<TcpListener>> {
     let mut passed = listenfd::ListenFd::from_env();
     if passed.len() > 1 {
@@ -31,7 +31,7 @@ pub(crate) fn socket() -> SvnResult<Option<TcpListener>> {
     taken.map_err(|e| SvnError::io(&e, "Can't take over the socket that was passed"))
 }
 
-/// Tells the supervisor, if there is one; it does not matter whether it hears.
+/// Notifies the supervisor, if there is one; failures do not matter.
 pub(crate) fn notify(state: State) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_bytes() {

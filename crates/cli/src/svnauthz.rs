@@ -1,4 +1,4 @@
-//! `svnauthz`: checks authz files and tells what they allow; `svnauthz-validate`, its old form.
+//! `svnauthz`: checks authz files and prints what they allow; `svnauthz-validate`, its old form.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -103,7 +103,7 @@ fn usage() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Whether the error that the program ends with was told already.
+/// Whether the error that the program ends with was already reported.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 fn failure(error: &SvnError) -> ExitCode {
@@ -124,7 +124,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
     let is_last = mode != Mode::Daemon || options.foreground || options.inherited;
     let reads = |path: &&PathBuf| is_last || std::fs::metadata(path).is_ok_and(|m| m.is_file());
     if let Some(path) = options.config_file.as_ref().filter(reads) {
-        // What is wrong with it is told now, not to the first client. (A pipe can be read only once,
+        // Errors in it are reported now, not to the first client. (A pipe can be read only once,
         // and it is the process in the background that needs it.)
         shared.files.server(path, true)?;
     }
@@ -154,7 +154,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
                 serve(&listener, &shared, options.single)
             } else {
                 let child = spawn_background(&listener, args)?;
-                // A server that no client can find is ended: the caller is told that it failed.
+                // A server that no client can find is ended, and the caller gets the error.
                 write_pid_file(options, child).inspect_err(|_| {
                     let pid = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw);
                     if let Some(pid) = pid {
@@ -279,7 +279,7 @@ fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
     Ok(child.id())
 }
 
-/// What the process in the background does.
+/// The work of the process in the background.
 fn serve_in_background(shared: &Arc<ServerState>, options: &Options) -> SvnResult<()> {
     // Neither matters much: the process may lead a session already, or lack rights for `/`.
     let _ = rustix::process::setsid();

@@ -108,7 +108,7 @@ fn line(args: Vec<OsString>) -> SvnResult<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The line; `None` when there is nothing at the path, which is told.
+/// The line; `None` when there is nothing at the path, which is already reported.
 fn describe(path: &str, trail: Option<&str>, committed: bool) -> SvnResult<Option<String>> {
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;

@@ -1,4 +1,4 @@
-//! Dates as people write them, in their time zone.
+//! Dates in the user's form, in the local time zone.
 
 use std::path::{Component, Path};
 use std::sync::OnceLock;
@@ -43,7 +43,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     parse_user(text, now(), &zone()).map(|at| at.0)
 }
 
-/// A time in the form for people, in their time zone.
+/// Formats a time for the user, in the local time zone.
 pub(crate) fn human(at: i64) -> String {
     Timestamp(at).human(&zone())
 }

@@ -8,7 +8,7 @@ use sapwood_core::exact::Exact;
 /// The first line of every document.
 pub(crate) const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// What follows an opening tag.
+/// The text after an opening tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// A newline, and elements.

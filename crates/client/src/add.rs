@@ -10,7 +10,7 @@ use sapwood_wc::local::AddOptions;
 
 use crate::context::Context;
 
-/// What to add, and how.
+/// The options of an addition.
 #[derive(Clone, Copy, Debug)]
 pub struct Add {
     /// How deep.
@@ -58,7 +58,7 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         let parent = abspath.parent().unwrap_or(&abspath);
         let (wc, _) = ctx.working_copy(parent)?;
         let relpath = wc.relpath(&abspath)?;
-        // One folder above may be unknown, which is told below; two are as 1.14 fails to lock them.
+        // One unversioned folder above is reported below. With two, locking fails, as in 1.14.
         let unknown =
             |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
         let above = relpath.parent();
@@ -99,7 +99,7 @@ pub(crate) fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> 
 /// Makes a directory and adds it.
 ///
 /// # Errors
-/// That it is there or cannot be made; those of [`add`].
+/// When it exists or cannot be made; those of [`add`].
 pub fn make_directory(ctx: &Context, path: &str, parents: bool) -> SvnResult<()> {
     let abspath = ctx.absolute(path);
     let was_there = abspath.exists();
@@ -109,7 +109,7 @@ pub fn make_directory(ctx: &Context, path: &str, parents: bool) -> SvnResult<()>
         Add { depth: Depth::Empty, force: false, no_ignore: false, no_auto_props: false, parents };
     add(ctx, path, how).inspect_err(|_| {
         if !was_there {
-            // What cannot be added is not left behind.
+            // A directory that cannot be added is removed again.
             let _ = fs::remove_dir(&abspath);
         }
     })

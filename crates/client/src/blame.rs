@@ -71,7 +71,7 @@ pub struct BlameLine<'a> {
 /// Takes one line. The second value is the younger of both ends of the range.
 pub type Receiver<'a> = &'a mut dyn FnMut(&BlameLine<'_>, Revnum) -> SvnResult<()>;
 
-/// Tells `receiver` all lines.
+/// Calls `receiver` with each line.
 ///
 /// # Errors
 /// E195004 for a binary file; those of sessions, the working copy and `receiver`.
@@ -147,7 +147,7 @@ struct Collector<'a> {
     check: Option<&'a PropCheck<'a>>,
     last: Option<Rc<Change>>,
     last_text: Vec<u8>,
-    /// The last text of the file's own line of history.
+    /// The last text of the file's own history.
     last_original: Option<Vec<u8>>,
     plain: Chain,
     merged: Option<Chain>,

@@ -22,7 +22,7 @@ const SUM: usize = 20;
 pub(crate) trait Serialize: Sized {
     /// Appends the value.
     fn put(&self, out: &mut Vec<u8>);
-    /// Takes a value off the front; `None` when there is none.
+    /// Takes a value off the front; `None` at the end.
     fn take(input: &mut &[u8]) -> Option<Self>;
 }
 
@@ -132,7 +132,7 @@ impl<A: Serialize, B: Serialize> Serialize for (A, B) {
     }
 }
 
-/// Lists of all kinds. Memory is taken as members come, not as a length in the file says.
+/// Lists of all kinds. Memory is allocated as members come, not as a length in the file says.
 macro_rules! stored_lists {
     ($($list:ident < $($part:ident : $bound:path),+ > of $member:ty),+ $(,)?) => {$(
         impl<$($part: Serialize + $bound),+> Serialize for $list<$($part),+> {
@@ -170,7 +170,7 @@ stored_lists! {
     HashMap<K: KeyOfMap, V: Sized> of (K, V),
 }
 
-/// What a map with hashes may have as keys.
+/// The keys of a hash map.
 pub(crate) trait KeyOfMap: Eq + Hash {}
 impl KeyOfMap for String {}
 impl KeyOfMap for RelPathBuf {}
@@ -216,7 +216,7 @@ fn failed(error: &std::io::Error, path: &Path) -> SvnError {
 /// Writes a value to a file under a name, which says what it is and in which version.
 ///
 /// # Errors
-/// That the file cannot be written.
+/// When the file cannot be written.
 pub(crate) fn write(path: &Path, name: &str, value: &impl Serialize) -> SvnResult<()> {
     let mut body = Vec::new();
     value.put(&mut body);

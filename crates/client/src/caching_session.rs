@@ -2,9 +2,9 @@
 //! it, and what was merged into it. The past does not change, so the answers may be kept beside a
 //! working copy, in `.svn/sapwood/history`: the merge after a dry run asks nothing again.
 //!
-//! Only questions that name their revisions are answered from memory, and of logs only those without revision
-//! properties but for the author, who is shown beside conflicts. Errors are not kept. The file is of one repository, counts for a
-//! day, and may be deleted at any moment.
+//! Only questions that name their revisions are answered from the cache, and of logs only those without revision
+//! properties, except for the author, which is shown beside conflicts. Errors are not cached. The file is of one
+//! repository, is valid for a day, and may be deleted at any moment.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -33,9 +33,9 @@ use sapwood_wc::WorkingCopy;
 use crate::cache_file::{self, stored_struct};
 use crate::shared_session::{SessionGuard, SessionHandle, SharedSession};
 
-/// What the file is and in which version.
+/// The file's type and version.
 const NAME: &str = "sapwood history 1";
-/// How many values are kept at most: paths of logs, places and lists.
+/// The most values that are cached: paths of logs, locations and lists.
 const LIMIT: usize = 200_000;
 /// For how long: a repository that was restored from a backup may have another past.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -59,7 +59,7 @@ struct Entry {
     revprops: Vec<(String, Vec<u8>)>,
 }
 
-/// The line of a node between two revisions.
+/// The history of a node between two revisions.
 #[derive(Clone, Debug)]
 struct Past {
     youngest: u64,
@@ -67,7 +67,7 @@ struct Past {
     segments: Vec<Segment>,
 }
 
-/// What is known.
+/// The cached answers.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     uuid: String,
@@ -85,11 +85,11 @@ stored_struct!(Segment { start, end, path });
 stored_struct!(Past { youngest, oldest, segments });
 stored_struct!(Answers { uuid, lines, kinds, places, deletions, mergeinfo, logs });
 
-/// What was said of a repository so far, for any number of sessions.
+/// The cached answers of a repository, for any number of sessions.
 #[derive(Debug)]
 pub(crate) struct History {
     answers: RefCell<Answers>,
-    /// How many values are kept.
+    /// The number of cached values.
     size: std::cell::Cell<usize>,
     /// Whether something came since it was read.
     changed: std::cell::Cell<bool>,
@@ -99,7 +99,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// What is kept beside a working copy about the repository of this UUID.
+    /// The cache beside a working copy, for the repository of this UUID.
     pub(crate) fn of(root: &Path, uuid: &str) -> Rc<Self> {
         let file = sapwood_wc::layout::adm(root).join("sapwood").join("history");
         let known = match is_fresh(&file) {
@@ -123,7 +123,8 @@ impl History {
         self.answers.borrow().uuid == uuid
     }
 
-    /// The line of a place from its revision back to its beginning, the youngest part first, known from elsewhere.
+    /// Adds the history of a location from its revision back to its beginning, the youngest part
+    /// first, which another source gave.
     pub(crate) fn know_line(&self, relpath: &RelPath, peg: Revnum, segments: Vec<Segment>) {
         if self.takes(segments.len()) {
             let line = Past { youngest: peg.0, oldest: 0, segments };
@@ -134,7 +135,7 @@ impl History {
     /// Keeps it for the next time.
     ///
     /// # Errors
-    /// That the file cannot be written.
+    /// When the file cannot be written.
     pub(crate) fn save(&self) -> SvnResult<()> {
         if !self.changed.replace(false) {
             return Ok(());
@@ -142,7 +143,7 @@ impl History {
         cache_file::write(&self.file, NAME, &*self.answers.borrow())
     }
 
-    /// Whether an answer of so many values is to be kept.
+    /// Whether an answer with `count` values is cached.
     fn takes(&self, count: usize) -> bool {
         let size = self.size.get().plus(count).plus(1);
         if size > LIMIT {
@@ -173,13 +174,13 @@ pub(crate) fn clipped(segments: &[Segment], youngest: u64, oldest: u64) -> Vec<S
         .collect()
 }
 
-/// What the lines of a place are kept under.
+/// The cache key of a location's history.
 fn line_key(relpath: &RelPath, peg: Revnum) -> String {
     format!("{relpath}@{peg}")
 }
 
-/// A session with a memory. It moves to another URL when it has something to ask there. While it asks, questions to
-/// the working copy's database keep no other program from it.
+/// A session with a cache. It moves to another URL when it has a question there. Meanwhile the working copy's
+/// database is not locked against other programs.
 pub(crate) struct Remembering {
     inner: SessionHandle,
     history: Rc<History>,
@@ -189,7 +190,7 @@ pub(crate) struct Remembering {
 }
 
 impl Remembering {
-    /// A session that shares a memory, if the memory is of its repository.
+    /// A session that shares a cache, if the cache is of its repository.
     pub(crate) fn wrap(
         inner: Rc<dyn Session>,
         history: &Rc<History>,
@@ -202,7 +203,7 @@ impl Remembering {
         Self::at(inner, url, history, wc)
     }
 
-    /// A session that is at `url`, although what it asks with is above it, in the repository of the memory.
+    /// A session that is at `url`, although its inner session is above it, in the repository of the cache.
     pub(crate) fn at(
         inner: Rc<dyn Session>,
         url: UrlBuf,
@@ -215,8 +216,8 @@ impl Remembering {
         Rc::new(Self { inner, history: Rc::clone(history), wc: wc.cloned(), root, url })
     }
 
-    /// A second session beside the one that was opened last, which it asks, too, where that has nothing else to do;
-    /// `None` when there is none, or the URL is elsewhere.
+    /// A second session beside the one that was opened last. It shares that one's connection while it is idle.
+    /// `None` without such a session, or when the URL is elsewhere.
     pub(crate) fn second(
         url: &Url,
         settings: &Settings,
@@ -265,7 +266,7 @@ impl Remembering {
         if has == *url {
             return Ok((taken, at.to_owned()));
         }
-        // Elsewhere a path of a request is as good as a move, which such a server is asked for.
+        // An svn server gets a longer path, since a move would cost a request; others move for free.
         if is_svn(&self.root)
             && let Some(below) = url.below(&has)
         {
@@ -300,7 +301,7 @@ pub(crate) fn is_svn(url: &Url) -> bool {
     url.starts_with("svn:") || url.starts_with("svn+")
 }
 
-/// The answer to a question in one of the maps, asked for when it is not known.
+/// The answer to a question in one of the maps, requested when it is not cached.
 macro_rules! once {
     ($this:expr, $map:ident, $key:expr, $ask:expr, $size:expr) => {{
         let key: String = $key;

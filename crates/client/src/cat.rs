@@ -174,7 +174,7 @@ fn translated(
         modified: changed,
         revision: row.changed_revision,
         date: if changed { file_time(&node.abspath()) } else { row.changed_date },
-        // Who changes a file locally cannot always be known.
+        // The author of a local change cannot always be known.
         author: if changed { Some("(local)") } else { row.changed_author.as_deref() },
         url: &url,
         root: &root,

@@ -23,16 +23,16 @@ pub struct Checkout {
     pub depth: Depth,
     /// Whether externals are left out.
     pub ignore_externals: bool,
-    /// Whether files and directories that are there may be taken for those that are added.
+    /// Whether existing files and directories may be taken for added ones.
     pub allow_obstructions: bool,
-    /// What a new working copy is like.
+    /// The form of a new working copy.
     pub form: Form,
 }
 
-/// What working copies a new one is to be like.
+/// The form of a new working copy: format and text bases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// Its format, if one is asked for.
+    /// Its format, if one was requested.
     pub format: Option<i64>,
     /// Whether it keeps all text bases.
     pub store_pristine: Option<bool>,
@@ -43,10 +43,10 @@ impl Form {
         self.store_pristine.unwrap_or(true)
     }
 
-    /// The format to make: the oldest that can do what is asked for.
+    /// The format to make: the oldest that has the requested features.
     ///
     /// # Errors
-    /// E155042 when the format that is asked for cannot.
+    /// E155042 when the requested format lacks them.
     fn format(self) -> SvnResult<i64> {
         let able = if self.stores_pristines() { FORMAT } else { FORMAT_OPTIONAL_PRISTINES };
         match self.format {
@@ -180,7 +180,7 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
 }
 
 /// The option of the `config` file with which all new working copies keep no text bases, but where
-/// something else is asked for.
+/// something else is requested.
 pub const STORE_PRISTINE: (&str, &str) = ("sapwood", "store-pristine");
 
 fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
@@ -198,7 +198,7 @@ fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) ->
     put_root(&wc, area, how)
 }
 
-/// The root's row, incomplete: whatever is asked for comes with the update.
+/// The root's row, incomplete: the update brings the rest.
 fn put_root(wc: &WorkingCopy, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
     wc.db().write(|db| {
         let repos = db.repository_id(area.root, area.uuid)?;

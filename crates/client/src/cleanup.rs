@@ -113,7 +113,7 @@ fn is_versioned_directory(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool
     Ok(top.is_some_and(|row| row.kind == Kind::Dir && !gone.contains(&row.presence)))
 }
 
-/// Removes what is not versioned, and tells of it.
+/// Removes unversioned items and reports each one.
 fn remove(ctx: &Context, path: &Path) -> SvnResult<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     let kind =

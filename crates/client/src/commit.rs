@@ -95,7 +95,7 @@ struct Plan<'a> {
     ctx: &'a Context,
     options: &'a Options,
     targets: Vec<CommitTarget>,
-    /// What is cut off from paths that are told.
+    /// The prefix that is cut off from reported paths.
     prefix: String,
     /// Whether files of the working copy may have been written.
     touched: bool,
@@ -264,7 +264,7 @@ impl<'a> Plan<'a> {
         let sent = match drive.run(base, editor.as_mut(), &harvest.items) {
             Ok(sent) => sent,
             Err(error) => {
-                // The first error tells more than what giving up may meet.
+                // The first error says more than a failure of the abort would.
                 let _aborted = editor.abort_edit();
                 return Err(error);
             }
@@ -328,7 +328,7 @@ impl<'a> KindCheck<'a> {
     }
 }
 
-/// An item as the person who writes the message sees it.
+/// An item as the author of the message sees it.
 pub(crate) fn commit_item(item: &Item) -> CommitItem {
     let changes = item.changes;
     CommitItem {

@@ -1,9 +1,9 @@
-//! What is about to be committed, as the person who writes the log message sees it.
+//! What is about to be committed, as the author of the log message sees it.
 
 use sapwood_core::paths::UrlBuf;
 use sapwood_core::{NodeKind, Revnum, SvnResult};
 
-/// What happens to a node in a commit.
+/// The change of a node in a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemState {
     /// It is added (with `delete`: replaced).
@@ -29,7 +29,7 @@ pub struct CommitItem {
     pub url: UrlBuf,
     /// File or directory.
     pub kind: Option<NodeKind>,
-    /// What happens to it.
+    /// The change.
     pub state: ItemState,
     /// The revision that it is based on.
     pub revision: Option<Revnum>,

@@ -1,4 +1,4 @@
-//! What `svn info` says of a conflict: what happened, where the texts are, and what met.
+//! A conflict as `svn info` shows it: the operation, the files with the texts, and both locations.
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -11,7 +11,7 @@ use crate::tree_conflict;
 /// The conflicts of one node. Paths are absolute.
 #[derive(Clone, Debug, Default)]
 pub struct ConflictInfo {
-    /// What was being done: `update`, `switch`, `merge` or `none`.
+    /// The operation: `update`, `switch`, `merge` or `none`.
     pub operation: &'static str,
     /// In one line, what an edit of the node is called in this operation.
     pub edit: String,
@@ -21,9 +21,9 @@ pub struct ConflictInfo {
     pub text: Option<[Option<String>; 3]>,
     /// The names of the properties in conflict, if some are.
     pub props: Option<Vec<String>>,
-    /// The file that tells of properties.
+    /// The file that lists the rejected properties.
     pub reject: Option<String>,
-    /// What met: before and after the incoming change.
+    /// The node before and after the incoming change.
     pub locations: [Option<Location>; 2],
 }
 
@@ -32,11 +32,11 @@ pub struct ConflictInfo {
 pub struct TreeInfo {
     /// The name of the node.
     pub victim: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Option<NodeKind>,
-    /// What came, in the word of XML.
+    /// The incoming change, in the word of XML.
     pub action: &'static str,
-    /// What was done here, in the word of XML.
+    /// The local change, in the word of XML.
     pub reason: &'static str,
     /// Both in one line.
     pub description: String,
@@ -66,7 +66,7 @@ const fn reason_word(reason: Reason) -> &'static str {
 }
 
 impl ConflictInfo {
-    /// How many conflicts there are: each property is one.
+    /// The number of conflicts: each property is one.
     #[must_use]
     pub fn count(&self) -> usize {
         let props = self.props.as_ref().map_or(0, |names| names.len().max(1));

@@ -1,5 +1,5 @@
-//! Going through nodes in conflict, so that what comes into conflict while others are settled is not
-//! left out.
+//! Walks the nodes in conflict, so that a conflict which appears while others are being resolved is not
+//! missed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,8 +15,8 @@ use sapwood_wc::status::Options;
 
 use crate::context::Context;
 
-/// Takes a node in conflict: of which working copy, where in it, and its record. It tells through the
-/// context that comes with it.
+/// Handles a node in conflict: its working copy, its path there, and its record. Notifications go through
+/// the context that comes with it.
 pub type Visit<'v> = dyn FnMut(&Context, &WorkingCopy, &RelPath, &Conflict) -> SvnResult<()> + 'v;
 
 /// Gives the nodes in conflict at and below a path to `visit`. What comes into conflict meanwhile, and
@@ -96,8 +96,8 @@ fn record(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Conflict>> {
     Ok(data.map(|bytes| Conflict::parse(&bytes)).transpose()?)
 }
 
-/// Visits one node; whether its tree conflict is settled then. One that another conflict is in the way
-/// of comes later.
+/// Visits one node. Returns whether its tree conflict was resolved. A node that is blocked by another
+/// conflict is visited later.
 fn attempt(
     ctx: &Context,
     wc: &WorkingCopy,

@@ -1,4 +1,4 @@
-//! What every operation needs to know of its caller.
+//! What every operation needs from its caller.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::caching_session::History;
 use crate::commit_item::{CommitItem, LogMessage};
 use crate::recursion::Nesting;
 
-/// The caller of operations: configuration, how sessions are opened, and what is told or asked
-/// meanwhile. Not for several threads: an operation that has some tells from its first one.
+/// The caller's side of operations: configuration, how sessions are opened, notifications and
+/// questions. For one thread: an operation with several threads notifies only from its first one.
 pub struct Context {
     /// How sessions are opened: credentials, caches, tunnels, the `servers` file.
     pub ra: Settings,
@@ -29,24 +29,24 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
-    /// What was said of the past of repositories, by the working copy that it is kept beside.
+    /// The cached histories of repositories, by the working copy that stores them.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
-    /// Externals that are being brought.
+    /// Externals that are being fetched.
     pub(crate) nesting: Nesting,
-    /// Is told what happens; `None` when the caller does not want to know.
+    /// Receives notifications; `None` when the caller wants none.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
     pub log_message: Option<Box<LogMessage>>,
-    /// Is told of a revision that was made.
+    /// Called with each revision that is committed.
     pub committed: Option<Box<CommittedCallback>>,
     /// Merges texts with another program (`diff3-cmd`) instead of by ourselves.
     pub merge_text: Option<Box<MergeCallback>>,
 }
 
-/// E200015 when work is to stop.
+/// Checks for cancellation.
 ///
 /// # Errors
-/// That one.
+/// E200015 when cancelled.
 pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
     if cancel.is_cancelled() {
         return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
@@ -54,14 +54,14 @@ pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
     Ok(())
 }
 
-/// Is told what happens.
+/// Receives notifications.
 pub type NotifyCallback = dyn Fn(&Notify<'_>);
 
 /// Merges texts: as [`sapwood_wc::conflict::ExternalMerge`].
 pub type MergeCallback =
     dyn Fn([&Path; 3], [&str; 3], &mut std::fs::File) -> sapwood_wc::Result<bool>;
 
-/// Is told of a revision that was made.
+/// Called with each revision that is committed.
 pub type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
 
 impl std::fmt::Debug for Context {
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// A caller that is told nothing.
+    /// A context without callbacks.
     #[must_use]
     pub fn new(ra: Settings, here: PathBuf) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Context {
         }
     }
 
-    /// The same caller, told something else.
+    /// The same context with another callback for notifications.
     #[must_use]
     pub(crate) fn with_notify(&self, notify: Rc<NotifyCallback>) -> Self {
         let mut other = Self::new(self.ra.clone(), self.here.clone());
@@ -138,7 +138,7 @@ impl Context {
         self.open.borrow_mut().retain(|known| known.root() != root);
     }
 
-    /// What is known of the past of a repository, and kept beside a working copy.
+    /// The cached history of a repository, stored beside a working copy.
     pub(crate) fn history(&self, root: &Path, uuid: &str) -> Rc<History> {
         let mut known = self.histories.borrow_mut();
         let same = |(at, history): &&(PathBuf, Rc<History>)| at == root && history.is_of(uuid);
@@ -170,10 +170,10 @@ impl Context {
         &self.ra.cancel
     }
 
-    /// E200015 when the operation is to stop.
+    /// Checks for cancellation.
     ///
     /// # Errors
-    /// That one.
+    /// E200015 when cancelled.
     pub fn check_cancel(&self) -> SvnResult<()> {
         check_cancel(&self.ra.cancel)
     }
@@ -186,7 +186,7 @@ impl Context {
         sapwood_ra::open_following(url, &self.ra, &mut |value| self.notify(value))
     }
 
-    /// Tells what happened.
+    /// Sends a notification.
     pub fn notify(&self, value: &Notify<'_>) {
         if let Some(notify) = &self.notify {
             notify(value);
@@ -196,15 +196,15 @@ impl Context {
     /// The log message for a commit of these items; `None` gives the commit up.
     ///
     /// # Errors
-    /// What the caller meets while the message is written.
+    /// Those of the caller's callback.
     pub fn message_for(&self, items: &[CommitItem]) -> SvnResult<Option<Vec<u8>>> {
         self.log_message.as_ref().map_or(Ok(Some(Vec::new())), |write| write(items))
     }
 
-    /// Tells of a revision that was made.
+    /// Reports a committed revision.
     ///
     /// # Errors
-    /// What the caller meets while it is told.
+    /// Those of the callback.
     pub fn notify_commit(&self, info: &CommitInfo) -> SvnResult<()> {
         self.committed.as_ref().map_or(Ok(()), |committed| committed(info))
     }

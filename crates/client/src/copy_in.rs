@@ -39,7 +39,7 @@ pub struct How {
     pub pin_externals: bool,
 }
 
-/// A source that was found, and its place.
+/// A source that was found, and its location.
 struct Pair {
     session: Box<dyn Session>,
     url: UrlBuf,
@@ -191,7 +191,7 @@ pub(crate) fn copy_dir(
     })
 }
 
-/// Tells what a checkout tells as what happens in another place, and as additions.
+/// Passes on a checkout's notifications with paths at another location, and as additions.
 fn notify_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
     let action = match told.action {
         Action::UpdateStarted | Action::UpdateAdd => Action::Add,

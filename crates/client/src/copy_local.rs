@@ -26,14 +26,14 @@ pub struct CopyLocal {
     pub pin_externals: bool,
 }
 
-/// One source and its place, each in its working copy.
+/// One source and its location, each in its working copy.
 struct Pair {
     from: (WorkingCopy, RelPathBuf),
     to: (WorkingCopy, RelPathBuf),
 }
 
 /// Copies or moves local paths to a path, or into a directory: several sources always, one source
-/// when the destination is there.
+/// when the destination exists.
 ///
 /// # Errors
 /// What is wrong with a source or the destination.

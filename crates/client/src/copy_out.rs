@@ -28,7 +28,7 @@ pub struct How<'a> {
     pub revprops: &'a PropList,
 }
 
-/// A local path and its place in the repository.
+/// A local path and its location in the repository.
 struct Pair {
     node: Node,
     to: UrlBuf,

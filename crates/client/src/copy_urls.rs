@@ -231,7 +231,7 @@ fn absent_parents(
     Ok(())
 }
 
-/// What the commit does, and how it is told to the writer of the message.
+/// What the commit does, and how it is described to the author of the log message.
 #[allow(clippy::type_complexity, reason = "both lists are taken apart at once")]
 fn plan(
     session: &dyn Session,

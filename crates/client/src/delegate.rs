@@ -72,7 +72,7 @@ macro_rules! delegate_editor {
             self.$i.abort_edit()
         }
     };
-    // What is said of directories as of files.
+    // Calls that directories and files have in common.
     (@open $method:ident $i:ident) => {
         fn $method(
             &mut self,

@@ -29,7 +29,7 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
         let above = parents.fold(first, |a, b| a.common_ancestor(b).to_owned());
         let known = versioned_above(&wc, &above)?;
         if let (true, [alone]) = (known != above, list.as_slice()) {
-            // Whether it is there or not, and whatever is asked for.
+            // Whether it exists or not, and whatever the options are.
             let message = format!("'{}' is not a working copy", wc.abspath(alone).display());
             return Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message));
         }

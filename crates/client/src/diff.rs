@@ -3,11 +3,11 @@
 //! | left and right | how |
 //! |---|---|
 //! | BASE and working version of one path | [`mod@local`] |
-//! | two places of a repository | [`mod@repos`] |
-//! | a place of a repository and a working copy | [`mod@against`] |
+//! | two locations of a repository | [`mod@repos`] |
+//! | a location of a repository and a working copy | [`mod@against`] |
 //! | the working versions of two paths | [`mod@nodes`] |
 //!
-//! Each tells a [`sides::Processor`], which writes a diff or a summary.
+//! Each sends its changes to a [`sides::Processor`], which writes a diff or a summary.
 
 mod against;
 mod git;
@@ -37,7 +37,7 @@ use crate::target::is_url;
 use crate::text_base::{Tell, with_text_bases};
 use crate::working::Node;
 
-/// What is compared.
+/// The sides to compare.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The left side: a URL or a local path.
@@ -63,12 +63,12 @@ pub struct Request<'a> {
 pub enum Sink<'a> {
     /// Written as a diff.
     Diff {
-        /// What it shows.
+        /// The output.
         style: Style<'a>,
         /// Where it goes.
         out: &'a mut dyn Write,
     },
-    /// Told node by node.
+    /// Reported node by node.
     Summary(&'a mut Receiver<'a>),
 }
 

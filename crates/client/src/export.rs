@@ -1,7 +1,7 @@
 //! `svn export`: a tree without administrative files.
 //!
 //! From a URL an edit brings everything, as a checkout's does; from a working copy the files are
-//! copied, with local changes unless another revision is asked for.
+//! copied, with local changes unless another revision is requested.
 
 use std::collections::HashMap;
 use std::fs;
@@ -39,7 +39,7 @@ pub struct Export {
     pub revision: Revision,
     /// How deep.
     pub depth: Depth,
-    /// Whether files that are there are written over.
+    /// Whether existing files are overwritten.
     pub overwrite: bool,
     /// Whether externals are left out.
     pub ignore_externals: bool,
@@ -94,7 +94,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
     }
 }
 
-/// Exports the file at the session's URL; `to` is where to, and how people are told it.
+/// Exports the file at the session's URL; `to` is the target, and the path in notifications.
 fn export_one(
     ctx: &Context,
     session: &dyn Session,
@@ -117,7 +117,7 @@ fn export_one(
     }
     form.write(ctx, &to, spool.finish().0, how)?;
     notify_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
-    // No edit, no revision to tell of.
+    // Without an edit there is no revision to report.
     notify_path(ctx, &to, Action::UpdateCompleted, None);
     Ok(())
 }
@@ -161,7 +161,7 @@ fn export_tree(
     editor.finish()?;
     driven?;
     let externals = std::mem::take(&mut editor.externals);
-    // An empty directory brings no call of the editor.
+    // An empty directory causes no call of the editor.
     if to.symlink_metadata().is_err() {
         open_root_dir(ctx, to, shown, how)?;
     }
@@ -238,7 +238,7 @@ fn open_root_dir(ctx: &Context, to: &Path, shown: &str, how: &Export) -> SvnResu
     Ok(())
 }
 
-/// A path below the export as people are told it: that the export is the current directory goes
+/// A path below the export as notifications show it: that the export is the current directory goes
 /// without saying.
 fn display_below(shown: &str, below: &str) -> String {
     if shown == "." { below.to_owned() } else { path::join(shown, below) }
@@ -346,7 +346,7 @@ impl FileForm {
         self.set_time(&file).map_err(failed)
     }
 
-    /// Makes the file, in the place of what is there. Most often nothing is.
+    /// Makes the file, in place of an existing one. Most often there is none.
     fn create(&self, to: &Path) -> io::Result<fs::File> {
         let mut options = fs::OpenOptions::new();
         let mode = if self.is_executable() { 0o777 } else { 0o666 };
@@ -441,7 +441,7 @@ struct ExportEditor<'a> {
     behind: BackgroundWriter,
 }
 
-/// Tells of a path that is written.
+/// Reports a path that was written.
 fn notify_written(ctx: &Context, told: &WrittenPath) {
     if told.is_file {
         ctx.wc.meter.add_file();
@@ -507,7 +507,7 @@ impl Editor for ExportEditor<'_> {
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let to = self.safe(below, parent)?;
-        // Most often nothing is there.
+        // Most often there is none.
         if let Err(error) = fs::create_dir(&to)
             && !is_dir_there(&to, &path::join(self.shown, below), self.how)?
         {

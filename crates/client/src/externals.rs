@@ -2,8 +2,8 @@
 //! longer asks for.
 //!
 //! A directory external is a working copy of its own below the one that defines it; a file external
-//! is a node of the defining working copy with a mark. Both have rows in EXTERNALS. One that fails
-//! is told and does not stop the others.
+//! is a node of the defining working copy with a mark. Both have rows in EXTERNALS. A failing external
+//! is reported and does not stop the others.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -123,7 +123,7 @@ pub(crate) const fn number_of(spec: Spec) -> Option<Revnum> {
     }
 }
 
-/// A failure is told, and is none.
+/// Reports a failure and returns success.
 pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
     match done {
         Err(error) if !error.is_cancelled() => {
@@ -137,8 +137,8 @@ pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<(
     }
 }
 
-/// Refuses places that a property must not lead to: administrative files, and whatever lies behind a link.
-/// Of an external that is known already the last name may be a link, which it brought itself.
+/// Refuses locations that a property must not lead to: administrative files, and whatever lies behind a link.
+/// The last name of a known external may be a link, which the external itself created.
 pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<()> {
     let mut at = owner.to_owned();
     let mut names = path::components(target).peekable();
@@ -224,7 +224,7 @@ fn bring_dir(
         .top(&place.relpath)?
         .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
     if versioned {
-        // What was brought once, and has given way to a node that is added here, is no external any more.
+        // An external that was replaced by a node added here is no longer an external.
         if wc.db().base(&place.relpath)?.is_none() && at.is_dir() {
             wc.db().remove_external(&place.relpath)?;
         }
@@ -289,8 +289,8 @@ fn bring_dir(
     register(wc, place, item, Kind::Dir, session, &url)
 }
 
-/// Whether an external's working copy is of the same repository at another URL: it is told the new
-/// one.
+/// Whether an external's working copy is of the same repository at another URL: it is relocated to the
+/// new one.
 fn has_moved(ctx: &Context, at: &Path, from: &str, to: &str) -> SvnResult<bool> {
     match relocate(ctx, &at.to_string_lossy(), from, to, false) {
         Ok(()) => Ok(true),

@@ -114,7 +114,7 @@ pub fn import(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
     }
 }
 
-/// The names that have to be made below what is there; the session moves to what is there.
+/// The names that must be created below the nearest existing directory; the session moves to that directory.
 fn new_entries(session: &dyn Session, url: &Url, base: Revnum) -> SvnResult<Vec<String>> {
     let mut kind = session.check_path(RelPath::ROOT, Some(base))?;
     if kind == Some(NodeKind::File) {
@@ -133,7 +133,7 @@ fn new_entries(session: &dyn Session, url: &Url, base: Revnum) -> SvnResult<Vec<
     Ok(names)
 }
 
-/// What is left out, and which properties names bring.
+/// The ignored names, and the automatic properties.
 struct Rules {
     /// `None` when nothing is left out.
     everywhere: Option<Patterns>,

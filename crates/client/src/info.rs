@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::open::{LocatedSession, move_to, session_at};
 use crate::revision::Revision;
 
-/// What is known of a node.
+/// The information about a node.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// Its URL.
@@ -38,11 +38,11 @@ pub struct Info {
     pub changed_author: Option<String>,
     /// Its lock.
     pub lock: Option<Lock>,
-    /// What only a working copy knows.
+    /// The working copy's part.
     pub working: Option<WorkingInfo>,
 }
 
-/// What is to become of a node when it is committed.
+/// The scheduled change of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// Nothing, but perhaps changes.
@@ -69,14 +69,14 @@ impl Schedule {
     }
 }
 
-/// What only a working copy knows of a node. Paths are absolute.
+/// The part that only a working copy has. Paths are absolute.
 #[derive(Clone, Debug, Default)]
 pub struct WorkingInfo {
     /// The root of the working copy.
     pub root: String,
     /// Its format, and whether it keeps all text bases.
     pub settings: Settings,
-    /// What is to become of it.
+    /// The scheduled change.
     pub schedule: Schedule,
     /// How deep a directory is; `None` of files.
     pub depth: Option<Depth>,
@@ -102,7 +102,7 @@ pub type Receiver<'a> = &'a mut dyn FnMut(&str, &Info) -> SvnResult<()>;
 /// Fields that are shown.
 const FIELDS: DirentFields = DirentFields { has_props: false, ..DirentFields::ALL };
 
-/// Tells what the repository knows of a URL, or of a local path in a revision that was asked for.
+/// Reports what the repository knows of a URL, or of a local path in a requested revision.
 ///
 /// # Errors
 /// E170000 when there is nothing; those of sessions and of `receiver`.
@@ -142,7 +142,7 @@ pub fn remote(
     }
     let base = url.relpath(&tell.root)?;
     let base = base.to_fspath();
-    // What is left to tell: the next one last.
+    // What is left to report; the next one is last.
     let children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {
         let mut entries = session.get_dir(dir, Some(revision), Some(FIELDS), false)?.entries;
         entries.sort_by(|a, b| b.0.cmp(&a.0));
@@ -189,7 +189,7 @@ impl Teller {
     }
 }
 
-/// What a server answers that may not know how to.
+/// The answer of a server that may lack the request.
 fn allowed<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
         Err(error) if error.is_not_implemented() => Ok(None),

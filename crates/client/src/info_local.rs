@@ -12,8 +12,8 @@ use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
 use crate::info::{Info, Receiver, Schedule, WorkingInfo};
 
-/// Tells what the working copy knows of a local path and what is below it, and of tree conflicts
-/// where there is no node. With changelists only of what is on one of them.
+/// Reports what the working copy knows of a local path and what is below it, and tree conflicts
+/// on paths without a node. With changelists, only the nodes in one of them.
 ///
 /// # Errors
 /// E155007 and E155010 for what is not under version control; those of `receiver`.
@@ -73,7 +73,7 @@ fn info_at(
     }
 }
 
-/// Tells of a node that is not there, but in a tree conflict.
+/// Reports a path without a node that is in a tree conflict.
 fn victim(wc: &WorkingCopy, relpath: &RelPath, receiver: Receiver<'_>) -> SvnResult<()> {
     let conflicts = ConflictInfo::of(wc, relpath, None)?;
     let (id, _) = wc.repos_location(relpath.parent())?;
@@ -82,7 +82,7 @@ fn victim(wc: &WorkingCopy, relpath: &RelPath, receiver: Receiver<'_>) -> SvnRes
         is_missing: true,
         root_url: Some(repository.root),
         uuid: Some(repository.uuid),
-        // 1.14 does not tell the working copy's root of what is not versioned.
+        // 1.14 does not report the working copy's root for unversioned paths.
         working: Some(WorkingInfo { conflicts, ..WorkingInfo::default() }),
         ..Info::default()
     };
@@ -117,7 +117,7 @@ fn one(
     Ok(())
 }
 
-/// What is known of one node.
+/// The information about one node.
 fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let relpath = view.relpath();
     let top = view.top();
@@ -150,7 +150,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         conflicts: ConflictInfo::of(wc, relpath, view.kind())?,
         ..WorkingInfo::default()
     };
-    // What was deleted out of a copy has no revision of its own.
+    // A node that was deleted from a copy has no revision of its own.
     let in_copy = view.status() == Status::Deleted && shown.op_depth > 0;
     let revision = shown.revision.filter(|_| !in_copy);
     let mut revision = deleted.map_or(revision, |place| place.revision);

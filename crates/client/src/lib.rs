@@ -2,7 +2,7 @@
 //! `svn` have their names; [`mirror`] is svnsync, [`rdump`] svnrdump, [`url_changes`] svnmucc.
 //!
 //! An operation takes a [`Context`] and values, works on repositories through `ra` and on working
-//! copies through `wc`, and tells what happens through the context's callbacks. Nothing here prints,
+//! copies through `wc`, and reports what happens through the context's callbacks. Nothing here prints,
 //! reads the environment or looks for a home directory; the `cli` crate brings all of that as values.
 
 pub mod add;

@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub fields: DirentFields,
     /// Whether locks are wanted.
     pub locks: bool,
-    /// Whether what externals bring is listed too.
+    /// Whether externals are listed too.
     pub externals: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Entry<'a> {
     pub dirent: &'a Dirent,
     /// Its lock.
     pub lock: Option<&'a Lock>,
-    /// The external that brought it.
+    /// The external that it is listed by.
     pub external: Option<Source<'a>>,
 }
 
@@ -62,12 +62,12 @@ pub struct Source<'a> {
 /// Takes one node.
 pub type Receiver<'a> = &'a mut dyn FnMut(&Entry<'_>) -> SvnResult<()>;
 
-/// Tells `receiver` the nodes, a directory before what is in it, then those of externals. Gives the
+/// Calls `receiver` with the nodes, a directory before its children, then those of externals. Returns the
 /// root of the repository and the revision that was listed.
 ///
 /// # Errors
 /// E160013 when there is nothing; those of sessions and of `receiver`. What is wrong with an external
-/// is told, and no error.
+/// is reported and is not an error.
 pub fn list(
     ctx: &Context,
     request: &Request<'_>,
@@ -76,7 +76,7 @@ pub fn list(
     list_part(ctx, request, None, &mut Vec::new(), receiver)
 }
 
-/// Lists a target, or what one external brings. `above` has the URLs of the externals that led here.
+/// Lists a target, or one external. `above` has the URLs of the externals that led here.
 fn list_part(
     ctx: &Context,
     request: &Request<'_>,
@@ -142,7 +142,7 @@ fn list_part(
     Ok((located.session, located.revision))
 }
 
-/// How deep externals may bring externals.
+/// The deepest nesting of externals.
 const MAX_NESTING: usize = 64;
 
 /// Lists for servers that do not know how: directory by directory.
@@ -184,7 +184,7 @@ fn walk(
     if top.kind != Some(NodeKind::Dir) || request.depth == Depth::Empty {
         return Ok(());
     }
-    // What is left to tell: the next one last. Kinds must be known to go on.
+    // What is left to report; the next one is last. The kinds are needed to go on.
     let fields = DirentFields { kind: true, ..request.fields };
     let with_props = externals.is_some();
     let mut children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {

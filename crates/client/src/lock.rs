@@ -28,7 +28,7 @@ struct Targets {
     files: BTreeMap<RelPathBuf, Target>,
     /// Locks of the working copies.
     held: Vec<WcLock>,
-    /// What is cut off from paths that are told.
+    /// The prefix that is cut off from reported paths.
     prefix: Option<PathBuf>,
 }
 
@@ -135,7 +135,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
 }
 
 impl Targets {
-    /// Tells what became of one path.
+    /// Reports the outcome for one path.
     fn notify(
         &self,
         ctx: &Context,
@@ -168,7 +168,7 @@ impl Targets {
     }
 }
 
-/// Locks files; with `steal` also those that other users have locked. Each outcome is told.
+/// Locks files; with `steal` also those that other users have locked. Each outcome is reported.
 ///
 /// # Errors
 /// `E130004` for a comment that XML cannot hold; what sessions and working copies meet.
@@ -217,7 +217,7 @@ pub fn lock(
     })
 }
 
-/// Unlocks files; with `break_lock` also without their tokens. Each outcome is told.
+/// Unlocks files; with `break_lock` also without their tokens. Each outcome is reported.
 ///
 /// # Errors
 /// `E195013` for a file that this working copy has no token of; what sessions and working copies

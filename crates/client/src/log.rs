@@ -21,13 +21,13 @@ pub struct Request<'a> {
     pub below: &'a [RelPathBuf],
     /// Which revisions; an empty range is all of the target's history.
     pub ranges: &'a [Range],
-    /// At most so many entries; 0 for all.
+    /// The most entries; 0 for all.
     pub limit: u64,
     /// Whether changed paths are wanted.
     pub changed_paths: bool,
     /// Whether to stop at copies.
     pub stop_on_copy: bool,
-    /// Whether to tell merged revisions.
+    /// Whether to include merged revisions.
     pub merged: bool,
     /// Which revision properties are wanted.
     pub revprops: RevpropSelection<'a>,
@@ -36,7 +36,7 @@ pub struct Request<'a> {
 /// Takes one entry.
 pub type Receiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>;
 
-/// Tells `receiver` the log.
+/// Calls `receiver` with each log entry.
 ///
 /// # Errors
 /// E195002 for revisions that make no sense for the target; those of sessions and of `receiver`.
@@ -98,7 +98,7 @@ fn run(
     for (start, end) in ranges {
         if ranges.len() > 1 && here != session.root_url() {
             session.reparent(&here)?;
-            // A gap in the history is told by the log itself.
+            // The log itself reports a gap in the history.
             let _ = move_to(session, youngest, *start.max(end));
         }
         let mut told = 0u64;
@@ -117,7 +117,7 @@ fn run(
             receiver(entry)
         })?;
         if request.limit > 0 {
-            // A server may tell more than was asked for.
+            // A server may send more than was requested.
             left = left.saturating_sub(told);
             if left == 0 {
                 break;

@@ -11,7 +11,7 @@ use crate::url_commit::{Step, above, commit, condense};
 /// Makes directories in one commit; with `parents` those above too that are not there.
 ///
 /// # Errors
-/// E160020 when one is there already, E160013 when a parent is not; those of sessions.
+/// E160020 when one exists, E160013 when a parent does not; those of sessions.
 pub fn mkdir_urls(
     ctx: &Context,
     urls: &[UrlBuf],

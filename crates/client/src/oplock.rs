@@ -16,7 +16,7 @@ const TRIES: u32 = 10;
 pub struct Locking {
     /// What marks the lock as this process's: the machine's name and a UUID.
     pub token: String,
-    /// Whether a lock that is there is taken away from its holder.
+    /// Whether an existing lock is taken away from its holder.
     pub steal: bool,
     /// Makes something that lives as long as the lock may be there: by it the caller knows that ending the
     /// process would leave the lock behind.
@@ -38,7 +38,7 @@ pub(crate) struct OperationalLock<'s> {
     _guard: Box<dyn Any>,
 }
 
-/// What is told of a lock that another process has, or had.
+/// What is reported of a lock that another process has, or had.
 #[derive(Clone, Copy, Debug)]
 pub enum LockNotice<'a> {
     /// It is waited for; this is its token.

@@ -47,7 +47,7 @@ pub struct Request<'a> {
 pub struct FoundProps {
     /// Its URL, or local path (as the target was written, with what is below it).
     pub path: String,
-    /// What it has itself; `None` when only what it inherits is told.
+    /// Its own properties; `None` when only inherited ones are reported.
     pub props: Option<PropList>,
     /// What it inherits, and from where: what is farthest above comes first.
     pub inherited: Vec<(String, PropList)>,
@@ -56,7 +56,7 @@ pub struct FoundProps {
 /// Takes the properties of one node.
 pub type Receiver<'a> = &'a mut dyn FnMut(&FoundProps) -> SvnResult<()>;
 
-/// Tells `receiver` the properties; gives the revision that was looked at, of URLs.
+/// Calls `receiver` with the properties; returns the revision that was read, for URLs.
 ///
 /// # Errors
 /// E200005 for what is not under version control, E150000 for what is not in the repository; those
@@ -77,7 +77,7 @@ pub fn list(
     let pristine = matches!(revision, Revision::Base | Revision::Committed);
     if !url && local(peg) && local(revision) {
         let mut inherited = None;
-        // The working copy knows what is inherited by what is there now only.
+        // The working copy knows the inherited properties of its present nodes only.
         if request.inherited && (peg, revision) != (Revision::Working, Revision::Working) {
             let (path, found) = match Node::find(ctx, request.target)?.origin()? {
                 Some(_) => {
@@ -133,7 +133,7 @@ fn session_of(
     }
 }
 
-/// Properties that people see: not those about the last change, nor a working copy's own.
+/// Regular properties: not those of entries, nor of the working copy.
 fn visible(props: &PropList, name: Option<&str>) -> PropList {
     let wanted =
         |prop: &str| kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop);
@@ -181,7 +181,7 @@ fn remote_list(
         true => remote_inherited(session, revision, request)?,
         false => Vec::new(),
     };
-    // What is left to tell: the next one last.
+    // What is left to report; the next one is last.
     let mut left = vec![(String::new(), kind)];
     let mut first = true;
     while let Some((relpath, kind)) = left.pop() {
@@ -304,7 +304,7 @@ fn local_list(
         .map_err(|error| failed.take().unwrap_or_else(|| error.into()))
 }
 
-/// Tells the nodes at and below a path that have something pristine: what is deleted too.
+/// Reports the nodes at and below a path that have pristine properties, deleted nodes included.
 fn pristine_list(
     ctx: &Context,
     wc: &WorkingCopy,

@@ -1,4 +1,4 @@
-//! Externals within externals: which are being brought, so that none brings itself without end.
+//! Externals within externals: which are being fetched, so that none fetches itself without end.
 //!
 //! The reference goes on until a path is too long for SQLite, some 240 levels down, and fails then.
 
@@ -10,25 +10,25 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::revision::Revision;
 
-/// How deep externals may bring externals.
+/// The deepest nesting of externals.
 const MAX_NESTING: usize = 64;
 
-/// URL and revision of each external that is being brought, the outermost first.
+/// URL and revision of each external that is being fetched, the outermost first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nesting(Rc<RefCell<Vec<(UrlBuf, Revision)>>>);
 
-/// As long as this lives, its external is being brought.
+/// As long as this lives, its external is being fetched.
 pub(crate) struct Inside(Nesting);
 
 impl Nesting {
-    /// Begins to bring an external.
+    /// Begins to fetch an external.
     pub(crate) fn enter(&self, url: &Url, revision: Revision) -> Inside {
         self.0.borrow_mut().push((url.to_owned(), revision));
         Inside(self.clone())
     }
 
-    /// Refuses an external that is to be brought anew within itself: what is in it brings it once more,
-    /// and so on. (One that is there already may have been changed by its user, so that it ends.)
+    /// Refuses an external that would be created within itself: its content would create it once more,
+    /// and so on. (An existing one may have been changed by its user, so that the recursion ends.)
     ///
     /// # Errors
     /// E195005.

@@ -1,4 +1,4 @@
-//! `svn relocate`: tells working copies that their repository has another URL.
+//! `svn relocate`: gives working copies the new URL of their repository.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::context::Context;
 ///
 /// # Errors
 /// E155019 when the path is not the root of a working copy; E155024 and E195009 when the new URL is
-/// not that of the same place in the same repository.
+/// not that of the same location in the same repository.
 pub fn relocate(
     ctx: &Context,
     path: &str,

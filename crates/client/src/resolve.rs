@@ -1,4 +1,4 @@
-//! Settling conflicts.
+//! Resolving conflicts.
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
@@ -12,12 +12,12 @@ use crate::context::Context;
 use crate::text_base::{Tell, with_text_bases};
 use crate::update::wait_for_clock;
 
-/// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
-/// leaves it as it is. Who settles it otherwise tells through the context that comes with it.
+/// Chooses how to resolve a conflict: its working copy, its path there, and its record. `None`
+/// leaves it as it is. A callback that resolves it itself notifies through the context.
 pub type Decide<'a> =
     dyn FnMut(&Context, &WorkingCopy, &RelPath, &Conflict) -> SvnResult<Option<Choice>> + 'a;
 
-/// Settles the conflicts at and below a local path, each as `decide` says.
+/// Resolves the conflicts at and below a local path, each as `decide` chooses.
 ///
 /// # Errors
 /// E155010 for what is not known; those of [`WorkingCopy::resolve`] and of `decide`.
@@ -43,7 +43,7 @@ pub fn resolve(
     result
 }
 
-/// Settles on what is there, and tells of each path once.
+/// Accepts the present content, and reports each path once.
 ///
 /// # Errors
 /// As [`resolve`].

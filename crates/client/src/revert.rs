@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::text_base::{Tell, with_text_bases};
 use crate::update::wait_for_clock;
 
-/// Reverts local paths. What is not versioned is told of and left out.
+/// Reverts local paths. Unversioned paths are reported and left out.
 ///
 /// # Errors
 /// As [`sapwood_wc::WorkingCopy::revert`].

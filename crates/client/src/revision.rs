@@ -1,4 +1,4 @@
-//! Revisions as people write them: `5`, `HEAD`, `{2026-11-22}`, `BASE`, and ranges of them.
+//! Revisions as users write them: `5`, `HEAD`, `{2026-11-22}`, `BASE`, and ranges of them.
 
 use sapwood_core::Revnum;
 

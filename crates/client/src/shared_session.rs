@@ -1,5 +1,5 @@
-//! One session for two who ask, as long as they ask one after the other: the second one gets a session of its own
-//! when it asks while the first is being answered.
+//! One session for two users of it, as long as they take turns: the second one gets a session of its own
+//! when it has a question while the first one's is being answered.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
@@ -23,7 +23,7 @@ impl SharedSession {
     }
 }
 
-/// Whom to ask.
+/// The session to use.
 pub(crate) enum SessionHandle {
     /// Always the same.
     One(Rc<SharedSession>),
@@ -75,7 +75,7 @@ impl SessionHandle {
         }
     }
 
-    /// What the repository is, by either session.
+    /// Either session, for questions about the repository itself.
     pub(crate) fn any(&self) -> &dyn Session {
         self.line().session.as_ref()
     }

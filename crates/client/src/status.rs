@@ -15,14 +15,14 @@ use crate::revision::Revision;
 
 mod updates;
 
-/// What to look at.
+/// The options of a status.
 #[derive(Clone, Debug)]
 pub struct StatusOptions {
     /// How deep to go; unknown is infinity.
     pub depth: Depth,
-    /// Whether to tell of nodes with nothing to say.
+    /// Whether to report unmodified nodes.
     pub all: bool,
-    /// Whether to tell of ignored names.
+    /// Whether to report ignored names.
     pub no_ignore: bool,
     /// Whether names that are only on disk matter.
     pub unversioned: bool,
@@ -30,7 +30,7 @@ pub struct StatusOptions {
     pub ignore_externals: bool,
     /// Only paths on one of these, when there are some.
     pub changelists: HashSet<String>,
-    /// The revision whose changes are told of beside the local ones; `None` asks no repository.
+    /// The revision whose changes are reported beside the local ones; `None` asks no repository.
     pub updates: Option<Revision>,
 }
 
@@ -41,7 +41,7 @@ pub struct StatusItem<'s> {
     pub path: &'s str,
     /// The working copy.
     pub wc: &'s WorkingCopy,
-    /// What there is to say.
+    /// The status.
     pub status: Status,
 }
 

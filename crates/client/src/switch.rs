@@ -191,7 +191,7 @@ fn check_there(session: &dyn Session, place: &RelPath, revision: Revnum) -> SvnR
     }
 }
 
-/// Whether a node of BASE and a place in the repository have an ancestor in common.
+/// Whether a node of BASE and a location in the repository have an ancestor in common.
 fn is_related(
     wc: &WorkingCopy,
     relpath: &RelPath,

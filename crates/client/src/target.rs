@@ -1,4 +1,4 @@
-//! Targets: URLs and local paths, with peg revisions, as people type them.
+//! Targets: URLs and local paths, with peg revisions, as users type them.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub fn is_url(text: &str) -> bool {
     })
 }
 
-/// Makes a URL as people type it canonical.
+/// Makes a URL as users type it canonical.
 ///
 /// # Errors
 /// E125002 for one with `..`.
@@ -117,7 +117,7 @@ impl Target {
     /// Takes an argument apart.
     ///
     /// # Errors
-    /// E205000 for a peg revision that is none, E125002 for a URL with `..`.
+    /// E205000 for an invalid peg revision, E125002 for a URL with `..`.
     pub fn parse(text: &str, dates: Dates<'_>) -> SvnResult<Self> {
         let (head, peg) = split_peg(text);
         let peg = parse_peg(text, peg, dates)?;
@@ -132,10 +132,10 @@ impl Target {
         is_url(&self.text)
     }
 
-    /// The URL; E155007 for paths, which are in no working copy.
+    /// The URL of the target.
     ///
     /// # Errors
-    /// That one.
+    /// E155007 for paths, which are in no working copy.
     pub fn url(&self) -> SvnResult<&Url> {
         if self.is_url() {
             return Ok(Url::new(&self.text)?);

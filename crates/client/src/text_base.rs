@@ -12,7 +12,7 @@ use sapwood_wc::{Error, WorkingCopy};
 
 use crate::context::Context;
 
-/// Whether people are told that texts are fetched: not where the output is what was asked for.
+/// Whether fetched texts are reported: not where the output is the requested text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tell {
     Yes,

@@ -14,7 +14,7 @@ const fn kind_word(kind: Option<NodeKind>) -> &'static str {
     }
 }
 
-/// What was done here.
+/// The word for the local change.
 const fn local_word(reason: Reason, operation: Option<Operation>) -> &'static str {
     match reason {
         Reason::Edited => "edit",
@@ -32,7 +32,7 @@ const fn local_word(reason: Reason, operation: Option<Operation>) -> &'static st
     }
 }
 
-/// What came.
+/// The words for the incoming change.
 pub(crate) fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
     let word = kind_word(kind);
     match (action, kind) {
@@ -44,7 +44,7 @@ pub(crate) fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
     }
 }
 
-/// A tree conflict in one line; `None` when there is none.
+/// A tree conflict in one line; `None` without one.
 ///
 /// # Errors
 /// Those of the database; a malformed record.

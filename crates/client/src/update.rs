@@ -37,7 +37,7 @@ pub struct Update {
     pub allow_obstructions: bool,
     /// Whether local additions are taken for changes of what the update adds.
     pub adds_as_modification: bool,
-    /// Whether missing parents are brought too.
+    /// Whether missing parents are added too.
     pub parents: bool,
 }
 
@@ -105,8 +105,8 @@ pub(crate) fn wait_for_clock(ctx: &Context) {
     }
 }
 
-/// Locks what an update or switch of a target needs: its parent, from where it is told, or for roots
-/// and switched directories itself. Returns the anchor.
+/// Locks what an update or switch of a target needs: its parent, where the report starts, or for roots
+/// and switched directories the target itself. Returns the anchor.
 pub(crate) fn lock_anchor(
     wc: &WorkingCopy,
     relpath: &RelPath,
@@ -318,7 +318,7 @@ pub(crate) fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session)
     ))
 }
 
-/// Tells what there is and has the editor driven.
+/// Reports the working copy's state and has the editor driven.
 pub(crate) fn drive(
     wc: &WorkingCopy,
     session: &dyn Session,
@@ -335,7 +335,7 @@ pub(crate) fn drive(
         report.finish()
     })();
     if result.is_err() {
-        // What came whole is kept, whatever stopped the rest.
+        // Complete files are kept, whatever stopped the rest.
         let _ = sapwood_delta::Editor::abort_edit(editor);
     }
     result

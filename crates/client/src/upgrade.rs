@@ -1,7 +1,7 @@
 //! `svn upgrade`: working copies of older formats, with the externals in them.
 //!
 //! From 1.7 on the database knows what externals there are. Before, only `svn:externals` did: its values
-//! are read, and what is there of them is upgraded too and gets its row.
+//! are read, and existing externals are upgraded too and get their rows.
 
 use std::path::Path;
 
@@ -17,11 +17,11 @@ use crate::context::Context;
 use crate::externals::{items, number_of, wrap};
 use crate::update::notify_path;
 
-/// Root and UUID of the repositories that were asked for.
+/// Root and UUID of the repositories that were asked.
 type KnownRepositories = Vec<(UrlBuf, String)>;
 
-/// Brings a working copy to the present format, or to a later one that is asked for (then without its
-/// externals). What is wrong with an external is told, and no error.
+/// Brings a working copy to the present format, or to a requested later one (then without its
+/// externals). A failing external is reported and is not an error.
 ///
 /// # Errors
 /// Those of [`sapwood_wc::upgrade::upgrade`].
@@ -91,7 +91,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut KnownRepositories) -> S
     Ok(())
 }
 
-/// Upgrades the externals that properties tell of, and writes down what they are.
+/// Upgrades the externals that properties define, and records them.
 fn by_properties(
     ctx: &Context,
     wc: &WorkingCopy,

@@ -10,12 +10,12 @@ use sapwood_ra::{CommitEditor, CommitRequest, Session};
 use crate::commit_item::CommitItem;
 use crate::context::Context;
 
-/// What happens at a path.
+/// The change at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A directory is made.
     Mkdir,
-    /// What is there goes away.
+    /// The node is deleted.
     Delete,
     /// A node is copied here.
     Copy {

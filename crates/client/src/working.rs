@@ -19,7 +19,7 @@ pub struct Node {
     pub wc: WorkingCopy,
     /// The path below its root.
     pub relpath: RelPathBuf,
-    /// What the user sees of the path.
+    /// The user's view of the path.
     pub top: NodeRow,
 }
 
@@ -129,7 +129,7 @@ impl Node {
     /// Root URL and UUID of the repository, and the path in it where the node is or will be.
     ///
     /// # Errors
-    /// That no parent says it.
+    /// When no parent records it.
     pub fn repository(&self) -> SvnResult<(UrlBuf, String, String)> {
         let mut below = RelPathBuf::default();
         let mut relpath = self.relpath.as_path();
@@ -182,7 +182,7 @@ impl Node {
         }))
     }
 
-    /// What a revision that means something in a working copy only means for this node.
+    /// The revision of this node for a keyword that only a working copy can resolve.
     ///
     /// # Errors
     /// E195002 for nodes that were never committed.

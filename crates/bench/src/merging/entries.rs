@@ -1,6 +1,6 @@
 //! A working copy of Subversion 1.6 (format 10), as files: what `svn upgrade` is measured on. Directories of
-//! twenty files below a root, all as they were checked out. The format of an entry is told in
-//! `docs/formats/wc.md`; no repository is asked for in an upgrade, so there is none.
+//! twenty files below a root, all as they were checked out. The format of an entry is described in
+//! `docs/formats/wc.md`; an upgrade asks no repository, so there is none.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ const ROOT: &str = "file:///nowhere/repository";
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 const DATE: &str = "2010-01-02T03:04:05.000000Z";
 
-/// Makes the working copy at `root`, with so many nodes, the directories counted.
+/// Makes the working copy at `root`, with this number of nodes, directories included.
 ///
 /// # Errors
 /// Those of the file system.

@@ -131,7 +131,7 @@ impl Dump<'_> {
     }
 }
 
-/// Whether a file is one of so many that have mergeinfo of their own, spread over all.
+/// Whether a file is among the `subtrees` files with mergeinfo of their own, spread over all files.
 fn is_chosen(file: u64, files: u64, subtrees: u64) -> bool {
     match (file.times(subtrees).checked_div(files), file.checked_sub(1)) {
         (Some(place), Some(before)) => match before.times(subtrees).checked_div(files) {

@@ -23,14 +23,14 @@ use crate::programs::Programs;
 pub use history::Size;
 pub use table::to_markdown;
 
-/// What to measure, and where.
+/// The measurements to make, and where.
 #[derive(Debug)]
 pub struct Plan {
     /// A folder that everything is made in.
     pub folder: PathBuf,
     /// How large the branches are.
     pub size: Size,
-    /// How many nodes have mergeinfo of their own, a row of each kind for each number.
+    /// The number of nodes with mergeinfo of their own; each number gives a row of each kind.
     pub subtrees: Vec<u64>,
     /// Our programs.
     pub sapwood: Programs,
@@ -42,7 +42,7 @@ pub struct Plan {
     pub repeat: u32,
 }
 
-/// What is done.
+/// The work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -52,7 +52,7 @@ pub enum Work {
     CherryPick,
     /// A branch goes back to where it came from.
     Reintegrate,
-    /// What a branch has beyond its trunk is shown.
+    /// The revisions of a branch that its trunk lacks are shown.
     Diff,
     /// Tree conflicts are resolved: files that were changed here and moved there.
     Resolve,
@@ -74,7 +74,7 @@ impl Work {
         Self::Upgrade,
     ];
 
-    /// What it is asked for by.
+    /// The name that selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,13 +102,13 @@ impl Work {
 /// All runs of one kind of work by one program at one server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What was done.
+    /// The work.
     pub work: Work,
-    /// How many nodes had mergeinfo of their own.
+    /// The number of nodes with mergeinfo of their own.
     pub subtrees: u64,
-    /// Whose client.
+    /// The client's system.
     pub client: System,
-    /// Whose server; none for `file:`, and for work that asks no repository.
+    /// The server's system; none for `file:`, and for work without a repository.
     pub server: Option<System>,
     /// Seconds by the clock, a value a run.
     pub seconds: Vec<f64>,
@@ -118,13 +118,13 @@ pub struct Row {
     pub requests: u64,
     /// Sessions that were opened.
     pub sessions: u64,
-    /// The most memory that a run held, in MiB.
+    /// The peak memory of a run, in MiB.
     pub peak_mib: f64,
     /// Why there are no figures, or fewer.
     pub failure: Option<String>,
 }
 
-/// What a measurement found.
+/// The results of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Findings {
     /// The machine and the programs: name and value.

@@ -1,4 +1,4 @@
-//! What is worked on: a repository, and a working copy of it for each server.
+//! The objects of the work: a repository, and a working copy of it for each server.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
@@ -12,7 +12,7 @@ use super::{Plan, Row, Work};
 use crate::axes::{Axis as _, System};
 use crate::programs::{Programs, Usage, measure};
 
-/// The place of one kind of work.
+/// The directory of one kind of work.
 #[derive(Debug)]
 pub(super) struct Site<'p> {
     plan: &'p Plan,
@@ -54,7 +54,7 @@ pub(super) fn prepare<'p>(
 }
 
 impl Site<'_> {
-    /// Whose programs there are.
+    /// The systems whose programs exist.
     pub(super) fn systems(&self) -> Vec<System> {
         let reference = self.plan.reference.is_some().then_some(System::Reference);
         reference.into_iter().chain([System::Sapwood]).collect()
@@ -253,7 +253,7 @@ impl Site<'_> {
         Ok((usage, sessions, requests))
     }
 
-    /// What is measured.
+    /// The measured usage.
     fn ask(&self, command: &mut Command, server: Option<System>) {
         match self.work {
             Work::CatchUp => command.args(["merge", "-q"]).arg(self.url(server, "T")),
@@ -277,8 +277,8 @@ impl Site<'_> {
     }
 }
 
-/// Sessions and requests in a server's log, line by line: memory of this process shows as that of the next
-/// program it starts.
+/// Counts sessions and requests in a server's log, line by line: this process's memory would show as that of
+/// the next program it starts.
 fn count(log: impl BufRead) -> io::Result<(u64, u64)> {
     let (mut sessions, mut requests) = (0_u64, 0_u64);
     for line in log.lines() {

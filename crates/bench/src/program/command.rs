@@ -97,7 +97,7 @@ impl Options {
     }
 }
 
-/// What a subcommand was called with.
+/// The arguments of a subcommand.
 pub(crate) struct Invocation {
     pub(crate) options: Options,
     args: Vec<String>,
@@ -197,7 +197,7 @@ fn help(table: &[Subcommand], specs: &[OptionSpec], word: Option<&str>) -> SvnRe
 /// Writes to standard output.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(crate) fn print(text: &str) -> SvnResult<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -22,7 +22,7 @@ use command::{Name, OptionSpec, Options, Subcommand, flag, name, value};
 /// The program's `main`, with the arguments after its name.
 ///
 /// # Errors
-/// What stopped it.
+/// The reason why it stopped.
 pub(crate) fn run(args: Vec<String>) -> SvnResult<()> {
     command::run(SUBCOMMANDS, OPTIONS, args)
 }

@@ -6,7 +6,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::command::{self, Invocation, name, print};
 
-/// Prints the tables and writes the files that are asked for.
+/// Prints the tables and writes the requested files.
 pub(super) fn write(invocation: &mut Invocation, results: &Results) -> SvnResult<()> {
     let options = &invocation.options;
     if let Some(path) = options.value(name::JSON) {

@@ -1,4 +1,4 @@
-//! What the options of a measurement say: which part of the matrix, which history, whose programs.
+//! The options of a measurement: which part of the matrix, which history, which systems' programs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use sapwood_core::{SvnError, SvnResult};
 use super::command::{Invocation, Name, Options, name};
 use super::{bad_value, make_repo, parsed};
 
-/// How large `--quick` makes a history that is asked for without `--scale`.
+/// How large `--quick` makes a history without `--scale`.
 const QUICK_SCALE: f64 = 0.05;
 /// How often each run is made unless said otherwise.
 pub(super) const REPEAT: u32 = 3;

@@ -19,7 +19,7 @@ use super::{MakeOptions, Notify, Progress};
 
 /// The date of revision 0: 24 February 2004, in microseconds.
 const START: i64 = 1_077_580_800_000_000;
-/// How many names of transactions are taken at once.
+/// The number of transaction names that are reserved at once.
 const NUMBERS_AT_ONCE: u64 = 1_000;
 
 /// A history that is being written.
@@ -73,7 +73,7 @@ impl<'a, 'b> Build<'a, 'b> {
         self.seconds_a_revision = seconds;
     }
 
-    /// How many revisions there will be.
+    /// The number of revisions in the end.
     pub(super) const fn revisions(&self) -> usize {
         self.revisions
     }
@@ -110,7 +110,7 @@ impl<'a, 'b> Build<'a, 'b> {
         (self.notify)(Progress::Revision(self.youngest, self.revisions))
     }
 
-    /// The same by a random author of so many, with a random message.
+    /// The same by a random one of several authors, with a random message.
     pub(super) fn commit_some(&mut self, txn: Txn, authors: usize) -> SvnResult<()> {
         let author = format!("dev{}", self.rng.skewed(authors));
         let lines = self.rng.skewed(8).plus(1);
@@ -124,7 +124,7 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(txn.copy(&root, FsPath::new(from)?, FsPath::new(to)?, true)?)
     }
 
-    /// The text of a file of the youngest revision; nothing where there is none.
+    /// The text of a file of the youngest revision; empty for a missing file.
     pub(super) fn text(&self, path: &str) -> SvnResult<Option<Vec<u8>>> {
         let root = self.writer.fs().revision_root(Revnum(number(self.youngest)))?;
         let Some(node) = root.find(FsPath::new(path)?)? else { return Ok(None) };

@@ -25,16 +25,16 @@ use sapwood_repos::create::{RepositoryOptions, create};
 use build::Build;
 pub use profile::{PROFILES, Profile, Targets};
 
-/// The memory that making a repository takes for caches, in bytes: old texts are read back, and
+/// The cache size for making a repository, in bytes: old texts are read back, and
 /// most are of recent revisions.
 const CACHE: usize = 256 << 20;
 
-/// What to make.
+/// The repository to make.
 #[derive(Clone, Copy, Debug)]
 pub struct MakeOptions {
     /// The kind of history.
     pub profile: &'static Profile,
-    /// What else it depends on.
+    /// The other parameters.
     pub seed: u64,
     /// How long it is and how large its tree is, 1 being the profile's own size.
     pub scale: f64,
@@ -52,7 +52,7 @@ impl MakeOptions {
         Self { profile, seed: 1, scale: 1.0, format, pack: false }
     }
 
-    /// How many revisions there will be.
+    /// The number of revisions in the end.
     #[must_use]
     pub fn revisions(&self) -> usize {
         scaled(self.profile.revisions, self.scale).max(profile::FEWEST_REVISIONS)
@@ -72,13 +72,13 @@ impl MakeOptions {
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// So many revisions of so many are there.
+    /// The number of finished revisions, and of all revisions.
     Revision(usize, usize),
     /// The shards are being packed.
     Packing,
 }
 
-/// Is told how far it is.
+/// Receives the progress.
 pub type Notify<'a> = dyn FnMut(Progress) -> SvnResult<()> + 'a;
 
 /// Makes a repository in the folder `path`, which must not exist or be empty.
@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(again.fs().format().number, 6);
             assert!(dump == dumped(&again), "{}: the seed does not decide", profile.name);
             assert!(uuids.insert(first.fs().uuid().unwrap()));
-            // What will be asked of it is there.
+            // The paths for the requests exist.
             let root = first.fs().revision_root(first.fs().youngest().unwrap()).unwrap();
             let targets = profile.targets;
             assert_eq!(

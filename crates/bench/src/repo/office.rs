@@ -12,9 +12,9 @@ use sapwood_core::{FsPath, SvnError, SvnResult, props::names as prop_names};
 
 use super::build::{Build, add_file};
 
-/// How many documents there are in the end.
+/// The number of documents in the end.
 const DOCUMENTS: usize = 600;
-/// How many folders they are in.
+/// The number of directories for them.
 const FOLDERS: usize = 40;
 const INDEX: &str = "/trunk/index.txt";
 
@@ -114,14 +114,14 @@ fn change(build: &mut Build<'_, '_>, parts: &mut Vec<Part>) {
 /// The bytes of a document.
 struct Parts<'a> {
     parts: &'a [Part],
-    /// Of the first of them: its generator and how many of its bytes are left.
+    /// The first part: its generator and the number of bytes that are left.
     open: Option<(Rng, usize)>,
     /// Bytes that were drawn and not yet read.
     drawn: Vec<u8>,
     taken: usize,
 }
 
-/// How many bytes are drawn at once.
+/// The number of bytes that are drawn at once.
 const PIECE: usize = 64 << 10;
 
 impl<'a> Parts<'a> {

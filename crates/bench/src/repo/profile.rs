@@ -1,6 +1,6 @@
 //! The profiles: which histories there are, and where their numbers come from.
 //!
-//! Three kinds of numbers, told apart here and in [`Profile::about`]:
+//! Three kinds of numbers, distinguished here and in [`Profile::about`]:
 //!
 //! - **Asked for**: what issue 4 of this project asks of the profiles: `ruby` with many small
 //!   revisions, about 46,000; `bsd` with a large tree and about 264,000 revisions; `office` with
@@ -19,10 +19,10 @@
 
 use super::source::Shape;
 
-/// A history has at least so many revisions, at whatever scale: the first ones lay the ground.
+/// The least number of revisions, at any scale: the first ones create the base.
 pub(super) const FEWEST_REVISIONS: usize = 12;
 
-/// What requests of a measurement point at, as fspaths that are there at the end.
+/// The paths that the requests of a measurement name, as fspaths that exist at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Targets {
     /// The directory to export and to list.
@@ -45,13 +45,13 @@ pub(super) enum Kind {
 /// One kind of history.
 #[derive(Debug)]
 pub struct Profile {
-    /// What it is asked for by.
+    /// The name that selects it.
     pub name: &'static str,
-    /// What it is, and which numbers were asked for, are public, or are ours: several lines.
+    /// A description, and which numbers were requested, are public, or are ours: several lines.
     pub about: &'static str,
-    /// How many revisions at scale 1.
+    /// The number of revisions at scale 1.
     pub revisions: usize,
-    /// What to ask of it.
+    /// The paths for the requests.
     pub targets: Targets,
     pub(super) kind: Kind,
 }

@@ -26,7 +26,7 @@ pub(super) struct Shape {
     pub(super) files_in_folder: usize,
     /// Folders within each other, at most.
     pub(super) levels: usize,
-    /// One to so many changes a revision.
+    /// The most changes of a revision; the least is one.
     pub(super) changes: usize,
     /// The file that changes most.
     pub(super) log_file: &'static str,
@@ -36,19 +36,19 @@ pub(super) struct Shape {
     pub(super) log_bytes: usize,
     /// Most files have fewer lines than this.
     pub(super) lines: usize,
-    /// One revision in so many adds or changes hundreds of files; 0 for never.
+    /// One revision in this number adds or changes hundreds of files; 0 for never.
     pub(super) vendor_every: usize,
     /// Branches that live at a time.
     pub(super) living_branches: usize,
-    /// How many authors the revisions have.
+    /// The number of authors.
     pub(super) authors: usize,
     /// Time from one revision to the next.
     pub(super) seconds_a_revision: i64,
 }
 
-/// How many files the first revisions add at once.
+/// The number of files that each of the first revisions adds.
 const FILES_AT_ONCE: usize = 1_000;
-/// How many files an import touches, at most.
+/// The most files that an import touches.
 const IMPORTED: usize = 600;
 
 struct Project<'s> {
@@ -61,7 +61,7 @@ struct Project<'s> {
     folders: Vec<String>,
     /// Living branches, with the revision up to which the main line was merged to them.
     branches: Vec<(String, usize)>,
-    /// What was merged to the main line.
+    /// The branches that were merged to the main line.
     merged: Vec<(String, usize, usize)>,
     serial: usize,
 }
@@ -122,7 +122,7 @@ impl Project<'_> {
         }
     }
 
-    /// How many files there should be now.
+    /// The number of files that there should be now.
     fn wanted(&self, build: &Build<'_, '_>) -> usize {
         let more = self.last_files.saturating_sub(self.first_files);
         let grown = more.times(build.youngest()).checked_div(build.revisions());

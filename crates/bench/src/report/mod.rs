@@ -6,7 +6,7 @@ mod plots;
 mod style;
 pub mod tables;
 
-/// Seconds as people read them: three figures, as far as they mean something.
+/// Formats seconds: three significant figures, as far as they mean something.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
         v if v < 10.0 => format!("{v:.3}"),
@@ -15,7 +15,7 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
-/// A ratio as people read it.
+/// Formats a ratio.
 pub(crate) fn times(value: f64) -> String {
     match value {
         v if v < 1.0 => format!("{v:.2}"),

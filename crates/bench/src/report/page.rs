@@ -55,7 +55,7 @@ pub fn page(results: &Results) -> String {
     markup.into_string()
 }
 
-/// What to remember: how many times as much the reference takes, all requests together.
+/// The summary: how many times as much the reference takes, over all requests.
 fn tiles(elapsed: &Summaries, server: &Summaries) -> Markup {
     let mut found = Vec::new();
     for (cells, what) in [(elapsed, "elapsed time"), (server, "server's processor time")] {
@@ -191,7 +191,7 @@ fn row(
     states.filter_map(|state| Some((state, plots::bars(cells, of(state))?))).collect()
 }
 
-/// What larger caches bring, for the repository that is youngest in format and packed.
+/// The gain of larger caches, for the repository that is youngest in format and packed.
 fn caches(cells: &Summaries) -> Markup {
     let mut found = Vec::new();
     let newest = |c: &Cell| (c.format != Format::Fsx).then_some((c.format, c.packing));
@@ -329,7 +329,7 @@ mod tests {
         {
             assert!(!html.contains(forbidden), "{forbidden}");
         }
-        // What comes from outside is text.
+        // Text from outside is escaped.
         assert!(
             html.contains("a sample &lt;of&gt; nothing") && html.contains("A note &amp; a half.")
         );

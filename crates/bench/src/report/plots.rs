@@ -2,7 +2,7 @@
 //! with it. (A plotting library would write its colours into each element.)
 //!
 //! Invariant: axes of lengths begin at 0; an axis of ratios is logarithmic, with the same way to
-//! the left and to the right of 1. Every mark tells its figures when it is pointed at.
+//! the left and to the right of 1. Every mark shows its figures when the pointer is over it.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //!
 //! Invariant: every figure of a table is a median of all runs of its cell, with its extremes and
 //! the marks of [`Summary::marks`] where there is room. What is the same in all rows has no column;
-//! it is said above the table.
+//! it is printed above the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::stats::{Summary, ratio};
 pub struct Table {
     /// Its heading.
     pub title: String,
-    /// What to know of it.
+    /// A note about it.
     pub about: String,
     /// The names of its columns.
     pub head: Vec<String>,
@@ -29,15 +29,15 @@ pub struct Table {
 /// One field of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// What the row is about.
+    /// The label of the row.
     Label(String),
     /// Seconds.
     Seconds(Summary),
     /// A number of something.
     Count(f64),
-    /// How many times one figure is another.
+    /// The ratio of two figures.
     Ratio(f64),
-    /// There is none.
+    /// No value.
     Missing,
 }
 
@@ -265,7 +265,7 @@ fn packings(cells: &Summaries) -> Table {
     table("Ratio of packing", about, cells, key, &["packing"], &columns)
 }
 
-/// What path rules cost.
+/// The cost of path rules.
 fn rules(cells: &Summaries) -> Table {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for state in present(cells, |c| c.state) {

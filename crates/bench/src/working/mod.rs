@@ -21,7 +21,7 @@ use crate::tree::TreeOptions;
 pub use table::to_markdown;
 pub use work::Work;
 
-/// What to measure, and where.
+/// The measurements to make, and where.
 #[derive(Debug)]
 pub struct Plan {
     /// A folder that everything is made in; what an earlier measurement left there is used again
@@ -58,7 +58,7 @@ pub enum Tool {
 /// All runs of one kind of work by one system.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What was done.
+    /// The work.
     pub work: Work,
     /// By whom.
     pub tool: Tool,
@@ -66,7 +66,7 @@ pub struct Row {
     pub seconds: Vec<f64>,
     /// Seconds of processor time.
     pub cpu: Vec<f64>,
-    /// The most memory that a run held, in MiB.
+    /// The peak memory of a run, in MiB.
     pub peak_mib: f64,
     /// System calls of one run, threads and children included.
     pub calls: Option<u64>,
@@ -74,7 +74,7 @@ pub struct Row {
     pub failure: Option<String>,
 }
 
-/// What a measurement found.
+/// The results of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Findings {
     /// The machine and the programs: name and value.
@@ -106,7 +106,7 @@ pub fn run(plan: &Plan, say: &mut dyn FnMut(&str), cancel: &CancelToken) -> SvnR
         for (place, site) in sites.iter_mut().enumerate() {
             if work.is_for(site.tool) {
                 here.push(Row::new(*work, site.tool));
-                // What is hot is hot from the second time on.
+                // From the second run on the caches are hot.
                 if work.is_hot() {
                     note(here.last_mut(), work.run(site, place));
                 }

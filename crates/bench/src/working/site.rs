@@ -16,7 +16,7 @@ use crate::programs::{Programs, Usage, measure};
 use crate::server::{Server, server_options};
 use crate::tree::make_tree;
 
-/// In the branch, one file of so many has another text than in trunk.
+/// In the branch, one file in this number differs from trunk.
 const BRANCH_CHANGES_EVERY: usize = 10;
 
 /// One system at work.
@@ -263,7 +263,7 @@ fn copy(from: &Path, to: &Path) -> SvnResult<()> {
     }
 }
 
-/// Removes a folder, if it is there.
+/// Removes a directory, if it exists.
 pub(super) fn remove(folder: &Path) -> SvnResult<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! What came of it, as a Markdown table: medians, and the ratios that the goals are stated in.
+//! The results as a Markdown table: medians, and the ratios that the goals are stated in.
 
 use std::fmt::Write as _;
 

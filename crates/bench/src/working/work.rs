@@ -85,7 +85,7 @@ impl Work {
         }
     }
 
-    /// What the table calls it.
+    /// Its name in the table.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ impl Work {
         Ok(usage)
     }
 
-    /// How many system calls one run makes.
+    /// The number of system calls of one run.
     pub(super) fn count_calls(self, site: &mut Site) -> SvnResult<u64> {
         let command = self.make_ready(site, 0)?;
         let counts = site.folder.join("calls");

@@ -79,10 +79,10 @@ fn title(subcommand: &Subcommand) -> String {
     format!("{} ({})", subcommand.name, subcommand.aliases.join(", "))
 }
 
-/// What `--version` of programs ends with that work on repositories.
+/// The end of `--version` for programs that work on repositories.
 pub(crate) const FS_MODULES: &str = "The following repository back-end (FS) modules are available:\n\n\
     * fs_fs : Module for working with a plain file (FSFS) repository.\n\n";
-/// What `--version` of programs ends with that work on URLs.
+/// The end of `--version` for programs that work on URLs.
 pub(crate) const RA_MODULES: &str = "The following repository access (RA) modules are available:\n\n\
     * ra_svn : Module for accessing a repository using the svn network protocol.\n  \
       - handles 'svn' scheme\n\
@@ -92,7 +92,7 @@ pub(crate) const RA_MODULES: &str = "The following repository access (RA) module
       - handles 'http' scheme\n  \
       - handles 'https' scheme\n\n";
 
-/// What `--version` prints.
+/// The output of `--version`.
 pub(crate) fn version_text(program: &str, quiet: bool, modules: &str) -> String {
     if quiet {
         return format!("{COMPATIBLE_VERSION}\n");

@@ -4,7 +4,7 @@
 
 use super::OptionSpec;
 
-/// The long name of an option, which it is asked for by.
+/// The long name of an option, which is also its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name(&'static str);
 

@@ -1,14 +1,14 @@
-//! Who may come in, as httpd decides it: `Require` (mod_authz_core), `Order`, `Allow` and `Deny` (mod_access_compat),
+//! Access as httpd decides it: `Require` (mod_authz_core), `Order`, `Allow` and `Deny` (mod_access_compat),
 //! and `Satisfy`.
 //!
-//! Each is asked for an anonymous user and for one who has logged in, and for each method. Where the answer depends on
-//! what is not known here (an address, a name, an expression), all answers are possible.
+//! Access is computed for an anonymous user and for one who has logged in, and for each method. Where it depends on
+//! something unknown here (an address, a name, an expression), all answers are possible.
 //!
 //! Invariant: a level is granted only if httpd grants it whatever the possible answers are.
 
 use super::parse::{Directive, Section};
 
-/// What a user may do, in ascending order.
+/// The level of access, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     None,
@@ -42,7 +42,7 @@ const DENIED: Answers = 2;
 const NEUTRAL: Answers = 4;
 const EACH: [Answers; 3] = [GRANTED, DENIED, NEUTRAL];
 
-/// Who asks for what.
+/// A request: user and method.
 #[derive(Clone, Copy, Debug)]
 struct Ask<'m> {
     /// Whether it is a user who has logged in.
@@ -51,14 +51,14 @@ struct Ask<'m> {
     terms: Terms,
 }
 
-/// What counts beside requirements and addresses.
+/// Conditions beside requirements and addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Terms {
     /// Whether all connections are encrypted.
     pub(super) tls: bool,
     /// Whether there is an `AuthType`.
     pub(super) has_type: bool,
-    /// Whether mod_authz_svn wants to see the password of those who send one, though an address would be enough.
+    /// Whether mod_authz_svn checks the password of users who send one, though an address would be enough.
     pub(super) looks_at_passwords: bool,
 }
 
@@ -140,7 +140,7 @@ fn refused(answers: Answers) -> Answers {
     denied | neutral
 }
 
-/// What comes of a group of which `state` is known, with one more in it.
+/// The answers of a group whose answers so far are `state`, after one more member.
 fn both(all: bool, state: Answers, child: Answers) -> Answers {
     let one = |state: Answers, child: Answers| match (all, state, child) {
         (_, state, NEUTRAL) => state,
@@ -158,7 +158,7 @@ fn both(all: bool, state: Answers, child: Answers) -> Answers {
     found
 }
 
-/// What one requirement may say.
+/// The possible answers of one requirement.
 fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
     let Some((kind, rest)) = words.split_first() else { return GRANTED | DENIED };
     let first = rest.first().map_or("", String::as_str);
@@ -171,7 +171,7 @@ fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
             certain(rest.iter().any(|m| m == ask.method || (m == "HEAD" && ask.method == "GET")))
         }
         "ssl" if ask.terms.tls => GRANTED,
-        // Those who show none are refused by `require-certificate`.
+        // Clients without a certificate are refused by `require-certificate`.
         "ssl-verify-client" => GRANTED,
         "user" | "group" | "ldap-user" | "ldap-group" | "ldap-dn" | "ldap-attribute"
         | "ldap-filter" | "dbm-group" | "dbd-group" | "file-owner" | "file-group"
@@ -190,7 +190,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// Whether an address is let in: yes, no, or both are possible.
+    /// Whether an address is allowed: yes, no, or both are possible.
     fn answers(&self, method: &str) -> Answers {
         let about = || self.lines.iter().filter(|(.., limits)| is_about(limits, method));
         let order = about().rfind(|(name, ..)| name == "order");
@@ -234,7 +234,7 @@ impl Hosts {
 pub(super) struct Access {
     required: Option<Node>,
     hosts: Hosts,
-    /// What the section that is read now says.
+    /// The requirements of the section that is being read.
     own: Option<Node>,
     own_hosts: Option<Hosts>,
     merging: Option<String>,
@@ -292,7 +292,7 @@ impl Access {
         self.level(false, terms) < Level::Write && self.level(true, terms) > Level::None
     }
 
-    /// What an anonymous user, or one who has logged in, may do at least.
+    /// The least access of an anonymous user, or of one who has logged in.
     pub(super) fn level(&self, is_user: bool, terms: Terms) -> Level {
         let may = |methods: &[&str]| {
             methods.iter().all(|method| self.answers(Ask { is_user, method, terms }) == GRANTED)
@@ -304,7 +304,7 @@ impl Access {
         }
     }
 
-    /// Whether httpd certainly refuses all users, whatever is asked for.
+    /// Whether httpd certainly refuses all users, whatever is requested.
     pub(super) fn is_denied(&self, terms: Terms) -> bool {
         let refuses =
             |is_user: bool, method: &str| self.answers(Ask { is_user, method, terms }) == DENIED;
@@ -312,7 +312,7 @@ impl Access {
         [false, true].into_iter().all(|is_user| all().all(|method| refuses(is_user, method)))
     }
 
-    /// What comes of it all.
+    /// The answers of everything together.
     fn answers(&self, ask: Ask<'_>) -> Answers {
         let required = match &self.required {
             // Where no requirement is about the method, it is open.

@@ -1,6 +1,6 @@
-//! Client certificates: what mod_ssl's directives say of a place, in our settings.
+//! Client certificates: mod_ssl's directives for a location, converted to our settings.
 //!
-//! Invariant: a place that httpd guards by certificates is guarded by the same ones here, or closed.
+//! Invariant: a location that httpd guards by certificates is guarded by the same ones here, or closed.
 
 use std::path::Path;
 
@@ -21,17 +21,17 @@ const USERS: [(&str, &str); 9] = [
     ("SSL_CLIENT_S_DN_Email_0", "Email"),
 ];
 
-/// Whose certificates a server takes: settings of ours.
+/// A server's trust anchors for client certificates, as our settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trust {
     authorities: Option<String>,
     revoked: Option<String>,
-    /// Revoked ones are refused, but how that is known cannot be taken over.
+    /// Revoked certificates are refused, but the way to know them cannot be converted.
     unknown_revoked: bool,
 }
 
 impl Trust {
-    /// That of a server, by its directives.
+    /// The trust of a server, by its directives.
     pub(super) fn of<'d>(root: &Path, server: impl Iterator<Item = &'d Directive>) -> Self {
         let (mut trust, mut checks) = (Self::default(), false);
         for directive in server {
@@ -43,7 +43,7 @@ impl Trust {
                 _ => {}
             }
         }
-        // httpd reads lists and heeds them only when it is told to.
+        // httpd reads revocation lists, and uses them only when checks are configured.
         trust.unknown_revoked = checks && trust.revoked.is_none();
         trust.revoked = trust.revoked.filter(|_| checks);
         trust
@@ -72,7 +72,7 @@ impl Trust {
     }
 }
 
-/// What is said of client certificates at a place.
+/// What is reported about client certificates at a location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Certificates {
     /// `SSLVerifyClient` with anything but `none`: the word, and where it stands.
@@ -85,15 +85,15 @@ pub(super) struct Certificates {
     needed: bool,
 }
 
-/// What becomes of it.
+/// The settings, and the reasons against them.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Settings of the place.
+    /// Settings of the location.
     pub(super) own: Vec<(&'static str, String)>,
     /// Settings of the server.
     pub(super) of_server: Vec<(&'static str, String)>,
     pub(super) notes: Vec<Note>,
-    /// No client may come in.
+    /// All clients are refused.
     pub(super) is_closed: bool,
 }
 
@@ -129,8 +129,8 @@ impl Certificates {
         true
     }
 
-    /// What becomes of it, where `trust` says whose certificates count and `taken` whose do for the whole
-    /// server. `has_passwords`: users prove their names by passwords, which count more.
+    /// Decides on it. `trust` are the trust anchors of this location, and `taken` those of the whole
+    /// server. `has_passwords`: users log in by passwords, which take precedence.
     pub(super) fn close(
         self,
         (trust, taken): (&Trust, Option<&Trust>),

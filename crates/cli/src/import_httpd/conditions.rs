@@ -1,4 +1,4 @@
-//! What `<IfModule>`, `<IfDefine>` and `<IfVersion>` ask: modules, definitions and httpd's version.
+//! The conditions of `<IfModule>`, `<IfDefine>` and `<IfVersion>`: modules, definitions and httpd's version.
 //!
 //! A configuration that loads modules itself is asked first; what is built into httpd, and all else, httpd's own
 //! programs are asked (`apache2ctl`, `apachectl`), or the command line says it.
@@ -54,7 +54,7 @@ impl Names {
     }
 }
 
-/// What the command line says of httpd.
+/// The command line's description of httpd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpdFacts {
     /// All modules, as `apache2ctl -M` names them.
@@ -65,7 +65,7 @@ pub(super) struct HttpdFacts {
     pub(super) version: Option<String>,
 }
 
-/// What is known of the httpd that reads a configuration, as far as it has been read.
+/// The knowledge about the httpd that reads a configuration, as far as it has been read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
     modules: Names,
@@ -141,7 +141,7 @@ impl Conditions {
             found.defines.known = defines.iter().cloned().collect();
             found.defines.complete = true;
         } else if let Some(names) = (!loads || is_system).then(started_with).flatten() {
-            // What the files define holds from there on only.
+            // Definitions in the files apply only from there on.
             found.defines.known = names.difference(sets).cloned().collect();
             found.defines.complete = true;
         }
@@ -263,7 +263,7 @@ fn version(text: &str) -> Option<[u32; 3]> {
     parts.next().is_none().then_some(numbers)
 }
 
-/// What one of httpd's programs says, the first of `programs` that answers.
+/// The output of one of httpd's programs, the first of `programs` that answers.
 fn said_by(programs: &[&str], args: &[&str]) -> Option<String> {
     programs.iter().find_map(|program| {
         let mut command = Command::new(program);

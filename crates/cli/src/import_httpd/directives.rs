@@ -1,15 +1,15 @@
-//! Each directive of mod_dav_svn, mod_authz_svn and mod_dontdothat, as the table of docs/serve.md has it: taken
-//! over, told that it could not be, or passed over.
+//! Each directive of mod_dav_svn, mod_authz_svn and mod_dontdothat, as the table of docs/serve.md has it:
+//! converted, reported as not convertible, or ignored.
 
 use super::Options;
 use super::tests::imported_by;
 
 const PAGE: &str = include_str!("../../../../docs/serve.md");
 
-/// What becomes of a directive.
+/// The outcome for a directive.
 #[derive(Debug, PartialEq)]
 enum Fate {
-    /// A line of the place.
+    /// A line of the location.
     Place(&'static str),
     /// A line of the whole server.
     Server(&'static str),
@@ -34,7 +34,7 @@ const REQUIRED: &str = "SVNPath /r\nAuthType Basic\nAuthUserFile /u\nAuthzSVNAcc
 
 const RULES: &str = "SVNPath /r\nAuthzSVNAccessFile /a";
 
-/// The directives with what is said of them, where they may stand, and what becomes of them. The second text is what
+/// The directives with the reports about them, where they may stand, and what becomes of them. The second text is what
 /// stands beside it in the place.
 const ALL: [(&str, &str, Where, Fate); 44] = [
     ("SVNPath /r", "SVNParentPath /x", InPlaces, Place("repository = \"/r\"")),
@@ -112,7 +112,7 @@ fn rows() -> Vec<(&'static str, &'static str)> {
     table.lines().skip(1).filter_map(row).collect()
 }
 
-/// The lines about the server, those about the place, and what is said, of a configuration.
+/// The lines about the server, those about the location, and the reports, of a configuration.
 fn imported(server: &str, place: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
     let conf = format!("{server}\n<Location /s>\nDAV svn\n{place}\n</Location>\n");
     let (text, notes) = imported_by(&conf, Options::default()).unwrap();

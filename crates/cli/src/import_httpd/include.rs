@@ -53,7 +53,7 @@ fn add(path: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// What is in a folder; nothing, if there is none.
+/// The content of a directory; empty if it does not exist.
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

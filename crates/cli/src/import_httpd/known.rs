@@ -1,7 +1,8 @@
-//! Directives of httpd and its modules that say nothing about who may do what: logs, types, pages, limits of sizes and
+//! Directives of httpd and its modules that do not affect access: logs, types, pages, limits of sizes and
 //! times, other handlers.
 //!
-//! Invariant: what is not in this list, and not taken over elsewhere, closes the places that it is about.
+//! Invariant: a directive that is not in this list, and not converted elsewhere, closes the
+//! locations that it applies to.
 
 /// In lower case.
 const HARMLESS: &str = "acceptfilter acceptpathinfo accessfilename action addalt addaltbyencoding addaltbytype \
@@ -96,7 +97,7 @@ const OTHER_SECTIONS: [&str; 10] = [
     "mdomainset",
 ];
 
-/// Directives that say nothing about who may do what, and are missed if they are left out.
+/// Directives that do not affect access, and are missed if they are left out.
 const MISSED: [&str; 6] = [
     "sslcertificatechainfile",
     "mdcertificatefile",
@@ -106,12 +107,12 @@ const MISSED: [&str; 6] = [
     "sslsrpverifierfile",
 ];
 
-/// Whether a directive, in lower case, is left out and said, and says nothing about who may do what.
+/// Whether a directive, in lower case, is left out with a report, and does not affect access.
 pub(super) fn is_missed(name: &str) -> bool {
     MISSED.contains(&name)
 }
 
-/// Whether a directive, in lower case, says nothing about who may do what.
+/// Whether a directive, in lower case, does not affect access.
 pub(super) fn is_harmless(name: &str) -> bool {
     let of_proxies =
         ["proxyhtml", "proxyfcgi", "proxyftp"].iter().any(|begin| name.starts_with(begin));

@@ -58,7 +58,7 @@ impl Macro {
         Err(wrong(place, "<Macro> is not closed"))
     }
 
-    /// A line with the parameters' values in it: the longest name that stands at a place counts.
+    /// A line with the parameters' values in it: where several names match, the longest one counts.
     fn filled(&self, text: &str, args: &[String]) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -90,7 +90,7 @@ impl Macros {
         self.known.insert(new.name.clone(), new);
     }
 
-    /// Whether a macro can be used with so many parameters.
+    /// Whether a macro can be used with this number of parameters.
     pub(super) fn has(&self, name: &str, parameters: usize) -> bool {
         let found = self.known.get(&name.to_ascii_lowercase());
         found.is_some_and(|found| found.parameters.len() == parameters)

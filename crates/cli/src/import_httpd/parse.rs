@@ -26,11 +26,11 @@ const CONDITIONS: [&str; 6] =
 /// A directive and the sections that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Directive {
-    /// File and line, for people.
+    /// File and line, for messages.
     pub(super) place: String,
     /// Its name, in lower case.
     pub(super) name: String,
-    /// As it is written.
+    /// The original spelling.
     pub(super) shown: String,
     pub(super) args: Vec<String>,
     /// The sections around it, from outside, without conditions.
@@ -80,7 +80,7 @@ pub(super) struct Reader {
     lines: usize,
 }
 
-/// Where lines stand, for people.
+/// Where lines stand, for messages.
 #[derive(Clone, Debug)]
 pub(super) struct SourceLine {
     pub(super) place: String,
@@ -157,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// Whether what is read now is what httpd leaves out.
+    /// Whether httpd ignores the part that is being read.
     fn is_skipped(&self) -> bool {
         let is_no = |open: &Open| matches!(open, Open::Condition { answer: Answer::No, .. });
         self.open.iter().any(is_no)

@@ -1,9 +1,9 @@
-//! What httpd's sections say together of one address, and what of it is a `[[location]]` of ours.
+//! The merged httpd sections of one address, and their conversion to a `[[location]]` of ours.
 //!
 //! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
 //! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
 //!
-//! Invariant: what is not understood closes the place ([`MergedSections::closed`]).
+//! Invariant: an unknown directive closes the location ([`MergedSections::closed`]).
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ const NOT_NEEDED: [&str; 7] = [
     "svnuseutf8",
 ];
 
-/// Directives of the whole server, which are not about a place.
+/// Directives of the whole server, not of a location.
 pub(super) const OF_SERVER: [&str; 5] =
     ["svncompressionlevel", "svninmemorycachesize", "svnuseutf8", "customlog", "transferlog"];
 
@@ -43,7 +43,7 @@ fn is_on(directive: &Directive) -> bool {
     directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("on"))
 }
 
-/// Which repositories a place has.
+/// Which repositories a location has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Repositories {
     /// Whether it is a folder of repositories.
@@ -53,7 +53,7 @@ pub(super) struct Repositories {
     at: String,
 }
 
-/// What mod_authz_svn's directives of one section say.
+/// The directives of mod_authz_svn in one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rules {
     /// The setting, and its value in quotes.
@@ -75,7 +75,7 @@ struct Login {
 }
 
 impl Login {
-    /// The setting that names the password file, if this is something that is there.
+    /// The setting that names the password file, if we have such a setting.
     fn users(&self) -> Option<(&'static str, &String)> {
         let is_file = self.provider.as_ref().is_none_or(|words| words == &["file"]);
         let name = match self.kind.as_deref()? {
@@ -108,27 +108,27 @@ pub(super) struct MergedSections {
     required_at: String,
     /// Settings of the whole server that it asks for.
     pub(super) of_server: Vec<(&'static str, String)>,
-    /// Why no user may come in.
+    /// Why all access is refused.
     pub(super) closed: Vec<Note>,
-    /// What else could not be taken over.
+    /// What else could not be converted.
     pub(super) notes: Vec<Note>,
 }
 
-/// What a place says, as lines of TOML.
+/// The settings of a location, as lines of TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TomlPlace {
     pub(super) lines: Vec<String>,
     pub(super) of_server: Vec<(&'static str, String)>,
 }
 
-/// What is known of the server around a place.
+/// What is known of the location's server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
-    /// What relative names of files are relative to.
+    /// The directory that relative file names start from.
     pub(super) root: &'a Path,
-    /// Whose certificates that server takes.
+    /// The trust anchors of that server.
     pub(super) trust: &'a Trust,
-    /// Whose certificates ours takes.
+    /// Our trust anchors.
     pub(super) taken: Option<&'a Trust>,
     /// Whether all connections are encrypted.
     pub(super) tls: bool,
@@ -191,7 +191,7 @@ impl MergedSections {
         }
         if let Some(why) = &directive.doubt {
             self.close(directive, why);
-            // What may be served is written, and closed, so that it is seen.
+            // The served repositories are written, and closed, so that they are seen.
             if !(name == "dav" || name.starts_with("svn")) {
                 return;
             }
@@ -317,7 +317,7 @@ impl MergedSections {
                     self.note(directive, "only password files are there");
                 }
             }
-            // What no password file knows, nothing else does.
+            // Without effect here, since there is no login method beside the password file.
             "authbasicauthoritative"
             | "authgroupfile"
             | "authdigestdomain"
@@ -329,7 +329,7 @@ impl MergedSections {
                     Some(Note::of(directive, "https alone is not known to be spoken here"));
             }
             "requestheader" if directive.args.last().is_none_or(|word| word != "early") => {}
-            // Of ways to log in that are not there.
+            // Directives of login methods that do not exist here.
             name if name.starts_with("authldap")
                 || name.starts_with("authdb")
                 || name.starts_with("authform") =>
@@ -340,7 +340,7 @@ impl MergedSections {
         }
     }
 
-    /// Closes the place where what it asks for cannot be had there; `at` is its address.
+    /// Closes the location where its settings cannot be converted; `at` is its address.
     pub(super) fn check(&mut self, at: &str, around: &Around<'_>) {
         let tail = "says it for another address than that where the repositories are";
         let mut odd = Vec::new();
@@ -366,14 +366,14 @@ impl MergedSections {
         of(self) == of(other) && self.closed.len() == other.closed.len()
     }
 
-    /// Whether only who may come in differs from the place around it, and not what is served.
+    /// Whether it differs from the enclosing location in access only, and not in what is served.
     pub(super) fn differs_by_access(&self, other: &Self) -> bool {
         (&self.served, &self.of_svn, &self.settings, &self.provider)
             == (&other.served, &other.of_svn, &other.settings, &other.provider)
             && self.rules == other.rules
     }
 
-    /// What counts beside requirements and addresses.
+    /// The conditions beside requirements and addresses.
     fn terms(&self, around: &Around<'_>) -> Terms {
         let has_type = self.login.kind.as_deref().is_some_and(|kind| kind != "none");
         let rules = self.rules.as_ref();
@@ -387,7 +387,7 @@ impl MergedSections {
         [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
     }
 
-    /// The place at `url` as ours has it, where it may be used as it says.
+    /// Our form of the location at `url`, if its settings allow that.
     pub(super) fn written(
         &mut self,
         url: &str,
@@ -460,7 +460,7 @@ impl MergedSections {
         }
     }
 
-    /// Who logs in, and what users may do at most.
+    /// Writes the login methods, and the most that users may do.
     fn put_access(
         &self,
         asks: bool,
@@ -525,7 +525,7 @@ fn first_lines(url: &str, served: &Repositories) -> Vec<String> {
     lines
 }
 
-/// A place where no user may come in.
+/// A location without access.
 pub(super) fn closed(url: &str, served: &Repositories) -> TomlPlace {
     let mut lines = first_lines(url, served);
     lines.push("anonymous = \"none\"".to_owned());

@@ -1,7 +1,7 @@
-//! Which of a server's sections count for an address, and the places that mod_dav_svn serves there.
+//! Which of a server's sections count for an address, and the locations that mod_dav_svn serves there.
 //!
-//! Sections for plain addresses are merged in order of the configuration. Patterns, `<If>` and what else could change who
-//! is let in is not worked out: it closes the places that it could be about.
+//! Sections for plain addresses are merged in order of the configuration. Patterns, `<If>` and others that could change
+//! access are not evaluated: they close the locations that they may apply to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::place::{Around, MergedSections, OF_SERVER, Repositories, TomlPlace, c
 use super::servers::Server;
 use super::words::{Pattern, is_pattern};
 
-/// Directives that count for places where they stand outside of sections, too.
+/// Directives that count for locations where they stand outside of sections, too.
 const OF_PLACES: [&str; 17] = [
     "sslverifyclient",
     "sslusername",
@@ -47,7 +47,7 @@ struct Plain<'d> {
     directives: Vec<(&'d Directive, &'d [Section])>,
 }
 
-/// What may change who is let in, and where.
+/// What may change access, and where.
 #[derive(Debug)]
 struct Blocker {
     /// Everywhere, without one.
@@ -57,14 +57,14 @@ struct Blocker {
     note: Note,
 }
 
-/// What a server has at one address.
+/// The settings of a server at one address.
 #[derive(Clone, Debug)]
 pub(super) struct ImportedPlace {
     pub(super) written: TomlPlace,
     pub(super) served: Repositories,
-    /// Why no user may come in.
+    /// Why all access is refused.
     pub(super) closed: Vec<Note>,
-    /// What else could not be taken over.
+    /// What else could not be converted.
     pub(super) notes: Vec<Note>,
 }
 
@@ -244,7 +244,7 @@ impl<'d> Sections<'d> {
         }
     }
 
-    /// What all sections say of an address together; with `exactly` only of that one, not of what is below it.
+    /// The merged settings of an address; with `exactly` only of that address, not of those below it.
     fn merged(&self, path: &str, exactly: bool, around: &Around<'_>) -> MergedSections {
         let mut merged = MergedSections::default();
         merged.take_section("*", &self.outside, around.root);
@@ -308,7 +308,7 @@ impl<'d> Sections<'d> {
         (found, notes)
     }
 
-    /// Closes what is below a place, and is not the place itself, by what could change who is let in there.
+    /// Closes what is below a location, but not the location itself, where something could change access there.
     fn close_below(
         &self,
         own: &dyn Fn(&str) -> Option<Repositories>,
@@ -339,7 +339,7 @@ impl<'d> Sections<'d> {
         here.any(|plain| plain.directives.iter().any(|(directive, _)| of_svn(directive)))
     }
 
-    /// A place within one that is served, with settings of its own: what it is of, and whether it can be open.
+    /// A location within one that is served, with settings of its own: what it is of, and whether it can be open.
     fn inner(
         &self,
         (path, all): (&str, &mut MergedSections),
@@ -371,7 +371,7 @@ impl<'d> Sections<'d> {
         (served, false)
     }
 
-    /// Closes a place by all that could change who is let in there. `top` is the address of what it is of.
+    /// Closes a location where anything could change access. `top` is the address of the location that it belongs to.
     fn close(&self, (path, top): (&str, &str), all: &mut MergedSections, around: &Around<'_>) {
         let could = |blocker: &&Blocker| {
             let is_below =
@@ -390,7 +390,7 @@ impl<'d> Sections<'d> {
     }
 }
 
-/// What a redirect by a pattern is about.
+/// The addresses that a redirect by a pattern may match.
 fn redirected(args: &[String]) -> Pattern {
     let from = args.iter().find(|arg| arg.starts_with('^')).map_or("", String::as_str);
     Pattern::of_regex(from)

@@ -1,6 +1,6 @@
 //! httpd's servers: the main one and its virtual hosts, and at which addresses each is reached.
 //!
-//! Invariant: an address or a port that is not certain is none that is opened here.
+//! Invariant: an uncertain address or port is never opened.
 
 use super::Note;
 use super::parse::{Directive, Section};
@@ -36,7 +36,7 @@ impl Socket {
         Some(Self { host, port, is_tls })
     }
 
-    /// What both mean, if there is anything.
+    /// The addresses that match both, if any.
     fn and(&self, listen: &Self) -> Option<Self> {
         let port = match (self.port, listen.port) {
             (Some(own), Some(other)) if own != other => return None,
@@ -77,7 +77,7 @@ fn host_of(directive: &Directive) -> Option<&Section> {
 }
 
 impl<'d> Server<'d> {
-    /// What stands outside of all other sections.
+    /// The directives outside of all other sections.
     pub(super) fn outside(&self) -> impl Iterator<Item = &'d Directive> {
         let outside = |directive: &&&'d Directive| {
             directive.within.iter().all(|section| section.name == "virtualhost")
@@ -121,7 +121,7 @@ impl<'d> Server<'d> {
         at_port && self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// What people call it.
+    /// Its name in messages.
     pub(super) fn display_name(&self) -> String {
         match (self.section, self.names.first()) {
             (None, _) => "the main server".to_owned(),
@@ -167,7 +167,7 @@ pub(super) fn servers(all: &[Directive]) -> Vec<Server<'_>> {
         let names = names(&own);
         let is_reached = listens.is_empty() || !sockets.is_empty();
         covering.extend(addresses);
-        // What the main server says counts, too, and first.
+        // The main server's directives apply, too, and first.
         let directives = all.iter().filter(|d| host_of(d).is_none()).chain(own).collect();
         let (section, place) = (Some(section), place.to_owned());
         found.push(Server { section, place, names, sockets, is_reached, directives });

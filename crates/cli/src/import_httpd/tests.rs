@@ -1,4 +1,4 @@
-//! Whole configurations, and what becomes of who may come in.
+//! Whole configurations, and the access that they are converted to.
 
 use super::*;
 
@@ -138,7 +138,7 @@ fn what_guards_a_place_is_never_lost() {
     let mirror = "SVNMasterURI https://m/s\nSVNMasterVersion 1.8.0";
     let lines = "master = \"https://m/s\", master-version = \"1.8.0\", anonymous = \"write\"";
     assert_eq!(import("", mirror).0, lines);
-    // Only readers are asked: a user who is asked to read is asked to write, too.
+    // Only readers must log in: a user who must log in to read must do so to write, too.
     let readers = LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
     assert_eq!(import("", &readers).0, login);
 }
@@ -196,7 +196,7 @@ fn certificates_of_clients() {
             &open,
             "",
         ),
-        // The password says who it is.
+        // The password identifies the user.
         (
             format!("{CA}\nSSLVerifyClient require\n{NAME}"),
             "Require valid-user".to_owned(),
@@ -204,7 +204,7 @@ fn certificates_of_clients() {
             &login,
             "",
         ),
-        // What cannot be taken over leaves the place closed.
+        // A setting that cannot be converted leaves the location closed.
         (
             CA.to_owned(),
             "SSLVerifyClient require\nSSLUserName SSL_CLIENT_S_DN".to_owned(),
@@ -248,8 +248,8 @@ fn nothing_to_import() {
     assert!(error.message().contains("no <Location>"));
 }
 
-/// The configurations that were once opened, each with what is written of who may come in (all places), and words of
-/// what is said.
+/// The configurations that were once opened, each with the access that is written (for all locations), and words of
+/// the reports.
 #[test]
 fn what_httpd_protects_stays_protected() {
     const DAV: &str = "DAV svn\nSVNParentPath /srv\n";

@@ -156,7 +156,7 @@ fn log(directive: &Directive, root: &Path, set: &mut ServerSettings) {
     }
 }
 
-/// What a redirect says, if ours can say it: from where, to where, and whether for good.
+/// A redirect that our server can do: from, to, and whether it is permanent.
 pub(super) fn moved(directive: &Directive) -> Option<(String, &str, bool)> {
     let args: Vec<&str> = directive.args.iter().map(String::as_str).collect();
     let name = directive.name.as_str();
@@ -175,7 +175,7 @@ pub(super) fn moved(directive: &Directive) -> Option<(String, &str, bool)> {
     (from.starts_with('/') && is_target).then_some((from, to, permanent))
 }
 
-/// What a pattern says that is nothing but a beginning and the rest: `^/x(.*)$` and `/svn$1`.
+/// Parses a pattern that is only a prefix and the rest: `^/x(.*)$` and `/svn$1`.
 fn begins<'t>(from: &str, to: &'t str) -> Option<(String, &'t str)> {
     let begin = from.strip_prefix('^')?.strip_suffix("(.*)$")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '%');

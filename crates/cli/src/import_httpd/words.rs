@@ -96,7 +96,7 @@ fn fits_from(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// What follows of a pattern after the part that stands for one character, if that fits.
+/// The rest of a pattern after the part that matches one character, if it matches.
 fn one_fits(pattern: &[char], c: char) -> Option<&[char]> {
     let (first, rest) = pattern.split_first()?;
     match first {
@@ -126,7 +126,7 @@ fn in_set(set: &[char], c: char) -> bool {
 /// A pattern of addresses, as far as it is certain what it matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// What every address begins with, in lower case.
+    /// The prefix of every address, in lower case.
     begin: String,
     /// Whether that is all of it.
     whole: bool,

@@ -1,4 +1,4 @@
-//! What `bash`, `zsh` and `fish` complete: subcommands, and the options of the subcommand that is typed.
+//! Completion for `bash`, `zsh` and `fish`: subcommands, and the options of the subcommand that is typed.
 //! Files are left to the shell.
 
 use std::collections::BTreeSet;
@@ -123,7 +123,7 @@ pub(crate) fn fish(name: &str, manual: &Manual) -> String {
         if words.is_empty() {
             return;
         }
-        // What takes a value says so behind its name.
+        // An option with a value is marked behind its name.
         let value = if option.shown.ends_with(" ARG") { " -r" } else { "" };
         let about = word(first_line(&option.about));
         text.push_str(&format!("complete -c {name}{when}{words}{value} -d {about}\n"));

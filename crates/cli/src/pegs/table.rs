@@ -5,14 +5,14 @@
 use Part::{Below, Destination, Folder, From, Patch, Repository, Root, Source, Target, To};
 use Peg::{Allowed, NotLookedFor, ReadAndRefused, Refused};
 
-/// What becomes of `@REV` at the end of a target.
+/// How `@REV` at the end of a target is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peg {
     /// It is a peg revision.
     Allowed,
-    /// E200009, but for a lone `@` at the end, which says that those before it belong to the name.
+    /// E200009, except for a lone `@` at the end, which says that an earlier `@` belongs to the name.
     Refused,
-    /// The same, but what is no revision is said to be none first.
+    /// The same, but an invalid revision is reported first.
     ReadAndRefused,
     /// All of the argument is the name.
     NotLookedFor,
@@ -21,7 +21,7 @@ pub(crate) enum Peg {
 /// The part that a target plays in a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What the command is about: files, folders, URLs.
+    /// The objects of the command: files, directories, URLs.
     Target,
     /// Where something comes from.
     Source,
@@ -33,17 +33,17 @@ pub(crate) enum Part {
     Below,
     /// The beginning of URLs that `relocate` replaces.
     From,
-    /// What it puts there.
+    /// The replacement for it.
     To,
     /// A file with a patch.
     Patch,
-    /// What leads to the repository, where a command is about a property of a revision.
+    /// A path or URL that leads to the repository, for a command about a revision property.
     Repository,
     /// The URL that others are relative to.
     Root,
 }
 
-/// What one part of a subcommand's command line does with peg revisions.
+/// How one part of a subcommand's command line treats peg revisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) program: &'static str,

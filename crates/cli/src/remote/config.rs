@@ -35,11 +35,11 @@ pub(crate) fn system_user() -> Option<String> {
         let name = fields.next()?;
         (fields.nth(1)? == uid).then(|| name.to_owned())
     });
-    // Users of a directory service are in no file; their session says who they are.
+    // Users of a directory service are in no file; their session names them.
     listed.or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
 }
 
-/// What becomes of a program whose user's configuration may not be read.
+/// How a program treats a user configuration that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// It goes on without any, after a warning.
@@ -102,7 +102,7 @@ fn read(path: &Path) -> SvnResult<Option<Config>> {
     bytes.map(|bytes| Config::parse_file(&shown.to_string(), &bytes, Case::INSENSITIVE)).transpose()
 }
 
-/// `FILE:SECTION:OPTION=[VALUE]`, taken apart.
+/// Parses `FILE:SECTION:OPTION=[VALUE]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConfigOption<'a> {
     pub(super) file: &'a str,

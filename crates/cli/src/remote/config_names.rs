@@ -68,9 +68,9 @@ const OPTIONS: &[&str] = &[
     "busy-timeout",
 ];
 
-/// What is to be said of unknown names.
+/// The warning about an unknown name, if any.
 pub(super) fn warning(named: ConfigOption<'_>) -> Option<SvnError> {
-    // What 1.14 does not know has no part in its suggestions.
+    // Options that 1.14 does not know are left out of its suggestions.
     let own = [crate::svn::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];
     if named.file == "config" && own.contains(&(named.section, named.option)) {
         return None;

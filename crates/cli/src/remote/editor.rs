@@ -39,10 +39,10 @@ fn command(given: Option<&OsStr>, config: &Config) -> SvnResult<OsString> {
     Ok(command)
 }
 
-/// What is in the file, for the words that say where it is.
+/// The kind of content in the file, for messages.
 pub(crate) const MESSAGE: &str = "commit message";
 
-/// How many names are tried for the file.
+/// The number of file names that are tried.
 const NAMES: u32 = 99_999;
 /// How much older than now the file is made, so that its time stamp shows a change at once.
 const AGE: Duration = Duration::from_secs(2000);
@@ -53,9 +53,9 @@ pub(crate) struct Edit<'a> {
     /// The command that was given, before those of the environment and the configuration.
     pub(crate) command: Option<&'a OsStr>,
     pub(crate) config: &'a Config,
-    /// What the file's name begins with.
+    /// The prefix of the file name.
     pub(crate) prefix: &'a str,
-    /// The folder for the file; the present one when there is none.
+    /// The directory for the file; the current one without a value.
     pub(crate) base_dir: Option<&'a str>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn left_in(error: SvnError, what: &str, path: &Path) -> SvnError {
     error.with_cause(place)
 }
 
-/// Lets the user edit `contents`. Gives what became of it (`None`: it was left as it was) and the
+/// Lets the user edit `contents`. Returns the new text (`None`: it was not changed) and the
 /// file, which the caller removes.
 ///
 /// # Errors
@@ -213,8 +213,8 @@ pub(crate) fn edit_file(given: Option<&OsStr>, config: &Config, file: &Path) -> 
     Ok(())
 }
 
-/// Lets the user write a message; `None` when they leave the file as it is. The file is the caller's,
-/// who removes it once the message is committed.
+/// Lets the user write a message; `None` when they leave the file as it is. The caller
+/// removes the file once the message is committed.
 pub(crate) fn log_message(prefix: &str, config: &Config) -> SvnResult<(Option<Vec<u8>>, PathBuf)> {
     let place = Edit { command: None, config, prefix, base_dir: None };
     let (edited, path) = edit(&place, b"").map_err(|failed| failed.keep(b"", MESSAGE))?;

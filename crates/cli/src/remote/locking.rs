@@ -5,7 +5,7 @@ use sapwood_client::oplock::Locking;
 
 use crate::signals::CleanupHold;
 
-/// What marks locks of this process.
+/// The mark of this process's locks.
 pub(crate) fn locking(steal: bool) -> Locking {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut noise = [0u8; 16];

@@ -1,4 +1,4 @@
-//! What all programs have in common that work on URLs: the options about who the user is and how
+//! What all programs have in common that work on URLs: the options for authentication and how
 //! they are configured, the questions at a terminal, targets with peg revisions.
 
 pub(crate) mod config;
@@ -107,7 +107,7 @@ pub(crate) fn failures(list: &str) -> SvnResult<Failures> {
     Ok(found)
 }
 
-/// What the options say may be wrong with certificates; `list` is the option that says it of this server.
+/// The certificate failures that the options accept; `list` is the option for this server.
 pub(crate) fn trusted(options: &Options, list: Name) -> SvnResult<Failures> {
     let mut trust = match options.value(list)? {
         Some(list) => failures(&list)?,
@@ -140,7 +140,7 @@ pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
 pub(crate) struct Credentials {
     pub(crate) username: Option<String>,
     pub(crate) password: Option<String>,
-    /// What may be wrong with the server's certificate.
+    /// The accepted failures of the server's certificate.
     pub(crate) trust: Failures,
 }
 
@@ -159,13 +159,13 @@ impl Credentials {
 /// How a program sees its user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// What warnings begin with.
+    /// The prefix of warnings.
     pub(crate) prefix: &'static str,
     /// Whether the user's configuration folder is made when it is not there.
     pub(crate) makes_folder: bool,
     /// Whether nothing is asked when standard input is no terminal.
     pub(crate) looks_for_terminal: bool,
-    /// What becomes of it when the user's configuration may not be read.
+    /// How an unreadable user configuration is treated.
     pub(crate) unreadable: config::Unreadable,
 }
 
@@ -267,7 +267,7 @@ fn password_store(
     Some(Arc::new(sapwood_ra::auth::SecretService::at(address)))
 }
 
-/// Without the feature `secret-service` there is none.
+/// Without the feature `secret-service` there is no such store.
 #[cfg(not(feature = "secret-service"))]
 fn password_store(
     _: &sapwood_core::config::Config,
@@ -311,7 +311,7 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
 /// Bytes of cache for repositories that are opened in this process.
 const CACHE: usize = 40 << 20;
 
-/// A number as people read it: groups of three digits, with commas.
+/// Formats a number: groups of three digits, with commas.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

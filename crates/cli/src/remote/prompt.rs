@@ -108,7 +108,7 @@ pub(crate) fn terminal() -> std::io::Result<File> {
     File::options().read(true).write(true).open("/dev/tty")
 }
 
-/// What belongs to a question, and goes where the question goes.
+/// Writes text that belongs to a question, to the same terminal.
 fn write_to_terminal(text: &str) {
     let _held = crate::svn::hold_terminal();
     match terminal() {
@@ -211,7 +211,7 @@ fn yes_or_no(mut question: &str) -> SvnResult<bool> {
     }
 }
 
-/// The question about a server's certificate, in the sentences that people and scripts know.
+/// The question about a server's certificate, in the reference's sentences.
 fn trust_question(realm: &str, failures: Failures, it: &Certificate, may_save: bool) -> String {
     let mut text = format!("Error validating server certificate for '{realm}':\n");
     for (failure, sentence) in [
@@ -278,7 +278,7 @@ mod tests {
         ] {
             assert_eq!(read_line(&mut typed.as_bytes(), true).unwrap(), want);
         }
-        // What is no terminal is taken as it is.
+        // Input that is not a terminal is read unchanged.
         assert_eq!(read_line(&mut &b"a\x08\n"[..], false).unwrap(), "a\u{8}");
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
     take_bytes(props, name, value.as_bytes())
 }
 
-/// The same, taken apart already.
+/// The same, already parsed.
 pub(crate) fn take_bytes(props: &mut PropList, name: &str, value: &[u8]) -> SvnResult<()> {
     if name.is_empty() && value.is_empty() {
         return Err(usage_error("Revision property pair is empty"));
@@ -27,7 +27,7 @@ pub(crate) fn take_bytes(props: &mut PropList, name: &str, value: &[u8]) -> SvnR
     if !names::is_valid(name) {
         return Err(bad_name(format!("'{name}' is not a valid Subversion property name")));
     }
-    // As it was typed: only log messages are made to have one kind of line ends, and not here.
+    // The value as typed: only log messages get uniform line ends, and not here.
     props.set(name, value);
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(crate) fn translated(
         _ => error.context(otherwise),
     };
     if ["UTF-8", "UTF8"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        // Nothing is converted, and so nothing is looked at: who stores it does.
+        // Nothing is converted, and so nothing is checked here: the repository checks it.
         return Ok(with_newlines(text));
     }
     if ["ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "L1"]
@@ -69,7 +69,7 @@ pub(crate) fn translated(
         return normalized(decoded.as_bytes(), otherwise);
     }
     let Some(known) = encoding_rs::Encoding::for_label(name.as_bytes()) else {
-        // What no table is known for can be ASCII only.
+        // Text in an unknown encoding must be ASCII.
         return normalized(sapwood_client::mirror::ascii(text).map_err(wrap)?, otherwise);
     };
     let (decoded, wrong) = known.decode_without_bom_handling(text);

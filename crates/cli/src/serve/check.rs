@@ -1,4 +1,4 @@
-//! What is wrong with the configuration by itself, whatever is on the disk.
+//! Problems of the configuration itself, independent of the disk.
 //!
 //! Invariant: a setting that has no effect, or another one than it says, is a [`Problem`].
 
@@ -16,7 +16,7 @@ pub(super) const MOST_WAIT: u64 = 60;
 pub(super) const MOST_DELAY: u64 = 60;
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
-/// Most names of a path that are looked at for a place.
+/// The most path components that are compared for a location.
 const MOST_LEVELS: usize = 32;
 
 type Problems = Vec<Problem>;
@@ -169,7 +169,7 @@ fn unreachable(url: &str) -> Option<String> {
     }
 }
 
-/// Where places are, as the server compares it.
+/// The locations' paths, as the server compares them.
 fn prefix(url: &str) -> String {
     let url = url.trim_matches('/');
     uri::decode_utf8(url).unwrap_or_else(|| url.to_owned())
@@ -197,7 +197,7 @@ fn of_urls(file: &File, found: &mut Problems) {
     }
 }
 
-/// What is wrong with one place. Settings are named without it.
+/// The problems of one location. Their settings are named without it.
 fn of_place(place: &LocationConfig, file: &File, found: &mut Problems) {
     if place.folder.is_some() == place.repository.is_some() {
         let setting = if place.folder.is_some() { "repository" } else { "url" };
@@ -337,7 +337,7 @@ mod tests {
     use super::super::lines::Lines;
     use super::*;
 
-    /// What is wrong with a text, each with its line.
+    /// The problems of a text, each with its line.
     fn problems_of(text: &str) -> Vec<String> {
         let lines = Lines::of_text(text);
         let file: File = toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -365,7 +365,7 @@ mod tests {
         ("require-certificate = true", "needs 'tls-client-ca'"),
     ];
 
-    /// The same of a redirect and of a place.
+    /// The same of a redirect and of a location.
     const WRONG_REDIRECTS: &[(&str, &str)] = &[
         ("to = '/b'\nfrom = 'a'", "slash"),
         ("to = '/b'\nfrom = '/a b'", "%20"),

@@ -159,7 +159,7 @@ impl File {
     /// Reads a file. Relative paths in it are relative to its folder.
     ///
     /// # Errors
-    /// What is wrong with it, with the line.
+    /// The problem, with its line.
     pub(super) fn read(path: &Path) -> SvnResult<Self> {
         let bytes = crate::input::contents(&path.to_string_lossy())?;
         let text = String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8"))?;
@@ -207,7 +207,7 @@ impl File {
         }
     }
 
-    /// Whose certificates clients are asked for.
+    /// The trust anchors for client certificates.
     pub(super) fn clients(&self) -> Option<ClientAuthorities> {
         Some(ClientAuthorities {
             file: self.tls_client_ca.clone()?,
@@ -272,7 +272,7 @@ pub(super) fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 impl LocationConfig {
-    /// Whether anything is said of who may do what. If not, the repositories' own files say it.
+    /// Whether any access is configured. If not, the repositories' own files decide.
     pub(super) fn has_access(&self) -> bool {
         self.login.is_some()
             || self.users.is_some()
@@ -295,7 +295,7 @@ impl LocationConfig {
             || self.certificate_user.is_some()
     }
 
-    /// Whether only certificates say who users are, and need not be shown.
+    /// Whether only certificates identify users, and need not be shown.
     const fn only_certificates(&self) -> bool {
         let others = self.users.is_some()
             || self.digest_users.is_some()

@@ -23,7 +23,7 @@ pub(super) fn default_place() -> PathBuf {
 }
 
 /// Unpacks the demonstration to `place`, unless there is a repository already. The last step is
-/// a rename, so that what is there is whole.
+/// a rename, so that an existing one is complete.
 pub(super) fn unpack(place: &Path) -> io::Result<()> {
     if place.join("format").is_file() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is wrong with what the configuration names: files, folders, certificates, rules, addresses.
+//! Problems with what the configuration names: files, directories, certificates, rules, addresses.
 //!
 //! Folders and repositories may come later (a disk that is mounted): a warning. Without password and rule files no user
 //! can be let in safely, and without certificates and logs the server does not do what it is to do: errors.
@@ -172,7 +172,7 @@ fn sentences(error: &SvnError) -> String {
     crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
-/// Rules that no user can be let in by.
+/// Rules that refuse all users.
 fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let source =
         ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };
@@ -207,7 +207,7 @@ fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
     }
 }
 
-/// The repositories of a place that are there.
+/// The existing repositories of a location.
 fn repositories(place: &LocationConfig) -> Vec<PathBuf> {
     const MOST: usize = 1000;
     let of_folder =

@@ -23,7 +23,7 @@ impl Problem {
         Self { setting: setting.into(), why: why.into(), is_warning: false }
     }
 
-    /// One that is said, and no more.
+    /// A problem that is only reported.
     pub(super) fn warning(setting: impl Into<String>, why: impl Into<String>) -> Self {
         Self { is_warning: true, ..Self::error(setting, why) }
     }

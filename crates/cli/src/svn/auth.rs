@@ -63,7 +63,7 @@ fn certificate_matches(ascii: &[u8], pattern: &str) -> bool {
         || certificate.hostnames.iter().any(|host| found_in_any_case(host))
 }
 
-/// A certificate for people; a warning about one that is none.
+/// A certificate as text; a warning about an invalid one.
 fn certificate(ascii: &[u8]) -> String {
     let Some(certificate) = Description::of_kept(ascii) else {
         report::warning(&SvnError::new(ErrorCode::X509_CERT_INVALID_FORMAT, ""), "svn: ");

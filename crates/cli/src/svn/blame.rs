@@ -59,7 +59,7 @@ impl Printer {
         let mut mark = "";
         let mut path = None;
         if self.merged {
-            // The earlier of both is the revision that brought the line in its present form.
+            // The earlier of both is the revision that added the line in its present form.
             let number = |change: Option<&Change>| change.and_then(|c| c.revision);
             if number(line.merged) < number(change) {
                 mark = "G ";

@@ -1,4 +1,4 @@
-//! Colours, for people who asked for them: `color` in section `sapwood` of the `config` file is `never`
+//! Colours, for users who asked for them: `color` in section `sapwood` of the `config` file is `never`
 //! (the default), `auto` (where standard output is a terminal) or `always`. Without it not one byte of
 //! any output is different.
 
@@ -23,7 +23,7 @@ const PLAIN: &str = "\x1b[m";
 /// Whether output is to have colours.
 ///
 /// # Errors
-/// E125009 for a value that is none of the three.
+/// E125009 for any other value.
 pub(super) fn wanted(config: &Config) -> SvnResult<bool> {
     let value = config.get(OPTION.0, OPTION.1).unwrap_or("".into());
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -68,7 +68,7 @@ pub(super) fn status_line(line: &str, states: [State; 2], tree_conflict: bool) -
 enum DiffPart {
     #[default]
     Header,
-    /// In a hunk: so many lines of the old and the new text are still to come.
+    /// In a hunk: this number of lines of the old and the new text are still to come.
     Hunk { old: u64, new: u64 },
 }
 

@@ -70,7 +70,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// Copies are made in the repository, so they are whole, whatever the depth: that is told once.
+/// Copies are made in the repository, so they are complete at any depth. The warning is printed once.
 fn warn_of_copies(invocation: &mut Invocation, depth: Depth) {
     let inner = invocation.ctx.notify.take();
     let out = invocation.out.clone();
@@ -81,7 +81,7 @@ fn warn_of_copies(invocation: &mut Invocation, depth: Depth) {
         }
         let copies = matches!(value.action, Action::CommitCopied | Action::CommitCopiedReplaced);
         if copies && value.kind == Some(NodeKind::Dir) && !warned.replace(true) {
-            // What cannot be printed is found when the output is flushed.
+            // Write errors are found when the output is flushed.
             let _printed = out.text(&format!(
                 "svn: The depth of this commit is '{}', but copies are always performed \
                  recursively in the repository.\n",

@@ -1,5 +1,5 @@
-//! `--accept`: what conflicts are settled on, those that an operation met or those of `svn resolve`. Without it
-//! each is asked about ([`super::questions`]).
+//! `--accept`: how conflicts are resolved, those that an operation met or those of `svn resolve`. Without it
+//! the user is asked about each ([`super::questions`]).
 
 use std::process::{Command, Stdio};
 
@@ -20,15 +20,15 @@ use crate::remote::editor;
 use crate::{report, signals};
 
 impl Invocation {
-    /// Settles the conflicts that an operation met, as `--accept` says.
+    /// Resolves the conflicts that an operation met, as `--accept` says.
     pub(super) fn resolve_conflicts(&self) -> SvnResult<()> {
         let paths = self.notifier.stats().borrow().paths();
         let depth = self.opt.depth.unwrap_or(Depth::Infinity);
         self.walk_conflicts(&paths, depth)
     }
 
-    /// Settles the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
-    /// settled in this way are told, and others go on.
+    /// Resolves the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
+    /// resolved in this way are reported, and the rest goes on.
     pub(super) fn walk_conflicts(&self, paths: &[String], depth: Depth) -> SvnResult<()> {
         let knowledge = Knowledge::default();
         let mut walk =
@@ -37,7 +37,7 @@ impl Invocation {
         for path in paths {
             self.ctx.check_cancel()?;
             if depth == Depth::Empty {
-                // Of one node, that it cannot be looked at is an error.
+                // A single node that cannot be read is an error.
                 self.ctx.working_copy(&self.ctx.absolute(path))?;
             }
             let done = resolve(&self.ctx, path, depth, &mut |ctx, wc, relpath, conflict| {
@@ -47,7 +47,7 @@ impl Invocation {
             let Some(cause) = error.chain().last().cloned() else { continue };
             match cause.code() {
                 ErrorCode::WC_PATH_NOT_FOUND if depth == Depth::Empty => return Err(cause),
-                // What settling another one rearranged.
+                // Resolving another conflict moved it.
                 ErrorCode::WC_PATH_NOT_FOUND => {}
                 ErrorCode::CANCELLED => break,
                 _ => {
@@ -70,7 +70,7 @@ impl Invocation {
 struct Walk<'a> {
     inv: &'a Invocation,
     depth: Depth,
-    /// What repositories have said of tree conflicts.
+    /// The repositories' answers about tree conflicts.
     knowledge: Knowledge,
     /// Whether an editor or merge tool failed: it is not asked again.
     program_failed: bool,
@@ -196,7 +196,7 @@ pub(super) fn run_merge_tool(
         let mut process = Command::new(&tool);
         process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
     });
-    // What cannot be started counts as a program that failed.
+    // A program that cannot be started counts as one that failed.
     match status.map_or(Some(255), |status| status.code()) {
         Some(code @ (0 | 1)) => Ok(Some(code == 0)),
         code => Err(SvnError::new(

@@ -77,7 +77,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-/// What is compared, before the single paths.
+/// The sides to compare, before the single paths.
 struct Plan {
     old: String,
     new: String,
@@ -284,7 +284,7 @@ pub(super) struct Method {
 }
 
 impl Method {
-    /// What command line and configuration say.
+    /// The method that command line and configuration select.
     pub(super) fn of(invocation: &Invocation) -> Self {
         let config = invocation.ctx.config();
         let command = config.get("helpers", "diff-cmd").filter(|c| !c.is_empty());
@@ -297,7 +297,7 @@ impl Method {
         Self { command, words, out: invocation.out.clone() }
     }
 
-    /// What calls the other program.
+    /// The callback that runs the other program.
     pub(super) fn external(
         &self,
     ) -> impl Fn([&str; 2], [&Text; 2], &mut dyn Write) -> SvnResult<()> + '_ {

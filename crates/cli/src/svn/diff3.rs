@@ -9,7 +9,7 @@ use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_wc::Result;
 
-/// What merges, when another program is to do it.
+/// The callback that merges with another program, if one is configured.
 pub(super) fn program(config: &Config) -> Option<Box<MergeCallback>> {
     let command = config.get("helpers", "diff3-cmd").filter(|command| !command.is_empty())?;
     let command = command.into_owned();
@@ -32,7 +32,7 @@ fn run(
         .stdin(Stdio::inherit())
         .stdout(target)
         .status();
-    // What cannot be started counts as a program that failed.
+    // A program that cannot be started counts as one that failed.
     let code = ran.map_or(Some(255), |status| status.code());
     match code {
         Some(0) => Ok(false),

@@ -1,4 +1,4 @@
-//! The options of one command line, taken apart and checked as they come.
+//! The options of one command line, parsed and checked one by one.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::remote::{self, revprops};
 use crate::revision::RevisionRange;
 use crate::{locale, user_date};
 
-/// What `--accept` says.
+/// The values of `--accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accept {
     Postpone,
@@ -35,7 +35,7 @@ pub(crate) enum Accept {
 impl Accept {
     fn from_word(word: &str) -> Option<Self> {
         Some(match word {
-            // A postponed conflict also goes by the face that people make.
+            // A postponed conflict also goes by an emoticon.
             "postpone" | "p" | ":-P" => Self::Postpone,
             "base" => Self::Base,
             "working" => Self::Working,
@@ -94,7 +94,7 @@ pub(crate) struct Options {
     pub(crate) message: Option<OsString>,
     /// The name that `-F` gave.
     pub(crate) file_name: Option<String>,
-    /// What was in that file.
+    /// The content of that file.
     pub(crate) file_data: Option<Vec<u8>>,
     /// `--encoding`.
     pub(crate) encoding: Option<String>,
@@ -134,7 +134,7 @@ pub(crate) struct Options {
     pub(crate) show_item: Option<String>,
     /// `--x-viewspec`.
     pub(crate) viewspec: Option<String>,
-    /// What opening sessions needs, in the form that all programs share.
+    /// The options for opening sessions, in the form that all programs share.
     pub(crate) session: command::Options,
     /// Whether nothing may be asked.
     pub(crate) non_interactive: bool,
@@ -158,7 +158,7 @@ impl Options {
         self.given.contains(&opt)
     }
 
-    /// Takes one option. What is wrong with its value is told at once.
+    /// Takes one option. An invalid value is reported at once.
     pub(crate) fn take(&mut self, opt: Opt, value: Option<OsString>) -> SvnResult<()> {
         self.order.push(opt);
         if let Some(value) = value {
@@ -361,7 +361,7 @@ impl Options {
         self.range().start
     }
 
-    /// The depth that was asked for, or the one that goes without saying.
+    /// The requested depth, or the default.
     pub(crate) fn depth_or(&self, otherwise: Depth) -> Depth {
         self.depth.unwrap_or(otherwise)
     }

@@ -59,7 +59,7 @@ struct Printer {
     now: Timestamp,
     /// How wide the column of authors is, and may become.
     width: (usize, usize),
-    /// The external that is being listed: the URL that defines it, and its place.
+    /// The external that is being listed: the URL that defines it, and its location.
     external: Option<(UrlBuf, String)>,
 }
 

@@ -67,7 +67,7 @@ pub(super) fn files(invocation: &mut Invocation) -> SvnResult<Vec<String>> {
     Ok(names)
 }
 
-/// Notes whether an action is told.
+/// Records whether an action is reported.
 pub(super) fn watch(invocation: &mut Invocation, action: Action) -> Rc<Cell<bool>> {
     let seen = Rc::new(Cell::new(false));
     let noted = Rc::clone(&seen);

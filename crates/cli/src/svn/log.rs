@@ -108,7 +108,7 @@ fn check(invocation: &Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// A `-c` is asked for as the revisions it changes, not as the trees it lies between.
+/// A `-c` requests the revisions it names, not the trees between which it lies.
 fn as_revisions(range: &mut Range) {
     if let (Revision::Number(start), Revision::Number(end)) = (&mut range.start, &mut range.end) {
         if start < end {
@@ -210,7 +210,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// How many lines a message has, the one after the last newline too.
+/// The number of lines in a message, the one after the last newline included.
 pub(super) fn count_lines(message: &str) -> usize {
     let bytes = message.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1).map(Some).chain([None]));

@@ -18,7 +18,7 @@ use crate::remote::editor::{self, Edit};
 use crate::remote::prompt;
 use crate::remote::revprops::translated;
 
-/// What stands between the message and the list of what is committed.
+/// The line between the message and the list of the committed items.
 const END_OF_MESSAGE: &str = "--This line, and those below, will be ignored--";
 
 /// How the message of this run comes about.
@@ -150,7 +150,7 @@ impl Messages {
         }
     }
 
-    /// What the editor shows first.
+    /// The initial text in the editor.
     fn form(&self, items: &[CommitItem]) -> String {
         let mut text = format!("\n{END_OF_MESSAGE}\n\n");
         for item in items {
@@ -168,7 +168,7 @@ impl Messages {
             let path = match (&item.path, &self.base_dir) {
                 (None, _) => item.url.as_str(),
                 (Some(path), None) => path,
-                // What is elsewhere is `.`, as with 1.14.
+                // An item elsewhere is shown as `.`, as in 1.14.
                 (Some(path), Some(base)) => skip_ancestor(base, path).unwrap_or_default(),
             };
             let path = if path.is_empty() { "." } else { path };

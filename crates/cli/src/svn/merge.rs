@@ -73,7 +73,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-/// What the arguments ask for.
+/// The kind of merge that the arguments request.
 #[derive(Debug)]
 struct MergeArguments {
     left: String,
@@ -131,7 +131,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         if !stopped || open() {
             break result;
         }
-        // All conflicts are settled: it goes on.
+        // All conflicts are resolved: the merge goes on.
         result = Ok(());
         drop(result);
     };
@@ -293,7 +293,7 @@ fn merge(
     merge_two(ctx, sources, target, options)
 }
 
-/// What `--accept` settles conflicts on between two ranges. What asks a person or another program
+/// How `--accept` resolves conflicts between two ranges. A choice that asks the user or runs another program
 /// waits until the end.
 fn conflict_resolver(inv: &Invocation) -> Option<Rc<Settle>> {
     let choice = match inv.opt.accept? {

@@ -15,7 +15,7 @@ use crate::remote::{editor, prompt};
 /// The narrowest terminal that two sections are shown beside each other on.
 const NARROW: usize = 80;
 
-/// What can be answered.
+/// The possible answers.
 const ANSWERS: &str = "Select: (1) use their version, (2) use your version,\n        \
     (12) their version first, then yours,\n        \
     (21) your version first, then theirs,\n        \
@@ -25,7 +25,7 @@ const ANSWERS: &str = "Select: (1) use their version, (2) use your version,\n   
     (p) postpone this conflicting section leaving conflict markers,\n        \
     (a) abort file merge and return to main menu: ";
 
-/// What becomes of a section.
+/// The choice for a section.
 enum Section {
     Merged(Vec<u8>),
     Postponed,

@@ -131,7 +131,7 @@ fn list(invocation: &Invocation, merged: bool, source: &Target, target: &Target)
         if verbose {
             return printer.text(entry);
         }
-        // The paths were asked for to find out what is wanted, not to be shown.
+        // The paths were requested only to filter the revisions, not to be shown.
         let LogEntry { revision, has_children, subtractive_merge, .. } = *entry;
         let revprops = entry.revprops.clone();
         let changes = Vec::new();

@@ -92,7 +92,7 @@ use crate::getopt::{Item, Parser};
 use crate::remote::{self, Credentials};
 use crate::report;
 
-/// How many revisions a subcommand takes.
+/// The number of revisions that a subcommand takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Revisions {
     /// One `-r N`.
@@ -114,7 +114,7 @@ pub(crate) struct Command {
     /// Options whose explanation differs for this subcommand.
     pub(crate) overrides: &'static [(Opt, &'static str)],
     pub(crate) revisions: Revisions,
-    /// What `-N` means.
+    /// The meaning of `-N`.
     pub(crate) non_recursive: Depth,
     /// Whether a person may have to wait for many files.
     pub(crate) shows_progress: bool,
@@ -122,7 +122,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// What most subcommands have in common.
+    /// The defaults of most subcommands.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         aliases: &[],
@@ -182,7 +182,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     upgrade::COMMAND,
 ];
 
-/// What `--version` without a subcommand takes.
+/// The options of `--version` without a subcommand.
 static VERSION: Command = Command {
     name: "--version",
     options: &[Opt::Version, Opt::Quiet, Opt::Verbose],
@@ -196,7 +196,7 @@ fn find(name: &str) -> Option<&'static Command> {
     all.find(|c| c.name == name || c.aliases.contains(&name))
 }
 
-/// What a subcommand does that is in the table before its code is.
+/// The action of a subcommand that is in the table but has no code yet.
 fn not_there(invocation: &mut Invocation) -> SvnResult<()> {
     Err(not_yet(invocation.command.name))
 }
@@ -214,16 +214,16 @@ pub(crate) struct Invocation {
     pub(crate) args: VecDeque<OsString>,
     pub(crate) out: Out,
     pub(crate) ctx: Context,
-    /// Prints what operations tell; reached through the context.
+    /// Prints the notifications of operations; reached through the context.
     pub(crate) notifier: Rc<Notifier>,
     /// Writes the log message; there after [`Invocation::ask_for_message`].
     messages: Option<Rc<logmsg::Messages>>,
 }
 
-/// How a run ended without an error to tell.
+/// How a run ended without an error to report.
 enum End {
     Success,
-    /// Everything is said already.
+    /// Everything is already printed.
     Failure,
 }
 
@@ -308,7 +308,7 @@ const MANNER: remote::Manner = remote::Manner {
     unreadable: remote::config::Unreadable::Warns,
 };
 
-/// The subcommand that the command line is about; `None` when it was wrong, which is told.
+/// The subcommand on the command line; `None` when it was wrong, which is already reported.
 fn choose(opt: &Options, rest: &mut VecDeque<OsString>) -> SvnResult<Option<&'static Command>> {
     if opt.has(Opt::Help) {
         return Ok(find("help"));
@@ -454,7 +454,7 @@ fn prepare(
     Ok(Invocation { command, opt, args, out, ctx, notifier, messages: None })
 }
 
-/// What the configuration says about working copies.
+/// The configuration of working copies.
 fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     let config = ctx.config();
     let extensions = config.get("miscellany", "preserved-conflict-file-exts");
@@ -480,7 +480,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     })
 }
 
-/// What becomes of conflicts when `--accept` says nothing.
+/// The default for conflicts without `--accept`.
 fn choose_conflicts(command: &Command, opt: &mut Options, interactive: bool) -> SvnResult<()> {
     if opt.non_interactive {
         let asks = match opt.accept {
@@ -504,7 +504,7 @@ fn choose_conflicts(command: &Command, opt: &mut Options, interactive: bool) -> 
     Ok(())
 }
 
-/// Says more about errors that people can do something about.
+/// Adds a hint to errors that the user can do something about.
 fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
     let mut error = error;
     let code = error.code();
@@ -559,7 +559,7 @@ fn local_operation_has_no_message() -> SvnError {
 }
 
 impl Invocation {
-    /// An error when an external could not be brought: what it was is said already.
+    /// An error when an external could not be fetched: the cause is already reported.
     pub(crate) fn check_externals(&self) -> SvnResult<()> {
         if !self.notifier.externals_failed() {
             return Ok(());
@@ -598,14 +598,14 @@ impl Invocation {
         }
     }
 
-    /// Has revisions that are made told, unless that is not wanted.
+    /// Has committed revisions reported, unless that is not wanted.
     pub(crate) fn notify_commits(&mut self) {
         if !self.has(Opt::Quiet) {
             self.always_tell_commits(String::new());
         }
     }
 
-    /// Has revisions that are made told, after something else.
+    /// Has committed revisions reported, after another line.
     pub(crate) fn always_tell_commits(&mut self, before: String) {
         let out = self.out.clone();
         self.ctx.committed = Some(Box::new(move |info| {

@@ -1,4 +1,4 @@
-//! Turns what operations tell into the lines that people and scripts know.
+//! Turns the notifications of operations into the lines that people and scripts know.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -62,7 +62,7 @@ impl ConflictStats {
         }
     }
 
-    /// A conflict that was told is resolved.
+    /// A reported conflict is resolved.
     pub(crate) fn resolve(&mut self, kind: ConflictKind, path: &str) {
         let at = Self::place(kind);
         if let (Some(paths), Some(count)) = (self.open.get_mut(at), self.resolved.get_mut(at))
@@ -104,7 +104,7 @@ impl ConflictStats {
     }
 }
 
-/// Prints what operations tell.
+/// Prints the notifications of operations.
 pub(crate) struct Notifier {
     out: Out,
     /// Absolute path of the current folder, which paths are shown relative to.
@@ -124,7 +124,7 @@ impl Notifier {
         let prefix = std::env::current_dir().map(|dir| dir.display().to_string());
         Self {
             out,
-            // Where the folder is gone no path is below it.
+            // Where the directory is missing no path is below it.
             prefix: prefix.unwrap_or_default(),
             manner: Cell::default(),
             received_change: Cell::default(),
@@ -142,7 +142,7 @@ impl Notifier {
         self.manner.set(manner);
     }
 
-    /// Whether an external could not be brought.
+    /// Whether an external could not be fetched.
     pub(crate) fn externals_failed(&self) -> bool {
         self.externals_failed.get()
     }
@@ -159,7 +159,7 @@ impl Notifier {
         }
     }
 
-    /// Prints one value. The first error of printing is told, and no more of them.
+    /// Prints one value. Only the first write error is reported.
     pub(crate) fn print(&self, value: &Notify<'_>) {
         self.count_only(value);
         if let Err(error) = self.write(value).and_then(|()| self.out.show())
@@ -519,7 +519,7 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
         Action::RevpropDeleted => {
             format!("property '{prop}' deleted from repository revision {revision}\n")
         }
-        // Only people want to know why it takes so long.
+        // Only a terminal shows why it takes so long.
         Action::FetchingTextBases if is_watched() => "Fetching text bases ".to_owned(),
         Action::FetchedTextBase if is_watched() => ".".to_owned(),
         Action::FetchedTextBases if is_watched() => "done\n".to_owned(),

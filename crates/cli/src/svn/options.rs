@@ -16,7 +16,7 @@ macro_rules! options {
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
         }
 
-        /// What the parser knows of them.
+        /// The parser's table of them.
         pub(crate) static SPECS: &[OptionSpec] = &[
             $(OptionSpec::$kind($long, $short, $about),)*
             // Other names of options above.
@@ -284,7 +284,7 @@ impl Opt {
         spec.display()
     }
 
-    /// Whether the option is only shown to those who ask for experiments.
+    /// Whether the option is only shown to users who ask for experiments.
     pub(crate) fn is_experimental(self) -> bool {
         self.spec().long.starts_with("x-")
     }

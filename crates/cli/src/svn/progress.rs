@@ -1,4 +1,4 @@
-//! How far a transfer or a merge is, for a person who waits: files, bytes and rate, and the revisions of a
+//! The progress of a transfer or a merge, for a user who waits: files, bytes and rate, and the revisions of a
 //! merge, on a line of the terminal that is
 //! taken away before anything else is written there. 1.14 shows nothing of the kind.
 //!
@@ -33,12 +33,12 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static LINE: Mutex<ProgressLine> =
     Mutex::new(ProgressLine { column: 0, shown: false, held: 0, written: None });
 
-/// What the terminal shows.
+/// The state of the terminal.
 struct ProgressLine {
     /// Where the cursor is, in characters, when our line is not shown.
     column: usize,
     shown: bool,
-    /// How many parts of the program keep the terminal for themselves.
+    /// The number of parts of the program that hold the terminal.
     held: u32,
     /// When something else was written last.
     written: Option<Instant>,
@@ -208,7 +208,7 @@ fn text(revisions: Option<[(u64, u64); 2]>, files: u64, bytes: u64, speed: u64) 
     format!("{merge}{} {word}, {}, {}/s", grouped(files), size(bytes), size(speed))
 }
 
-/// A number of bytes as people read it, in steps of a thousand.
+/// Formats a number of bytes, in steps of a thousand.
 fn size(bytes: u64) -> String {
     let mut unit = 1u64;
     let mut name = "B";

@@ -1,4 +1,4 @@
-//! What the subcommands about properties have in common.
+//! Helpers of the subcommands about properties.
 
 use sapwood_client::Revision;
 use sapwood_client::open::url_of;
@@ -21,7 +21,7 @@ use crate::similarity::{Likeness, closest, score};
 use crate::xml::{self, Tag};
 use crate::{input, locale};
 
-/// What is done with a property, for the words of errors.
+/// The action on a property, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Use {
     Set,
@@ -83,7 +83,7 @@ pub(super) fn check_spelling(name: &str, revprop: bool, what: Use) -> SvnResult<
         }
         _ => return Ok(()),
     }
-    // What is not UTF-8 is like none.
+    // A name that is not UTF-8 counts as empty.
     let rest = std::str::from_utf8(rest).unwrap_or("");
     match closest(rest, &known) {
         Likeness::Exact(_) => Ok(()),
@@ -192,7 +192,7 @@ pub(super) fn refuse_inherited(invocation: &Invocation) -> SvnResult<()> {
     }
 }
 
-/// Warns when a file that looks like text gets a media type that is none.
+/// Warns when a file that looks like text gets an invalid media type.
 pub(super) fn warn_of_binary_type(
     invocation: &Invocation,
     name: &str,
@@ -200,7 +200,7 @@ pub(super) fn warn_of_binary_type(
     paths: &[String],
 ) {
     use std::io::Read as _;
-    // What is no media type at all is told by others.
+    // A value that is not a media type at all is reported elsewhere.
     let valid = std::str::from_utf8(value.trim_ascii()).is_ok_and(|v| check_mime_type(v).is_ok());
     if !valid || name != names::MIME_TYPE || !is_binary_mime_type(value.trim_ascii()) {
         return;

@@ -168,7 +168,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         return Err(super::propset::encoding_is_for_text());
     }
     let mut targets = invocation.targets()?;
-    // What happens is told here, and not by the operations.
+    // This function reports what happens, and the operations do not.
     invocation.ctx.notify = None;
     if revprop {
         if targets.is_empty() {

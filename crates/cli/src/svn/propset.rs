@@ -122,7 +122,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     Ok(())
 }
 
-/// What `--encoding` is not for.
+/// The error of `--encoding` with a property that is not text.
 pub(super) fn encoding_is_for_text() -> SvnError {
     SvnError::new(
         ErrorCode::UNSUPPORTED_FEATURE,

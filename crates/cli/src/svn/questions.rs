@@ -1,6 +1,6 @@
-//! What to do about a conflict, asked at the terminal: of a text, and of each property.
+//! Questions at the terminal about a conflict: of a text, and of each property.
 //!
-//! The letters, the words of the choices and the order of questions are those of 1.14. What is settled is settled
+//! The letters, the words of the choices and the order of questions are those of 1.14. Each answer is applied
 //! at once, one part of a node's conflict after the other.
 
 use std::fs;
@@ -23,7 +23,7 @@ use super::notify::display_below;
 use crate::remote::{editor, prompt};
 use crate::{input, report};
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Postpone,
@@ -43,7 +43,7 @@ enum Meaning {
 struct Answer {
     code: &'static str,
     label: &'static str,
-    /// What it does, and the argument of `--accept` that does the same.
+    /// Its description, and the argument of `--accept` that does the same.
     does: &'static str,
     accept: &'static str,
     meaning: Meaning,
@@ -132,7 +132,7 @@ const WIDTH: usize = 70;
 /// How a conversation about a node ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// All is settled, or left for later.
+    /// All is resolved or postponed.
     Done,
     /// No more questions are to be asked.
     Quit,
@@ -149,16 +149,16 @@ pub(super) enum Verdict {
 /// The conversation about one node.
 pub(super) struct Questions<'q> {
     pub(super) inv: &'q Invocation,
-    /// Is told what happens.
+    /// Receives the notifications.
     pub(super) ctx: &'q Context,
-    /// What repositories have said of tree conflicts.
+    /// The repositories' answers about tree conflicts.
     pub(super) knowledge: &'q Knowledge,
     pub(super) wc: &'q WorkingCopy,
     pub(super) relpath: &'q RelPath,
 }
 
 impl Questions<'_> {
-    /// Asks until everything that can be asked about is settled or left for later.
+    /// Asks until every conflict that can be asked about is resolved or postponed.
     pub(super) fn ask(&self) -> SvnResult<End> {
         let mut described = false;
         loop {
@@ -167,12 +167,12 @@ impl Questions<'_> {
             let conflict = Conflict::parse(&record)?;
             match self.round(&conflict, &mut described) {
                 Ok(Verdict::Quit) => return Ok(End::Quit),
-                // What settling a tree leaves in conflict is met as a new conflict.
+                // Conflicts that resolving a tree conflict leaves are visited as new conflicts.
                 Ok(Verdict::Settled) if conflict.tree.is_some() => return Ok(End::Done),
                 Ok(Verdict::Postponed) => return Ok(End::Done),
-                // What was left for later before something else was settled is asked again, as by 1.14.
+                // A conflict that was postponed before another one was resolved is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
-                // A user who sees why may choose something else.
+                // A user who sees the reason may choose something else.
                 Err(error) if error.code() == ErrorCode::WC_CONFLICT_RESOLVER_FAILURE => {
                     self.inv.out.warn(&error);
                 }
@@ -186,7 +186,7 @@ impl Questions<'_> {
         if let Some(text) = conflict.text.as_ref().filter(|_| conflict.tree.is_none()) {
             last = self.ask_text(conflict, text, described)?;
         }
-        // Who has enough of a text is still asked about one property, as by 1.14.
+        // After a text is quit, a single property is still asked about, as by 1.14.
         let enough = last == Verdict::Quit;
         if let Some(props) = &conflict.prop {
             let mut postponed = false;
@@ -528,7 +528,7 @@ pub(super) fn option_list<'t>(
     text
 }
 
-/// What both sides did to a property, in 1.14's words.
+/// Both sides' changes of a property, in 1.14's words.
 fn changes_of(name: &str, props: &PropConflict) -> String {
     let has = |list: &Option<PropList>| list.as_ref().is_some_and(|list| list.get(name).is_some());
     let had = has(&props.old);

@@ -42,7 +42,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         }
         _ => {}
     }
-    // What is asked about is everything below, what is settled at once only what is named.
+    // Questions cover everything below; `--accept` covers only the named paths.
     let usual = if inv.opt.accept.is_none() { Depth::Infinity } else { Depth::Empty };
     inv.walk_conflicts(&paths, inv.opt.depth_or(usual))
 }

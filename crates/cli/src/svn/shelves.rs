@@ -29,7 +29,7 @@ static COMMANDS: &[Command] = &[
     super::x_wc_copy_mods::COMMAND,
 ];
 
-/// What the end of each help text says.
+/// The end of each help text.
 macro_rules! experiment {
     () => {
         "\n  This is an experiment of Subversion 1.14: it is there while SVN_EXPERIMENTAL_COMMANDS names\n  \

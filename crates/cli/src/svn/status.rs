@@ -67,7 +67,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-/// What to print of a status, and how.
+/// The options for printing a status.
 struct Printer {
     out: Out,
     xml: bool,
@@ -89,7 +89,7 @@ struct StatusTarget {
     abspath: PathBuf,
 }
 
-/// What is printed with its changelist.
+/// An entry that is printed with its changelist.
 struct ChangelistItem {
     target: Rc<StatusTarget>,
     path: String,
@@ -199,7 +199,7 @@ pub(super) fn print_one(
     printer.line(&target, &status.relpath, wc, status)
 }
 
-/// What the first column shows.
+/// The letter in the first column.
 fn combined(status: &Status) -> State {
     match status.node {
         State::Conflicted if !status.versioned && status.conflicted => State::Missing,

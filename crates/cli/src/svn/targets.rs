@@ -54,8 +54,8 @@ fn is_relative_url(text: &str) -> bool {
 }
 
 impl Invocation {
-    /// The targets: what arguments are left, then the lines of `--targets`. Names that no working
-    /// copy can have are left out, which is told.
+    /// The targets: the remaining arguments, then the lines of `--targets`. Names that no working
+    /// copy can have are left out and reported.
     pub(crate) fn targets(&mut self) -> SvnResult<Vec<Arg>> {
         let mut words = Vec::new();
         for arg in self.args.drain(..) {
@@ -127,7 +127,7 @@ impl Invocation {
                 let _ = parse_peg(&arg.text(), &arg.peg, &user_date::parse)?;
                 match sapwood_ra::open(&UrlBuf::canonicalize(&arg.path)?, &self.ctx.ra) {
                     Ok(session) => Some(session.root_url()),
-                    // What cannot be reached is told by the subcommand, if it goes there.
+                    // The subcommand reports an unreachable repository, if it goes there.
                     Err(error) if is_no_root(&error) => None,
                     Err(error) => return Err(error),
                 }
@@ -176,10 +176,10 @@ impl Invocation {
         args.iter().map(|arg| Ok(UrlBuf::canonicalize(&self.name(part, arg)?)?)).collect()
     }
 
-    /// What an argument stands for where a peg revision is allowed.
+    /// The target of an argument where a peg revision is allowed.
     ///
     /// # Errors
-    /// E205000 for a peg revision that is none.
+    /// E205000 for an invalid peg revision.
     pub(crate) fn target(&self, part: Part, arg: &Arg) -> SvnResult<Target> {
         self.part(part).target(&arg.path, &arg.peg)
     }
@@ -210,7 +210,7 @@ pub(crate) fn one(word: &str) -> SvnResult<Arg> {
     Ok(Arg::of(&pegs::canonical_target(word)?))
 }
 
-/// All URLs or all paths: E205000 when both kinds are there.
+/// All URLs or all paths: E205000 for both kinds.
 pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
     let urls = targets.iter().filter(|arg| arg.is_url()).count();
     if urls == 0 || urls == targets.len() {

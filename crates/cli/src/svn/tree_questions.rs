@@ -1,6 +1,6 @@
-//! What to do about a tree conflict, asked at the terminal.
+//! Questions at the terminal about a tree conflict.
 //!
-//! What is recommended is tried before anything is asked. Where a move may lead to several places, one of them
+//! What is recommended is tried before anything is asked. Where a move may lead to several locations, one of them
 //! can be chosen first.
 
 use sapwood_client::resolver::{Resolution, TreeConflict};
@@ -14,7 +14,7 @@ use super::tree_options::{Offer, offers};
 use super::tree_words::describe;
 use crate::remote::prompt;
 
-/// What else can be answered.
+/// The other possible answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extra {
     ChoosePlace,
@@ -190,7 +190,7 @@ impl Questions<'_> {
     }
 }
 
-/// Counts a tree conflict as settled, whether that was told or not.
+/// Counts a tree conflict as resolved, whether that was reported or not.
 pub(super) fn note_settled(inv: &Invocation, conflict: &TreeConflict<'_>) {
     let here = inv.ctx.here.to_string_lossy();
     let shown = display_below(&here, &conflict.wc.abspath(&conflict.relpath).to_string_lossy());

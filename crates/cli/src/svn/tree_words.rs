@@ -11,7 +11,7 @@ use sapwood_wc::view::Status;
 const LISTED: usize = 8;
 const LEFT_OUT: usize = 5;
 
-/// What both sides did, in two sentences or more.
+/// Both sides' changes, in two sentences or more.
 pub(super) fn describe(conflict: &TreeConflict<'_>) -> SvnResult<String> {
     Ok(format!("{}\n{}", incoming(conflict), local(conflict)?))
 }
@@ -61,7 +61,7 @@ fn incoming(conflict: &TreeConflict<'_>) -> String {
     }
 }
 
-/// What is said when nothing more is known.
+/// The sentence when nothing more is known.
 fn plain(conflict: &TreeConflict<'_>) -> String {
     let kind = match conflict.action {
         Action::Edit | Action::Delete => conflict.old_kind(),
@@ -84,7 +84,7 @@ fn plain(conflict: &TreeConflict<'_>) -> String {
     format!("{who} operation tried to {what} {} {}.", article(kind), noun(kind))
 }
 
-/// How a change of a node between two places is told: `File switched from ... to ...`.
+/// How a change of a node between two locations is described: `File switched from ... to ...`.
 fn between(kind: Option<NodeKind>, how: &str, places: &IncomingSides<'_>) -> String {
     let IncomingSides { old, new } = places;
     format!("{} {how} from\n'^/{}@{}'\nto\n'^/{}@{}'\n", capital(kind), old.0, old.1, new.0, new.1)
@@ -255,7 +255,7 @@ fn edited(
 ) -> String {
     let IncomingSides { old, new } = places;
     let (kind, forward) = (conflict.new_kind(), old.1 < new.1);
-    // What 1.14 says of files that are switched.
+    // 1.14's words for switched files.
     let shown = match operation {
         Operation::Switch if kind.is_some() => Some(NodeKind::Dir),
         _ => kind,
@@ -289,7 +289,7 @@ fn edited(
     format!("{text}:\n{}", revisions(edits))
 }
 
-/// Revisions and who made them; of many the middle is left out.
+/// Revisions and their authors; of many the middle is left out.
 fn revisions(edits: &[Edit]) -> String {
     if edits.is_empty() {
         return " (no revisions found)".to_owned();
@@ -401,7 +401,7 @@ fn moved_here(conflict: &TreeConflict<'_>, an: &str) -> SvnResult<String> {
     })
 }
 
-/// What became of a node that is not here.
+/// What happened to a missing node.
 fn missing_node(missing: &Missing) -> String {
     let mut text =
         "No such file or directory was found in the merge target working copy.\n".to_owned();

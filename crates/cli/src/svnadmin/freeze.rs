@@ -59,7 +59,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     drop(frozen);
     match status.code() {
         Some(0) => Ok(()),
-        // The program's own code is what the caller asked for.
+        // The caller wants the program's own exit code.
         Some(code) => std::process::exit(code),
         None => {
             let signal = status.signal().unwrap_or(0);

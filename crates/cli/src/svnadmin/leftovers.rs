@@ -1,4 +1,4 @@
-//! What killed processes left in a repository, said by the commands that look for such things.
+//! Warnings about files that killed processes left in a repository, for the commands that look for them.
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::Filesystem;

@@ -91,7 +91,7 @@ pub(super) fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
     Ok(Some((first, last)))
 }
 
-/// Tells what happens, in the reference's words.
+/// Prints what happens, in the reference's words.
 pub(super) fn print_event(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
     match event {
         LoadEvent::Started(number) => {
@@ -118,7 +118,7 @@ pub(super) fn print_event(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<(
                 )
             };
             out.text(&text)?;
-            // Who watches wants to see each revision when it is there.
+            // A user who watches wants to see each revision when it is committed.
             out.flush()
         }
     }

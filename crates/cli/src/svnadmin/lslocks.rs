@@ -7,7 +7,7 @@ use sapwood_core::{Depth, SvnResult, path};
 use crate::command::{Invocation, Runner, Subcommand, usage_error};
 use crate::user_date;
 
-/// What is told of a lock: everywhere in the same words, but for the lines before.
+/// The description of a lock: the same words everywhere, except for the lines before it.
 pub(crate) fn describe(lock: &Lock) -> String {
     let expires = lock.expires.map_or(String::new(), user_date::human);
     let comment = lock.comment.as_deref();

@@ -97,7 +97,7 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What setrevprop and delrevprop take.
+/// The options of setrevprop and delrevprop.
 const REVPROP_CHANGE: &[Name] = &[
     name::REVISION,
     name::TRANSACTION,
@@ -155,7 +155,7 @@ static SVNADMIN: Program = Program {
     ..Program::DEFAULT
 };
 
-/// How many threads may work ahead: as many as there are processors, within reason.
+/// The number of threads that may work ahead: as many as there are processors, within reason.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(8)
 }

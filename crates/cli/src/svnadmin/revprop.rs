@@ -10,7 +10,7 @@ use crate::command::{Invocation, Options, name, usage_error};
 use crate::locale;
 use crate::revision::{RevisionRange, RevisionSpec};
 
-/// What is to be changed.
+/// The property to change.
 pub(super) enum Target {
     Revision(Revnum),
     Transaction(String),
@@ -29,7 +29,7 @@ pub(super) fn revision(options: &Options) -> SvnResult<Revnum> {
     }
 }
 
-/// What `-r` or `-t` names.
+/// The subject that `-r` or `-t` names.
 pub(super) fn target(options: &Options) -> SvnResult<Target> {
     let Some(name) = options.value(name::TRANSACTION)? else {
         return revision(options).map(Target::Revision);
@@ -60,7 +60,7 @@ pub(super) fn file_path(arg: &str) -> SvnResult<String> {
     Ok(crate::repo::canonical_path(arg))
 }
 
-/// What stands in a file (`-` is standard input), no further than the first NUL.
+/// Reads a file (`-` is standard input) up to the first NUL.
 pub(super) fn file_contents(path: &str) -> SvnResult<Vec<u8>> {
     // The canonical form of "." is empty: no file, as in the reference.
     let mut bytes =

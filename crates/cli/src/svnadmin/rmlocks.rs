@@ -19,7 +19,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Repository(run),
 };
 
-/// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
+/// `svnadmin rmlocks`. A path that cannot be unlocked is reported, and the rest is unlocked all the same.
 ///
 /// All at once: the list of a directory's locks is written again each time that some are taken out of it.
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -54,7 +54,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     Ok(())
 }
 
-/// What became of the lock on a path.
+/// The outcome for the lock on a path.
 enum RemoveResult {
     Yes,
     NotLocked,
@@ -63,7 +63,7 @@ enum RemoveResult {
     Failed,
 }
 
-/// What became of all paths, and why some could not be tried.
+/// The outcomes for all paths, and the errors of those that could not be tried.
 struct Outcome {
     each: HashMap<FsPathBuf, RemoveResult>,
     failure: Option<sapwood_core::SvnError>,

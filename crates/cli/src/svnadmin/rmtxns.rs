@@ -16,7 +16,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Repository(run),
 };
 
-/// `svnadmin rmtxns`. What cannot be removed is told, and the rest is removed all the same.
+/// `svnadmin rmtxns`. A transaction that cannot be removed is reported, and the rest is removed all the same.
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let names = invocation.take_args(0, usize::MAX)?;
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;

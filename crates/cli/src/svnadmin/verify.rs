@@ -114,7 +114,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     ))
 }
 
-/// What `--keep-going` prints at the end.
+/// The summary that `--keep-going` prints at the end.
 fn summary_text(summary: &[(Option<Revnum>, SvnError)]) -> String {
     let mut text = String::from("\n-----Summary of corrupt revisions-----\n");
     let mut width = COLUMN;

@@ -1,4 +1,4 @@
-//! `svnbench`: does what a client does, throws the results away, and tells how long it took. One
+//! `svnbench`: does what a client does, discards the results, and prints how long it took. One
 //! file a subcommand; the tables are here.
 
 mod null_blame;
@@ -110,7 +110,7 @@ static SVNBENCH: Program = Program {
     ..Program::DEFAULT
 };
 
-/// Looks at an option as it is taken: what is wrong with its value is told before anything else.
+/// Checks an option as it is parsed: an invalid value is reported before anything else.
 fn take_option(
     _: &mut Options,
     spec: &'static OptionSpec,
@@ -179,7 +179,7 @@ fn one_revision(options: &Options) -> SvnResult<RevisionSpec> {
     Ok(range.start)
 }
 
-/// The depth that was asked for.
+/// The requested depth.
 fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
     if options.has(name::NON_RECURSIVE) {
         return Ok(Depth::Files);
@@ -218,7 +218,7 @@ fn targets(
     arguments(invocation, implicit_dot)?.iter().map(|text| of.pegged(text)).collect()
 }
 
-/// What working copies of targets are looked up with.
+/// The context for looking up working copies of targets.
 fn working_copies(settings: &Settings) -> SvnResult<Context> {
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
@@ -251,7 +251,7 @@ fn number(
     number_at(&working_copies(settings)?, session, &target.text, revision)
 }
 
-/// Opens what a subcommand needs, runs it, and tells how long it took. `work` returns the number
+/// Opens what a subcommand needs, runs it, and prints how long it took. `work` returns the number
 /// of bytes that went over the network.
 fn timed(
     invocation: &mut Invocation<'_>,

@@ -44,7 +44,7 @@ fn blame(
     let start = number(settings, session, target, range.start)?;
     let end = number(settings, session, target, range.end)?;
     move_to(session, located.peg, start.max(end))?;
-    // What changed in the first revision is only seen beside the one before it.
+    // The changes of the first revision are only seen beside the one before it.
     let start = if start > end { start } else { start.prev().unwrap_or(Revnum::ZERO) };
     let mut counts = Counts::default();
     session.file_revs(

@@ -162,7 +162,7 @@ fn export(
     depth: Depth,
     counter: &mut Counter,
 ) -> SvnResult<u64> {
-    // What needs no server is not measured.
+    // Work without a server is not measured.
     let default = if target.is_url() { RevisionSpec::Head } else { RevisionSpec::Working };
     if !target.is_url() && revision.or(target.peg).or(default).needs_working_copy() {
         return Ok(0);
@@ -181,7 +181,7 @@ fn export(
             let mut report = session.report(&request, counter)?;
             report.set_path(RelPath::ROOT, located.revision, Depth::Infinity, true, None)?;
             report.finish()?;
-            // The target itself is not told as an addition.
+            // The target itself is not reported as an addition.
             add(&mut counter.dirs, 1);
         }
         None => {

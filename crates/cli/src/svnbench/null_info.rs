@@ -11,10 +11,10 @@ use crate::remote::target::Target;
 use crate::report;
 use crate::revision::RevisionSpec;
 
-/// What `svn info` wants to know of entries.
+/// The entry fields that `svn info` needs.
 const FIELDS: DirentFields = DirentFields { size: false, has_props: false, ..DirentFields::ALL };
 
-/// Counts the nodes that `svn info` would tell of; also the bytes that went over the network.
+/// Counts the nodes that `svn info` would report; also the bytes that went over the network.
 fn info(
     settings: &Settings,
     target: &Target,

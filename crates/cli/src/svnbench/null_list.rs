@@ -33,7 +33,7 @@ impl Counts {
     }
 }
 
-/// What to ask for: with `-v` what a long listing shows.
+/// The requested fields: with `-v` those of a long listing.
 fn fields(verbose: bool) -> DirentFields {
     if verbose {
         DirentFields { has_props: false, ..DirentFields::ALL }

@@ -15,7 +15,7 @@ use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 use crate::svnadmin::lslocks::count_lines;
 
-/// What was counted.
+/// The counters.
 #[derive(Debug, Default)]
 struct Counts {
     merge_depth: i64,
@@ -84,7 +84,7 @@ fn resolve(
     ranges.iter().map(one).collect()
 }
 
-/// A `-c` is asked for as the revisions it changes, not as the trees it lies between.
+/// A `-c` requests the revisions it names, not the trees between which it lies.
 fn as_revisions(range: &mut RevisionRange) {
     if let (RevisionSpec::Number(start), RevisionSpec::Number(end)) =
         (&mut range.start, &mut range.end)
@@ -217,7 +217,7 @@ fn log_ranges(
         if ranges.len() > 1 && here != session.root_url() {
             let younger = *start.max(end);
             session.reparent(&here)?;
-            // A gap in the history is told by the log itself.
+            // The log itself reports a gap in the history.
             let _ = move_to(session, youngest, younger);
         }
         let (start, end) = (Some(*start), Some(*end));

@@ -1,4 +1,4 @@
-//! What `svndumpfilter include` and `exclude` share: they differ in one word.
+//! The common part of `svndumpfilter include` and `exclude`: they differ in one word.
 
 use std::io::BufReader;
 
@@ -54,7 +54,7 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
     }
     if options.prefixes.is_empty() {
         report::stderr("\nError: no prefixes supplied.\n");
-        // All is said; this code is never printed.
+        // Everything is printed; this code never is.
         return Err(SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, ""));
     }
     if !quiet {

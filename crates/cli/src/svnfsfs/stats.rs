@@ -6,7 +6,7 @@ use sapwood_fs::fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, 
 
 use crate::command::{Invocation, Runner, Subcommand, name};
 
-/// How many extensions are listed.
+/// The most extensions that are listed.
 const LISTED: usize = 16;
 
 pub(super) const COMMAND: Subcommand = Subcommand {

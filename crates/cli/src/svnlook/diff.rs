@@ -19,7 +19,7 @@ use crate::locale;
 use crate::output::{Output, write_error};
 use crate::signals;
 
-/// How many lines around changes in properties are shown.
+/// The lines of context around changes in properties.
 const PROP_CONTEXT: usize = DiffOptions::DEFAULT_CONTEXT;
 
 /// Two texts that together are longer are not read whole, but only from the first to the last
@@ -277,7 +277,7 @@ impl Differ<'_> {
             self.out.text("\n")?;
             return Ok(true);
         }
-        // An empty file came or went: there is nothing to compare, but something to say.
+        // An empty file was added or deleted: there is nothing to compare, but something to report.
         let told = match node.action {
             ChangeAction::Added => !self.no_added,
             ChangeAction::Deleted => !self.no_deleted,
@@ -295,7 +295,7 @@ impl Differ<'_> {
         self.out.bytes(&locale::encode_bytes(&lines))
     }
 
-    /// What names one side: path, date, and revision or transaction. Revision 0 for no tree.
+    /// The label of one side: path, date, and revision or transaction. Revision 0 for no tree.
     fn label(&self, root: Option<&Root>, path: &str) -> SvnResult<String> {
         let fs = self.context.fs();
         let (date, what) = match root {

@@ -23,7 +23,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let arg = maybe_argument(invocation)?.unwrap_or_else(|| "/".to_owned());
     let context = Context::open(invocation)?;
     let show_ids = invocation.options.has(name::SHOW_IDS);
-    // A limit below zero is none, as ever.
+    // A limit below zero means no limit, as in the reference.
     let limit = invocation
         .options
         .value(name::LIMIT)?

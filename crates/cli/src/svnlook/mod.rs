@@ -89,7 +89,7 @@ impl Context {
             Subject::Revision(revision) => (*self.fs().revprops(*revision)?).clone(),
             Subject::Transaction(name) => {
                 let mut props = self.fs().txn_props(name)?;
-                // What a transaction remembers for itself is no property of the user's.
+                // The transaction's internal properties are not the user's.
                 for name in ["svn:check-locks", "svn:check-ood", "svn:client-date"] {
                     props.remove(name);
                 }

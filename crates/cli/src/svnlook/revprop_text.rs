@@ -14,7 +14,7 @@ pub(super) fn c_string(value: &[u8]) -> &[u8] {
     value.split(|b| *b == 0).next().unwrap_or(b"")
 }
 
-/// Prints who made it.
+/// Prints the author.
 pub(super) fn print_author(invocation: &mut Invocation<'_>, context: &Context) -> SvnResult<()> {
     let props = context.revprops()?;
     let author = c_string(props.get(names::AUTHOR).unwrap_or(b""));

@@ -86,7 +86,7 @@ pub(super) fn parse(arguments: &[String], root_url: Option<&Url>) -> SvnResult<V
             "propsetf" => {
                 let (name, file) = (words.next()?, words.next()?);
                 let left = words.left.clone();
-                // A missing URL is told before a missing file.
+                // A missing URL is reported before a missing file.
                 words.next()?;
                 words.left = left;
                 property(name, input::contents(file)?, words.url()?)?

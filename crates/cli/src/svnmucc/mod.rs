@@ -107,7 +107,7 @@ fn help() -> String {
     text
 }
 
-/// What is given on the command line.
+/// The arguments on the command line.
 struct Arguments {
     options: Options,
     root_url: Option<UrlBuf>,
@@ -117,7 +117,7 @@ struct Arguments {
     arguments: Vec<String>,
 }
 
-/// Takes the command line apart; `None` when it was wrong, which is told already.
+/// Parses the command line; `None` when it was wrong, which is already reported.
 fn take(args: Vec<OsString>) -> SvnResult<Option<Arguments>> {
     let mut given = Arguments {
         options: Options::default(),

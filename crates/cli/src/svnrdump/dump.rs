@@ -11,7 +11,7 @@ use crate::command::{Invocation, Runner, Subcommand, name};
 use crate::output::stream_error;
 use crate::report;
 
-/// A stream whose errors say so, and what is told meanwhile.
+/// A stream that marks its errors as its own, and the progress lines.
 struct Sink<W> {
     to: W,
     quiet: bool,
@@ -33,7 +33,7 @@ impl<W: Write> Write for Sink<W> {
 impl<W: Write> DumpSink for Sink<W> {
     fn dumped(&mut self, revision: Revnum) -> SvnResult<()> {
         if !self.quiet {
-            // Nothing is told of a revision before its records are written.
+            // A revision is reported only after its records are written.
             self.flush().map_err(SvnError::from_stream)?;
             report::stderr(&format!("* Dumped revision {revision}.\n"));
         }

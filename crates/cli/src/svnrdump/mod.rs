@@ -96,7 +96,7 @@ fn open(
     let args = invocation.take_args(0, usize::MAX)?;
     if args.len() != 1 {
         report::stderr("Type 'svnrdump help' for usage.\n");
-        // Everything is said; this code is the one that is not told again.
+        // Everything is printed; this code is the one that is not reported again.
         return Err(SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, ""));
     }
     let text = args.first().map_or("", String::as_str);
@@ -115,7 +115,7 @@ fn open(
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }
 
-/// The range that was asked for.
+/// The requested range.
 fn range(options: &Options, latest: Revnum) -> SvnResult<(Revnum, Revnum)> {
     let unsupported =
         || usage_error("Unsupported revision specifier used; use only integer values or 'HEAD'");

@@ -79,7 +79,7 @@ pub(super) const SPECS: &[OptionSpec] = &[
     OptionSpec::flag(INHERITED, None, ""),
 ];
 
-/// Tells the process in the background that its standard input is the listening socket.
+/// The option that makes the process in the background use its standard input as the listening socket.
 pub(super) const INHERITED: &str = "inherited-listener";
 
 /// How to run.
@@ -91,7 +91,7 @@ pub(super) enum Mode {
     ListenOnce,
 }
 
-/// The command line, taken apart.
+/// The parsed command line.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // They are the switches of the command line.
 pub(super) struct Options {
@@ -153,9 +153,9 @@ impl Default for Options {
     }
 }
 
-/// What is wrong with a command line.
+/// An error in a command line.
 pub(super) enum Wrong {
-    /// It cannot be taken apart: this is said, with where to find help.
+    /// It cannot be parsed: this message is printed, with a hint where to find help.
     Usage(String),
     /// A value makes no sense.
     Value(SvnError),
@@ -285,7 +285,7 @@ fn cache_bytes(text: &str) -> SvnResult<Option<usize>> {
     Ok(i64::try_from(mib).ok().and_then(mebibytes).and_then(|n| usize::try_from(n).ok()))
 }
 
-/// The number at the start of a text, 0 when there is none: what C's `atoi` makes of it.
+/// The number at the start of a text, or 0, as C's `atoi` does.
 fn leading_number(text: &str) -> i64 {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -298,7 +298,7 @@ fn leading_number(text: &str) -> i64 {
     if negative { number.saturating_neg() } else { number }
 }
 
-/// Bytes of so many MiB; `None` for 0 and less.
+/// Converts MiB to bytes; `None` for 0 and less.
 fn mebibytes(number: i64) -> Option<u64> {
     u64::try_from(number).ok().filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20))
 }

@@ -68,7 +68,7 @@ impl Chain {
         self.shift(first, |at| at.minus(len));
     }
 
-    /// `len` lines that are from `change` come in at `start`.
+    /// Inserts `len` lines from `change` at `start`.
     pub(super) fn insert(&mut self, start: u64, len: u64, change: Option<Rc<Change>>) {
         let at = self.cut(start);
         self.shift(at, |line| line.plus(len));

@@ -2,7 +2,7 @@
 //!
 //! Beside items there may be directories that are only made, and properties that no working copy has
 //! ([`Extra`]). Directories are opened and closed on the way from one item to the next; files with changed texts
-//! stay open until all else is told, and their texts follow at the end, in the order of the paths.
+//! stay open until everything else is sent; their texts follow at the end, in the order of the paths.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,16 +21,16 @@ use crate::context::Context;
 /// The texts that were sent, by the path of the working file.
 pub(crate) type SentTexts = HashMap<PathBuf, SentText>;
 
-/// What an edit is driven with.
+/// The state of the edit of a commit.
 pub(crate) struct Drive<'a> {
     pub(crate) ctx: &'a Context,
-    /// What is cut off from paths that are told.
+    /// The prefix that is cut off from reported paths.
     pub(crate) prefix: Option<&'a str>,
-    /// What is sent beside the items.
+    /// Changes that are sent beside the items.
     pub(crate) extra: &'a Extra,
 }
 
-/// What is sent in a commit that no node of a working copy says.
+/// Changes in a commit that no node of a working copy has.
 #[derive(Debug, Default)]
 pub(crate) struct Extra {
     /// URLs of directories that are made.
@@ -61,7 +61,7 @@ struct EditRun<'a, 'i> {
 }
 
 impl Drive<'_> {
-    /// Tells everything of an edit that begins at `base`, its end too.
+    /// Sends the whole edit, from its start at `base` to its end.
     pub(crate) fn run(
         &self,
         base: &Url,
@@ -104,7 +104,7 @@ impl Drive<'_> {
         self.ctx.notify(value);
     }
 
-    /// Tells what is about to happen to an item.
+    /// Reports what is about to happen to an item.
     pub(crate) fn announce(&self, item: &Item) -> SvnResult<()> {
         let changes = item.changes;
         let copied = item.copy_from.is_some();
@@ -139,7 +139,7 @@ impl Drive<'_> {
     }
 }
 
-/// The properties that the user sees; none of a node that is gone.
+/// The properties that the user sees; empty for a missing node.
 fn local_props(item: &Item) -> SvnResult<PropList> {
     Ok(item.wc.view(&item.relpath)?.map(|view| view.props()).transpose()?.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What an error of the repository means for the working copy.
+//! The effects of a repository's error on the working copy.
 
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
 use sapwood_wc::commit::Item;

@@ -1,6 +1,6 @@
-//! Comparing a place of a repository with a working copy.
+//! Comparing a location of a repository with a working copy.
 //!
-//! The other side tells what has to be done to BASE to get the place; that is recorded, and then both
+//! The other side describes the edit from BASE to the location; that is recorded, and then both
 //! trees are walked where the record or local changes say that they may differ: on one side BASE with
 //! the record, on the other the working version (or BASE as it is).
 
@@ -43,12 +43,12 @@ pub(super) fn run(
     let url = located.session.url();
     let is_base = local_revision == Revision::Base;
     let view = node.wc.require_view(&node.relpath)?;
-    // What was copied here is told as what it was copied from.
+    // A copied node is reported with its copy source.
     let source = match view.status() {
         Status::Added if !is_base => node.wc.origin(&view)?,
         _ => None,
     };
-    // A directory is the start itself; another node is told below its parent.
+    // A directory is the start itself; any other node is reported below its parent.
     let start_here = node.relpath.is_empty() || (node.top.kind == Kind::Dir && source.is_none());
     let (start, target) = match start_here {
         true => (node.relpath.as_path(), ""),
@@ -200,7 +200,7 @@ impl Interesting {
     }
 }
 
-/// What has to be done to a node of BASE.
+/// The repository's change of a node of BASE.
 #[derive(Clone, Debug, Default)]
 struct Change {
     deleted: bool,
@@ -363,13 +363,13 @@ struct Walk<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
     start: &'a RelPath,
-    /// What the sources of moves are shown relative to: the parent of a directory, too.
+    /// Paths of move sources are shown relative to this: the parent, even of a directory.
     moves_below: RelPathBuf,
     record: &'a Recorder<'a>,
     interesting: &'a Interesting,
     is_base: bool,
     ignore_ancestry: bool,
-    /// The revision of the place in the repository.
+    /// The revision of the location in the repository.
     revision: Revnum,
     changelists: &'a std::collections::HashSet<String>,
     processor: &'a mut dyn Processor,
@@ -388,7 +388,7 @@ impl Walk<'_> {
         Ok(actual.and_then(|a| a.changelist).is_some_and(|name| self.changelists.contains(&name)))
     }
 
-    /// What the repository has: BASE with what was recorded.
+    /// The repository's side: BASE with the recorded changes.
     fn left(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         let revision = Some(self.revision);
         let change = self.record.changes.get(relpath);
@@ -405,7 +405,7 @@ impl Walk<'_> {
         let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
         let Some(base) = base else { return Ok(None) };
         let Some(kind) = base.kind.node_kind() else { return Ok(None) };
-        // Of a directory that is incomplete all properties come.
+        // An incomplete directory gets all its properties.
         let props = match base.presence {
             Presence::Incomplete => PropList::new(),
             _ => base.props()?,
@@ -421,7 +421,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// What the working copy has.
+    /// The working copy's side.
     fn right(&self, relpath: &RelPath) -> SvnResult<Option<Side>> {
         if self.is_base {
             let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
@@ -477,7 +477,7 @@ impl Walk<'_> {
     fn compare(&mut self, relpath: &RelPath) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let (left, mut right) = (self.left(relpath)?, self.right(relpath)?);
-        // A file that both have and that is to be deleted counts as gone, in BASE too.
+        // A file that both have and that is to be deleted counts as missing, in BASE too.
         let file = right.as_ref().is_some_and(|right| right.kind == NodeKind::File);
         if self.is_base && left.is_some() && file {
             let view = self.wc.view(relpath)?;

@@ -1,8 +1,8 @@
-//! The left side of many files, asked for by one request.
+//! The left side of many files, fetched by one request.
 //!
 //! A report says that a tree is here, in its own revision, but for these files: the other side brings them
 //! and nothing else. Every server answers that, and it is one request where a `get-file` a file would be one for each.
-//! What would take much room is not kept: it is asked for when its turn comes.
+//! Large texts are not kept: each is requested when its turn comes.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,7 @@ use sapwood_ra::{ReportKind, ReportRequest, Session};
 use super::remote::{is_regular, regular, wrong_handle};
 use super::sides::{Keeper, Text};
 
-/// So many bytes of text are kept; what comes after them is not.
+/// The most bytes of text that are kept; later texts are not.
 const BYTES: u64 = 32 << 20;
 
 /// A file of the left side.

@@ -43,7 +43,7 @@ pub(super) fn working_text(
     })
 }
 
-/// A directory whose properties changed, which is told after what is below it.
+/// A directory whose properties changed. It is reported after its children.
 struct Waiting {
     relpath: RelPathBuf,
     sides: Option<(DirSide, DirSide)>,
@@ -95,7 +95,7 @@ impl Local<'_> {
         self.leave(&mut waiting, None)
     }
 
-    /// Tells the directories that are complete.
+    /// Reports the directories that are complete.
     fn leave(&mut self, waiting: &mut Vec<Waiting>, next: Option<&RelPath>) -> SvnResult<()> {
         while let Some(last) = waiting.last() {
             if next.is_some_and(|next| next.is_at_or_below(&last.relpath)) {
@@ -188,7 +188,7 @@ impl Local<'_> {
         Ok(())
     }
 
-    /// Tells a node of BASE and all below it as deleted.
+    /// Reports a node of BASE and everything below it as deleted.
     fn deleted(&mut self, base: &NodeRow) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         if base.kind == Kind::Dir {
@@ -210,7 +210,7 @@ impl Local<'_> {
         self.processor.file_deleted(at, &FileSide { revision: base.revision, text, props })
     }
 
-    /// Tells a node and all below it as added.
+    /// Reports a node and everything below it as added.
     fn added(&mut self, view: &View, moved_from: Option<&RelPath>) -> SvnResult<()> {
         self.ctx.check_cancel()?;
         let row = view.top();

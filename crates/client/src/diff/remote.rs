@@ -1,4 +1,4 @@
-//! Comparing two trees of a repository: the other side tells how one becomes the other.
+//! Comparing two trees of a repository: the other side sends the edit that turns one into the other.
 
 use std::collections::HashMap;
 
@@ -25,16 +25,16 @@ struct OpenFile {
     step: FileStep,
 }
 
-/// Deletions from one directory: what went is asked for one by one at first, and then of all at once.
+/// Deletions from one directory: deleted nodes are requested one by one at first, and then all at once.
 #[derive(Default)]
 struct Deletions {
     dir: RelPathBuf,
     asked: usize,
-    /// What was in the directory, and how large.
+    /// The entries of the directory, with their sizes.
     entries: Option<HashMap<String, (Option<NodeKind>, u64)>>,
 }
 
-/// What is asked of the entries of a directory.
+/// The requested fields of a directory's entries.
 const FIELDS: DirentFields = DirentFields {
     kind: true,
     size: true,
@@ -44,12 +44,12 @@ const FIELDS: DirentFields = DirentFields {
     last_author: false,
 };
 
-/// So many deletions from one directory are asked for one by one.
+/// The most deletions from one directory that are requested one by one.
 const ONE_BY_ONE: usize = 2;
 
-/// Takes an edit from one tree to another and tells a processor, a while later.
+/// Takes an edit from one tree to another and passes it to a processor with a delay.
 pub(super) struct DiffEditor<'a> {
-    /// Fetches what the edit does not bring: at the start of the edit.
+    /// Fetches content that the edit does not contain: at the start of the edit.
     session: &'a dyn Session,
     /// The revision of the left side.
     revision: Revnum,
@@ -64,7 +64,7 @@ pub(super) struct DiffEditor<'a> {
     next: u64,
 }
 
-/// Properties that people set.
+/// Regular properties, not those of entries or of the working copy.
 pub(super) fn is_regular(name: &str) -> bool {
     !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:")
 }
@@ -123,7 +123,7 @@ impl<'a> DiffEditor<'a> {
         self.steps.add(step, size, self.target)
     }
 
-    /// What was at a path, and how large if that is known.
+    /// The kind of the node at a path, and its size if that is known.
     fn deleted(&mut self, at: &RelPath) -> SvnResult<(Option<NodeKind>, u64)> {
         let (dir, name) = (at.parent(), at.name());
         let deletions = &mut self.deletions;
@@ -281,7 +281,7 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn abort_edit(&mut self) -> SvnResult<()> {
-        // What came before is shown.
+        // Earlier changes are shown.
         self.steps.take(self.target)
     }
 }

@@ -1,4 +1,4 @@
-//! Comparing two places of a repository.
+//! Comparing two locations of a repository.
 
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
@@ -39,7 +39,7 @@ fn resolve(
     }
 }
 
-/// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
+/// Where both sides are. A side that is not there has the other one's URL, if history was requested.
 fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[DiffSide; 2]> {
     let same = request.peg.is_given();
     let find = |path: &str, revision| -> SvnResult<Option<(UrlBuf, Revnum)>> {
@@ -149,7 +149,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
         };
         let mut processor: &mut dyn Processor = processor;
         if new.kind.is_none() {
-            // The other side cannot say that all is gone; that all came it can.
+            // A server cannot send a deletion of the root, but it can send its addition.
             edit.from = (&other_anchor, new.revision);
             edit.to = (&old.url, old.revision);
             edit.target = &other_target;
@@ -170,7 +170,7 @@ fn split(url: &Url) -> (UrlBuf, String) {
         .map_or((url.to_owned(), String::new()), |(parent, name)| (parent.to_owned(), name))
 }
 
-/// Compares a URL in two revisions, of which one need not have it, as far as it is told of what is at and
+/// Compares a URL in two revisions, one of which may lack it. `processor` gets only what is at and
 /// below it.
 pub(crate) fn compare_below(
     ctx: &Context,
@@ -194,13 +194,13 @@ pub(crate) fn compare_below(
     edit.run(&mut Below { root: RelPath::new(&target)?.to_owned(), inner: processor })
 }
 
-/// One edit that the other side is asked for.
+/// One edit that is requested from the server.
 struct Edit<'a> {
     ctx: &'a Context,
     session: &'a dyn Session,
     /// The directory that the edit starts from.
     from: (&'a Url, Revnum),
-    /// What it leads to.
+    /// The target of the edit.
     to: (&'a Url, Revnum),
     target: &'a str,
     depth: Depth,

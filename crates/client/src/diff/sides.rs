@@ -1,4 +1,4 @@
-//! What is compared: nodes on the left and on the right, and what takes the comparisons.
+//! The two sides of comparisons: nodes on the left and on the right, and the trait that takes the comparisons.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -12,7 +12,7 @@ use sapwood_diff::LargeText;
 use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
-/// Texts up to this length are kept in memory when they come from elsewhere than a file.
+/// The longest text that is kept in memory when it does not come from a file.
 pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form.
@@ -20,7 +20,7 @@ pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 pub enum Text {
     /// Nothing.
     Empty,
-    /// All of it, in memory.
+    /// The whole text, in memory.
     Memory(Rc<[u8]>),
     /// A file that is not removed with this value.
     File(PathBuf),
@@ -35,7 +35,7 @@ pub enum Text {
 pub enum TextFile<'t> {
     /// The text's own.
     Own(&'t Path),
-    /// Made of a text that is in memory.
+    /// Made from a text in memory.
     Made(TempPath),
 }
 
@@ -55,7 +55,7 @@ fn failed(error: &io::Error) -> SvnError {
 }
 
 impl Text {
-    /// Keeps what is read: a short text in memory, a long one in a file.
+    /// Stores what is read: a short text in memory, a long one in a file.
     ///
     /// # Errors
     /// Those of the reader and of the disk.
@@ -65,7 +65,7 @@ impl Text {
         kept.finish()
     }
 
-    /// The file that the text is in; `None` for nothing, and for what is in memory.
+    /// The file with the text; `None` for an empty text, and for one in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Empty | Self::Memory(_) => None,
@@ -78,7 +78,7 @@ impl Text {
     /// A file with the text, for what works on files only.
     ///
     /// # Errors
-    /// That none can be made.
+    /// When none can be made.
     pub fn to_file(&self) -> SvnResult<TextFile<'_>> {
         if let Some(path) = self.path() {
             return Ok(TextFile::Own(path));
@@ -91,7 +91,7 @@ impl Text {
     /// All of it.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// When it cannot be read.
     pub fn read(&self) -> SvnResult<Cow<'_, [u8]>> {
         if let Self::Memory(text) = self {
             return Ok(Cow::Borrowed(text));
@@ -104,7 +104,7 @@ impl Text {
     /// A reader of it.
     ///
     /// # Errors
-    /// That its file cannot be opened.
+    /// When its file cannot be opened.
     pub(crate) fn reader(&self) -> SvnResult<Box<dyn Read + '_>> {
         self.open().map_err(|e| {
             let path = self.path().unwrap_or(Path::new(""));
@@ -116,7 +116,7 @@ impl Text {
     /// they are equal.
     ///
     /// # Errors
-    /// That one of them cannot be read.
+    /// When one of them cannot be read.
     pub(crate) fn is_same(&self, other: &Self) -> SvnResult<bool> {
         if self.path().is_some() && self.path() == other.path() {
             return Ok(true);
@@ -180,7 +180,7 @@ pub(crate) struct Keeper {
     memory: Vec<u8>,
     /// Where a long text goes, if not to the usual folder.
     folder: Option<PathBuf>,
-    /// Where all of it is, once it is too long for memory.
+    /// The file with the whole text, once it is too long for memory.
     file: Option<tempfile::NamedTempFile>,
 }
 
@@ -190,7 +190,7 @@ impl Keeper {
         Self { folder: Some(folder), ..Self::default() }
     }
 
-    /// What was written.
+    /// The written text.
     ///
     /// # Errors
     /// Those of the disk.
@@ -296,7 +296,7 @@ pub trait Processor {
     fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()>;
 }
 
-/// Tells another processor everything the other way round.
+/// Passes everything to another processor with its sides swapped.
 pub struct ReverseProcessor<'a>(pub &'a mut dyn Processor);
 
 impl Processor for ReverseProcessor<'_> {

@@ -1,4 +1,4 @@
-//! What an edit said waits here, in its order, until the left sides of many files can be asked for at once.
+//! The steps of an edit wait here, in order, until the left sides of many files can be requested at once.
 //!
 //! Invariant: what waits is bounded, in number and by what is known of its size; so a comparison of any size shows
 //! its beginning early and needs little room.
@@ -18,9 +18,9 @@ use super::left::{LeftFile, fetch, fetch_all};
 use super::remote::{is_regular, patched, regular};
 use super::sides::{DirSide, FileSide, Keeper, Processor, Text};
 
-/// So many steps wait at most.
+/// The most steps that wait.
 const STEPS: usize = 1024;
-/// So many bytes of texts, their left sides counted as far as can be told.
+/// The most bytes of waiting texts, with their left sides as far as the sizes are known.
 const BYTES: u64 = 8 << 20;
 
 /// The text of a file that changed, as what makes it of the left one.
@@ -58,12 +58,12 @@ impl Delta {
     }
 }
 
-/// What becomes of a file.
+/// The change of a file.
 pub(super) enum FileStep {
     Deleted,
     /// With this text.
     Added(Text),
-    /// Its text, too, if it did, and that is told if it is known.
+    /// Whether its text changed too, with the text if it is known.
     Changed {
         text: bool,
         delta: Option<Delta>,
@@ -122,7 +122,7 @@ impl<'a> Steps<'a> {
         Self { session, revision, texts, processor, waiting: Vec::new(), bytes: 0 }
     }
 
-    /// Adds a step, of a file of so many bytes if that is known; takes all when enough wait.
+    /// Adds a step, of a file of `size` bytes (0 if unknown); sends all when enough wait.
     pub(super) fn add(&mut self, step: Step, size: u64, target: Option<Revnum>) -> SvnResult<()> {
         self.bytes = self.bytes.plus(step.len().max(size));
         self.waiting.push(step);
@@ -132,7 +132,7 @@ impl<'a> Steps<'a> {
         self.take(target)
     }
 
-    /// Tells the processor all that waits. `target` is the revision of the right side.
+    /// Sends all waiting steps to the processor. `target` is the revision of the right side.
     pub(super) fn take(&mut self, target: Option<Revnum>) -> SvnResult<()> {
         self.bytes = 0;
         let steps = std::mem::take(&mut self.waiting);
@@ -222,7 +222,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Whether any of the changes is one of a property that people set.
+/// Whether any of the changes is of a regular property.
 pub(super) fn any_regular(changes: &[PropChange]) -> bool {
     changes.iter().any(|(name, _)| is_regular(name))
 }

@@ -14,7 +14,7 @@ pub enum Kind {
     Added,
     /// Its text changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
@@ -25,7 +25,7 @@ pub struct Summary<'a> {
     pub path: &'a RelPath,
     /// What happened to it.
     pub kind: Kind,
-    /// Whether its properties changed (not told of nodes that came or went).
+    /// Whether its properties changed (never set for added or deleted nodes).
     pub props: bool,
     /// File or directory.
     pub node_kind: NodeKind,

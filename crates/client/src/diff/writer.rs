@@ -15,7 +15,7 @@ use sapwood_diff::{
 use super::git::{self, Operation};
 use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
 
-/// Texts up to this length are compared in memory.
+/// The longest text that is compared in memory.
 const IN_MEMORY: u64 = 16 << 20;
 
 /// Compares two files with another program: gets the labels, the files, and where output goes.
@@ -29,9 +29,9 @@ pub struct Style<'a> {
     pub options: Options,
     /// Another program that compares.
     pub external: Option<ExternalDiff<'a>>,
-    /// Files that came are only named.
+    /// Added files are only named.
     pub no_added: bool,
-    /// Files that went are only named.
+    /// Deleted files are only named.
     pub no_deleted: bool,
     /// Copies are shown as if they were new.
     pub copies_as_adds: bool,
@@ -233,7 +233,7 @@ impl Writer<'_> {
         let has_hunks = if small {
             unified(&options, &old.read()?, &new.read()?, &mut hunks)
         } else {
-            // Looked at twice rather than kept in memory.
+            // Read twice rather than kept in memory.
             let mut none = || Ok::<_, io::Error>(Vec::new());
             unified_large(&options, &old, &new, &mut none, &mut io::sink())
                 .map_err(|e| wrote(&e))?

@@ -1,5 +1,5 @@
 //! Files that threads write behind the edit: small texts gather, and while the next ones come those before
-//! are checked and written. People are told of each in the order of the edit, once it is written; the first
+//! are checked and written. Each is reported in the order of the edit, once it is written; the first
 //! failure in that order ends the export. Of what comes after it in the edit some may be there already.
 
 use std::collections::VecDeque;
@@ -11,11 +11,11 @@ use sapwood_wc::translate::Translation;
 
 use super::FileForm;
 
-/// So many files are written together.
+/// The number of files that are written together.
 const FILES: usize = 256;
-/// So many bytes wait in memory at most, while [`WRITERS`] times as many are written.
+/// The most bytes that wait in memory, while [`WRITERS`] times as many are written.
 const BYTES: usize = 4 << 20;
-/// So many threads write. Checking and writing is more work than reading, so one would be waited for.
+/// The number of threads that write. Checking and writing is more work than reading, so one would be too slow.
 const WRITERS: usize = 2;
 
 /// A file whose text is here.
@@ -28,15 +28,15 @@ pub(super) struct File {
     pub(super) expected: Option<Md5>,
 }
 
-/// What people are told of, in order.
+/// What is reported, in order.
 pub(super) enum Step {
-    /// A directory that is there, as it is shown.
+    /// A directory that exists now, as it is shown.
     Dir(String),
     /// A file, as it is shown.
     File(String, Box<File>),
 }
 
-/// What there is to tell, up to the first failure.
+/// What there is to report, up to the first failure.
 type WriteResult = (Vec<WrittenPath>, SvnResult<()>);
 
 /// A path as it is shown, and whether it is a file.
@@ -99,7 +99,7 @@ impl BackgroundWriter {
             (Vec::new(), Err(SvnError::internal("a thread that writes files")))
         });
         notify_all(done, tell).inspect_err(|_| {
-            // What they wrote stays; nothing is told of it.
+            // The files that they wrote stay, and are not reported.
             self.taken.drain(..).for_each(|other| drop(other.join()));
             drop(self.gathered());
         })

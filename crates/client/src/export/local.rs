@@ -174,7 +174,7 @@ fn export_file(
         Box::new(wc.open_text_base(&status.relpath, &checksum)?)
     };
     if working && status.node != State::Normal {
-        // Who changes a file locally cannot always be known.
+        // The author of a local change cannot always be known.
         form.modified = true;
         form.author = Some("(local)".to_owned());
         form.date = file_time(&from);

@@ -11,12 +11,12 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
 use tempfile::NamedTempFile;
 
-/// How many bytes are kept in memory.
+/// The most bytes that are kept in memory.
 const IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form, as it comes.
 pub(super) struct Spool {
-    /// Of what is on disk: what is in memory can be asked later.
+    /// The hash of the part on disk; the part in memory is hashed later.
     md5: Md5Hasher,
     text: Text,
     /// Where a large one is kept: on the disk that it is for.
@@ -81,7 +81,7 @@ pub(super) fn place(kept: NamedTempFile, to: &Path, executable: bool) -> io::Res
     let file = kept.persist_noclobber(to).map_err(|e| e.error)?;
     if executable {
         let mode = file.metadata()?.permissions().mode();
-        // Who may read may execute.
+        // Execute permission follows read permission.
         fs::set_permissions(to, Permissions::from_mode(mode | ((mode & 0o444) >> 2)))?;
     }
     Ok(file)

@@ -1,8 +1,8 @@
-//! What is known of the nodes that an edit has opened, and how they are applied.
+//! The nodes that an edit has opened: what is known of them, and how changes are applied.
 //!
 //! A node that cannot take its change is *shadowed*: nothing below it is touched. Why it cannot is
-//! found out when it is opened, and told (as a tree conflict or as a skip) only when a change to it
-//! or to something below it comes, so that what the merge does not touch is not spoken of.
+//! found out when it is opened, and reported (as a tree conflict or as a skip) only when a change to it
+//! or to something below it comes, so that nodes which the merge does not touch are not mentioned.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use sapwood_wc::merge::{NodeOnDisk, Obstruction};
 
 use super::Merge;
 
-/// What keeps a node from taking its change.
+/// The obstacle that keeps a node from taking its change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing, or what keeps one above.
@@ -70,7 +70,7 @@ pub(super) struct Node {
     pub(super) added: bool,
     /// The merge deleted something else in its place before.
     pub(super) replaces: bool,
-    /// Deletions below it that are not told yet: they may be replacements.
+    /// Deletions below it that are not reported yet: they may be replacements.
     pub(super) pending: BTreeMap<RelPathBuf, NodeKind>,
     pub(super) recorded: HashMap<RelPathBuf, RecordedConflict>,
     /// The check of a tree that is to be deleted, if it is in one.
@@ -86,20 +86,20 @@ pub(super) struct DeletionCheck {
     pub(super) compared: HashSet<RelPathBuf>,
 }
 
-/// What was decided about a node that was opened.
+/// The decision about a node that was opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenDecision {
     pub(super) id: u64,
     /// Its own change is not wanted.
     pub(super) skip: bool,
-    /// What is below it is not wanted.
+    /// The part below it is not wanted.
     pub(super) skip_children: bool,
 }
 
 /// Applies one edit.
 pub(super) struct Apply<'m, 'a> {
     pub(super) merge: &'m mut Merge<'a>,
-    /// The revisions of both sides, as they are told.
+    /// The revisions of both sides, as they are reported.
     pub(super) left_revision: Revnum,
     pub(super) right_revision: Revnum,
     pub(super) checks: Vec<DeletionCheck>,
@@ -209,7 +209,7 @@ impl<'m, 'a> Apply<'m, 'a> {
         Ok(found)
     }
 
-    /// What was seen of a file when it was opened, unless another node was opened since.
+    /// The state of a file when it was opened, unless another node was opened since.
     pub(super) fn node_on_disk(&self, relpath: &RelPath) -> Option<&NodeOnDisk> {
         self.seen.as_ref().filter(|seen| seen.view.relpath() == relpath)
     }

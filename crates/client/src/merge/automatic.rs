@@ -12,7 +12,7 @@ use crate::working::Node;
 
 pub(super) use super::reintegrate::find_reintegrate;
 
-/// Finds out what is to be merged from a source (in the revision of its place) into a target.
+/// Finds out what is to be merged from a source (in the revision of its location) into a target.
 pub(super) fn find(
     ctx: &Context,
     session: &dyn Session,

@@ -1,4 +1,4 @@
-//! The line that says which revisions come next: told once before the first path that they touch.
+//! The line that says which revisions come next: printed once before the first path that they touch.
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};

@@ -1,9 +1,9 @@
-//! Takes the edit that the repository tells as fast as it comes, and passes it on in pieces, so that the
-//! questions to wc.db of many files share one lock (nine system calls). What is passed on is what came, in its order.
+//! Takes the repository's edit as fast as it arrives, and passes it on in pieces, so that the
+//! questions to wc.db of many files share one lock (nine system calls). The order of the edit is kept.
 //!
-//! A piece ends with so many files or bytes, with a text that is too long to wait, or when the first of it came a
-//! short while ago: a slow server does not keep what came from being done. When the edit breaks off, what came of it is
-//! passed on all the same, unless that was what failed, or the user said stop: then it comes again.
+//! A piece ends at a limit of files or bytes, at a text that is too long to wait, or a
+//! short while after its start: a slow server does not delay the work that has arrived. When the edit breaks off, the
+//! rest of the piece is still passed on, unless that failed or the user cancelled: then it is requested again.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use sapwood_delta::{Editor, Handle, TextDelta, Window};
 
 use super::editor::RangeEditor;
 
-/// So many nodes at most are passed on at once.
+/// The most nodes in a piece.
 const NODES: usize = 64;
-/// So many bytes of changes of texts and properties wait at most.
+/// The most bytes of waiting changes of texts and properties.
 const BYTES: usize = 1 << 20;
-/// A change of a text with more bytes does not wait.
+/// A longer text change, in bytes, does not wait.
 const ONE_TEXT: usize = 256 << 10;
-/// So long at most something waits while more comes.
+/// The longest time that something waits while more arrives.
 const WAIT: Duration = Duration::from_millis(100);
 
 /// A call of the edit.
@@ -64,7 +64,7 @@ impl TextDelta for BufferedDelta<'_> {
 pub(super) struct BufferedEdit<'e, 'm, 'a> {
     editor: &'e mut RangeEditor<'m, 'a>,
     waiting: Vec<Step>,
-    /// How many nodes wait, and how many bytes.
+    /// The number of waiting nodes, and of their bytes.
     nodes: usize,
     bytes: usize,
     /// When the first of what waits came.
@@ -219,7 +219,7 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
     }
 }
 
-/// How many bytes a window holds.
+/// The number of bytes in a window.
 fn weight(window: &Window) -> usize {
     let ops = std::mem::size_of_val(window.ops.as_slice());
     window.new_data.len().plus(ops)

@@ -1,6 +1,6 @@
-//! What the revisions of a source changed, asked for in one log where many nodes below the target need
+//! The changed paths of a source's revisions, requested in one log where many nodes below the target need
 //! ranges of their own. It answers for each of them where 1.14 asks the server each time: whether a slice
-//! changes anything at all, and whether a node's source is there in all of its revisions.
+//! changes anything at all, and whether a node's source exists in all of its revisions.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,9 +14,10 @@ use super::source::MergeSource;
 use super::trim::plain_log;
 use crate::mergeinfo::place::{RepoLocation, visit};
 
-/// From how many nodes with other ranges than the target's on the log is asked for: of many revisions, and of one.
+/// The least number of nodes with other ranges than the target's for which the log is requested: of many
+/// revisions, and of one.
 pub(super) const WORTH: [usize; 2] = [3, 2];
-/// How many changed paths are kept at most; of more, nothing is.
+/// The most changed paths that are kept; of a longer log, none is.
 const LIMIT: usize = 1_000_000;
 
 /// The changes of the source of a merge between two revisions.
@@ -93,7 +94,7 @@ impl Changes {
         })
     }
 
-    /// Whether a path of the source, as long as it is there, is the same node in all revisions.
+    /// Whether a path of the source, as long as it exists, is the same node in all revisions.
     fn is_steady(&self, fspath: &str) -> bool {
         self.revisions
             .values()
@@ -101,13 +102,13 @@ impl Changes {
             .all(|(changed, moved)| !*moved || path::skip_ancestor(changed, fspath).is_none())
     }
 
-    /// Whether a change says that a path is there.
+    /// Whether a change shows that a path exists.
     fn is_touched(&self, fspath: &str) -> bool {
         let all = self.revisions.values().flatten();
         all.into_iter().any(|(changed, _)| path::skip_ancestor(fspath, changed).is_some())
     }
 
-    /// Whether a path is there in the youngest revision: its directory is listed once for all.
+    /// Whether a path exists in the youngest revision: its directory is listed once for all.
     fn is_listed(&self, session: &dyn Session, place: &RepoLocation) -> SvnResult<bool> {
         let (dir, name) = place.relpath.parent_and_name();
         if let Some(names) = self.listed.borrow().get(dir) {
@@ -133,7 +134,7 @@ impl Changes {
         Ok(found)
     }
 
-    /// Whether the source of a node is there in all of the revisions (its line is learned then) or in
+    /// Whether the source of a node exists in all of the revisions (its history is cached then) or in
     /// none of them; `None` when the server has to be asked.
     pub(super) fn presence(
         &self,

@@ -28,9 +28,9 @@ use crate::mergeinfo::place::RepoLocation;
 /// The merge of one source, or of the part of it that is left.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// What is merged.
+    /// The sources.
     pub source: MergeSource,
-    /// What is recorded in the end: the revisions from the first that is missing.
+    /// The range that is recorded in the end: the revisions from the first that is missing.
     pub range: MergeRange,
     /// The slice under way.
     pub slice: Option<(u64, u64)>,
@@ -142,7 +142,7 @@ impl Undo {
         self.0.borrow_mut().push((relpath.to_owned(), before));
     }
 
-    /// What was written stays.
+    /// The written part stays.
     pub(super) fn clear(&self) {
         self.0.borrow_mut().clear();
     }

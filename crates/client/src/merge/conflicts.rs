@@ -1,4 +1,4 @@
-//! Tree conflicts and nodes that are left out: how they are recorded, noted and told.
+//! Tree conflicts and skipped nodes: how they are recorded, noted and reported.
 
 use sapwood_core::notify::{Action as Told, State};
 use sapwood_core::paths::RelPath;
@@ -23,7 +23,7 @@ pub(super) struct Victim<'v> {
 }
 
 impl Merge<'_> {
-    /// What the two sides have at a path of the target.
+    /// The nodes of both sides at a path of the target.
     pub(super) fn locations(
         &self,
         relpath: &RelPath,
@@ -99,7 +99,7 @@ impl Merge<'_> {
         Ok(Some(RecordedConflict { reason, local: victim.local, left: Some(left) }))
     }
 
-    /// Notes and tells that a path is left out.
+    /// Notes and reports that a path is skipped.
     pub(super) fn record_skip(
         &mut self,
         relpath: &RelPath,
@@ -120,14 +120,14 @@ impl Merge<'_> {
         });
     }
 
-    /// Notes and tells that a path was added.
+    /// Notes and reports that a path was added.
     pub(super) fn record_add(&mut self, relpath: &RelPath, kind: NodeKind, replaces: bool) {
         self.note_merged(relpath);
         let action = if replaces { Told::UpdateReplace } else { Told::UpdateAdd };
         self.notify_begin(action, relpath, Some(kind), |_| {});
     }
 
-    /// Notes and tells that a path was changed.
+    /// Notes and reports that a path was changed.
     pub(super) fn record_change(
         &mut self,
         relpath: &RelPath,
@@ -152,7 +152,7 @@ impl Merge<'_> {
 }
 
 impl Apply<'_, '_> {
-    /// Records a tree conflict and, unless it is the second half of one, tells it.
+    /// Records a tree conflict and reports it, unless it is the second half of one.
     pub(super) fn conflict(
         &mut self,
         victim: &Victim<'_>,
@@ -173,7 +173,7 @@ impl Apply<'_, '_> {
         Ok(())
     }
 
-    /// Notes a deletion, which is told when it is clear that it is no replacement.
+    /// Notes a deletion. It is reported when it is clear that it is not a replacement.
     pub(super) fn deleted(
         &mut self,
         relpath: &RelPath,
@@ -187,7 +187,7 @@ impl Apply<'_, '_> {
             merge.touched.added.remove(relpath);
             merge.touched.merged.insert(relpath.to_owned());
         }
-        // Mergeinfo cannot be set on what is gone.
+        // Mergeinfo cannot be set on a deleted node.
         merge.paths.retain(|path| !path::is_ancestor(relpath, &path.relpath));
         if let Some(parent) = parent {
             self.node_mut(parent)?.pending.insert(relpath.to_owned(), kind);
@@ -195,7 +195,7 @@ impl Apply<'_, '_> {
         Ok(())
     }
 
-    /// Tells the deletions in a directory that wait.
+    /// Reports the waiting deletions of a directory.
     pub(super) fn notify_pending(&mut self, id: u64) -> SvnResult<()> {
         let pending = std::mem::take(&mut self.node_mut(id)?.pending);
         for (relpath, kind) in pending {
@@ -204,7 +204,7 @@ impl Apply<'_, '_> {
         Ok(())
     }
 
-    /// A change comes to a node: what keeps it or one above from taking it is told and recorded now.
+    /// A node changes: the obstacle at the node or above it is reported and recorded now.
     pub(super) fn mark_edited(&mut self, id: u64) -> SvnResult<()> {
         let mut fresh = Vec::new();
         let mut at = Some(id);
@@ -265,7 +265,7 @@ impl Apply<'_, '_> {
         }
     }
 
-    /// A change of a node that is shadowed: told where nothing above told why.
+    /// Handles a change of a shadowed node: a skip is reported unless the node's own verdict was.
     pub(super) fn shadowed(&mut self, id: u64, action: Told) -> SvnResult<bool> {
         let node = self.node(id)?;
         if !node.shadowed {

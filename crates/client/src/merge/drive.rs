@@ -27,7 +27,7 @@ pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
     SvnError::io(error, "Can't create temporary file")
 }
 
-/// What the other side is told that there is: the revision of each path, none of one that is gone.
+/// What is reported to the server: the revision of each path, `None` for a missing one.
 pub(super) type ToTell = Vec<(RelPathBuf, Option<u64>)>;
 
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the
@@ -40,7 +40,7 @@ fn notify_plan(
     let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
-        // Of a directory that is being added, the other side knows no first revision to begin with.
+        // The server knows no first revision of a directory that is being added.
         let told = |path: &&RelPathBuf| !reached.is_within_addition(path);
         let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(told);
         all.extend(gone.map(|path| (path.clone(), None)));
@@ -105,7 +105,7 @@ impl Merge<'_> {
         at: &RelPath,
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
-        // What waits for others must not keep them from the working copy's database.
+        // Waiting work must not keep other programs from the working copy's database.
         self.wc().db().released(|| {
             let mut kept = self.keeper();
             let found = session.get_file(at, Some(revision), Some(&mut kept), true)?;
@@ -138,7 +138,7 @@ impl Merge<'_> {
         let (primary, other) = (Rc::clone(&self.left), Rc::clone(&self.right));
         let (from, to) = (source.left.url(), source.right.url());
         let ignore_ancestry = self.options.ignore_ancestry;
-        // What is done need not come again. The other side knows it by its path in the last revision.
+        // Finished nodes need not come again. The server knows them by their paths in the last revision.
         let known = source.left.relpath == source.right.relpath;
         let report = notify_plan(start, below, known.then_some((&reached, source.right.revision)));
         // From above the edit says what the source is, and the session need not be moved.
@@ -188,7 +188,7 @@ impl Merge<'_> {
         result
     }
 
-    /// Whether the difference of a source can be asked for from the directory above it.
+    /// Whether the difference of a source can be requested from the directory above it.
     pub(super) fn may_ask_from_above(&self, source: &MergeSource) -> bool {
         source.ancestral
             && self.depth() == Depth::Infinity

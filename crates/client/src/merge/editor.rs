@@ -78,7 +78,7 @@ fn wrong_handle() -> SvnError {
     )
 }
 
-/// Takes out changes to what is there already: some servers tell all properties.
+/// Removes changes to values that are set already: some servers send all properties.
 fn real_changes(props: &PropList, changes: Vec<PropChange>) -> Vec<PropChange> {
     let same = |(name, value): &PropChange| value.is_some() && props.get(name) == value.as_deref();
     changes.into_iter().filter(|change| !same(change)).collect()

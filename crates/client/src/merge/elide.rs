@@ -50,7 +50,7 @@ pub(super) fn elide_catalog(catalog: &mut Catalog) -> SvnResult<()> {
     Ok(())
 }
 
-/// What parse errors of values mean here: there is nothing to compare.
+/// A value that cannot be parsed means here that there is nothing to compare.
 fn readable<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
         Err(error) if error.is_bad_mergeinfo() => Ok(None),

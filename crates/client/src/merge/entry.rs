@@ -55,7 +55,7 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
     ))
 }
 
-/// Two places that must be in one repository, whatever its URL.
+/// Two locations that must be in one repository, whatever its URL.
 fn check_same_repository(
     one: &RepoLocation,
     one_shown: &str,
@@ -219,7 +219,7 @@ fn shared(
     (target.caching(Rc::from(session)), place)
 }
 
-/// Merges the difference of two places that have a common ancestor, neither being it, and records
+/// Merges the difference of two locations that have a common ancestor, neither being it, and records
 /// it as two merges: back from the left one to the ancestor, and on to the right one.
 fn cousins(
     ctx: &Context,
@@ -378,7 +378,7 @@ pub fn merge_peg(
     })
 }
 
-/// What is merged of a source.
+/// The part of a source that is merged.
 fn picked(
     ctx: &Context,
     source: &str,

@@ -1,5 +1,5 @@
-//! The left properties of files whose properties an edit changes. The first few are asked for one by one; when
-//! there are more, a second edit without texts tells which files they are, and one request brings all.
+//! The left properties of files whose properties an edit changes. The first few are requested one by one; when
+//! there are more, a second edit without texts finds these files, and one request fetches all.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use super::drive::{ToTell, notify};
 use super::props::is_regular;
 use crate::diff::fetch_all;
 
-/// So many files are asked for one by one.
+/// The most files that are requested one by one.
 const ONE_BY_ONE: usize = 4;
 
 /// Asks for properties.
@@ -24,10 +24,10 @@ pub(super) struct LeftProps<'m> {
     session: &'m dyn Session,
     /// The left side's revision.
     revision: Revnum,
-    /// What the edit was asked for by, but without texts, and what was reported.
+    /// The edit's request, but without texts, and its report.
     asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
     asked: usize,
-    /// What was brought at once.
+    /// The properties that were fetched at once.
     found: Option<HashMap<RelPathBuf, PropList>>,
 }
 

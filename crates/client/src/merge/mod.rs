@@ -1,4 +1,4 @@
-//! `svn merge`: fetches a difference between two places of a repository and applies it to a working
+//! `svn merge`: fetches a difference between two locations of a repository and applies it to a working
 //! copy.
 //!
 //! | file | holds |
@@ -8,24 +8,24 @@
 //! | `target` | the target, and whether it is fit to be one |
 //! | `run` | going through sources one after the other |
 //! | `drive` | one range of a directory or of a file |
-//! | `ahead` | takes the edit that the repository tells, and passes it on in pieces |
+//! | `buffered_edit` | takes the repository's edit, and passes it on in pieces |
 //! | `editor` | takes the pieces |
-//! | `anchored` | an edit that is asked for from above |
+//! | `rebased_edit` | an edit that is requested from the parent directory |
 //! | `apply`, `dirs`, `files` | what becomes of each node |
 //! | `conflicts` | tree conflicts and skipped nodes |
 //! | `props` | which changes of properties are taken |
-//! | `normalize` | which places a range of history is merged from |
-//! | `aware` | slices of what is missing, one after the other |
+//! | `normalize` | which locations a range of history is merged from |
+//! | `tracked` | slices of what is missing, one after the other |
 //! | `subtrees`, `paths` | the nodes of the target that need ranges of their own |
 //! | `remaining`, `trim`, `changes` | what each of them needs |
 //! | `record`, `elide` | that it was merged |
 //! | `automatic`, `reintegrate` | what is to be merged when no revisions are given |
-//! | `begin` | the line that says which revisions come next |
+//! | `begin_notice` | the line that says which revisions come next |
 //! | `left_props` | the properties of many files by one request |
-//! | `stage`, `stopped` | how far a merge came that is stopped, and going on with it |
+//! | `checkpoint`, `resume` | the progress of a merge that is stopped, and continuing it |
 //!
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
-//! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
+//! in it, for the record of what was merged. Paths are relpaths below the working copy's root.
 
 mod apply;
 mod automatic;
@@ -76,7 +76,7 @@ pub use self::target::MergeTarget;
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
 
-/// Says what a conflict is settled on at once; `None` leaves it open.
+/// Chooses how a conflict is resolved at once; `None` leaves it open.
 pub type Settle = dyn Fn(&WorkingCopy, &RelPath, &Conflict) -> Option<Choice>;
 
 /// How it is merged.
@@ -92,13 +92,13 @@ pub struct MergeOptions {
     pub force_delete: bool,
     /// Whether it is recorded that changes were merged, without merging them.
     pub record_only: bool,
-    /// Whether everything is told and nothing done.
+    /// Whether everything is only reported and nothing is done.
     pub dry_run: bool,
     /// Whether the target may be of several revisions.
     pub allow_mixed: bool,
-    /// What counts as a difference of texts.
+    /// The options of text comparisons.
     pub diff: sapwood_diff::Options,
-    /// What conflicts are settled on before the next range is merged.
+    /// How conflicts are resolved before the next range is merged.
     pub settle: Option<Rc<Settle>>,
 }
 
@@ -134,7 +134,7 @@ impl TouchedPaths {
 pub struct Merge<'a> {
     /// The caller.
     pub ctx: &'a Context,
-    /// What is merged into.
+    /// The target.
     pub target: &'a MergeTarget,
     /// How.
     pub options: MergeOptions,
@@ -144,16 +144,16 @@ pub struct Merge<'a> {
     pub mergeinfo_capable: bool,
     /// Whether it is a merge back into where the source came from.
     pub reintegrate: bool,
-    /// What is merged at the moment.
+    /// The present source.
     pub source: MergeSource,
     /// Revisions in which the present source was not there (after them the copy that made it).
     pub gap: Option<MergeRange>,
     /// The target (first) and nodes below it that need ranges of their own, by path. One of the
     /// target alone where nothing is looked up of what was merged before.
     pub paths: Vec<MergePath>,
-    /// What happened to which path, over all sources.
+    /// The changes to each path, over all sources.
     pub touched: TouchedPaths,
-    /// Paths that the present source brought into conflict.
+    /// Paths in conflict with the present source.
     pub conflicted: BTreeSet<RelPathBuf>,
     /// Paths that had no mergeinfo, and got some from the present source.
     pub new_mergeinfo: BTreeSet<RelPathBuf>,
@@ -161,9 +161,9 @@ pub struct Merge<'a> {
     pub deleted_mergeinfo: BTreeSet<RelPathBuf>,
     /// A session at the left side, for edits.
     pub left: Rc<dyn Session>,
-    /// Another, for what edits do not bring.
+    /// Another, for content that edits do not contain.
     pub right: Rc<dyn Session>,
-    /// Lines of places that were asked for.
+    /// Histories of locations that were requested.
     pub lines: Lines,
     /// The path of the last line that said which revisions come.
     pub begun: Option<RelPathBuf>,
@@ -173,7 +173,7 @@ pub struct Merge<'a> {
     pub stage: Option<Stage>,
     /// How far its edit came.
     pub reached: Checkpoint,
-    /// What the missing revisions of the source change, if that was asked.
+    /// The changed paths of the missing revisions of the source, if requested.
     pub changes: Option<changes::Changes>,
     /// Mergeinfo that a step wrote over which is not done yet.
     pub undo: Undo,
@@ -181,16 +181,16 @@ pub struct Merge<'a> {
     pub(in crate::merge) kind: SourceKind,
 }
 
-/// What is known of the kind of a source.
+/// How the kind of a source is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::merge) enum SourceKind {
     /// The server was asked.
     Known,
-    /// It is taken for a directory until its edit comes, which is asked for from above.
+    /// It is assumed to be a directory until its edit comes, which is requested from the parent directory.
     Assumed,
-    /// Such an edit said that it is one.
+    /// Such an edit confirmed that it is one.
     Told,
-    /// It is none, or one that an edit from above does not tell as one.
+    /// It is not one, or an edit from above does not send it as one.
     Refused,
 }
 
@@ -207,7 +207,7 @@ impl Merge<'_> {
         &self.target.wc
     }
 
-    /// Whether what was merged before counts.
+    /// Whether earlier merges count.
     #[must_use]
     pub fn honors_mergeinfo(&self) -> bool {
         self.mergeinfo_capable
@@ -216,7 +216,7 @@ impl Merge<'_> {
             && !self.options.ignore_mergeinfo
     }
 
-    /// Whether what is merged is recorded.
+    /// Whether the merge is recorded.
     #[must_use]
     pub fn records_mergeinfo(&self) -> bool {
         self.honors_mergeinfo() && !self.options.dry_run

@@ -1,5 +1,5 @@
-//! Which places revisions of a line of history are merged from: a range over which the source was
-//! copied is one source for each place.
+//! Which locations revisions of a line of history are merged from: a range over which the source was
+//! copied is one source for each location.
 
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -9,11 +9,11 @@ use sapwood_ra::Session;
 use super::source::MergeSource;
 use crate::mergeinfo::place::{RepoLocation, location, segments};
 
-/// The sources of ranges of the history of a place, in the order of the ranges; within one the way
+/// The sources of ranges of the history of a location, in the order of the ranges; within one the way
 /// it goes.
 ///
 /// # Errors
-/// E195012 when the place is not there in the youngest of the revisions; those of the session.
+/// E195012 when the location is not there in the youngest of the revisions; those of the session.
 pub(super) fn sources_of(
     session: &dyn Session,
     place: &RepoLocation,

@@ -29,7 +29,7 @@ pub struct MergePath {
     pub noninheritable: bool,
     /// Its mergeinfo is its parent's.
     pub inherited: bool,
-    /// What is left to be merged; `None` where it is not known.
+    /// The ranges that remain to be merged; `None` if unknown.
     pub remaining: Option<RangeList>,
     /// Its mergeinfo before the merge.
     pub before: Option<Mergeinfo>,
@@ -44,14 +44,14 @@ impl MergePath {
         Self { relpath: relpath.into(), ..Self::default() }
     }
 
-    /// What is merged next.
+    /// The range that is merged next.
     #[must_use]
     pub fn next(&self) -> Option<&MergeRange> {
         self.remaining.as_ref()?.0.first()
     }
 }
 
-/// For each path of a list (in the order of paths) the place of the nearest one above it.
+/// For each path of a list (in the order of paths) the location of the nearest one above it.
 #[must_use]
 pub fn parents(paths: &[MergePath]) -> Vec<Option<usize>> {
     let mut above: Vec<usize> = Vec::new();

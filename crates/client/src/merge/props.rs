@@ -12,7 +12,7 @@ use sapwood_wc::node::Origin;
 use super::Merge;
 use crate::mergeinfo::place::{History, RepoLocation, location};
 
-/// Properties that people set.
+/// Regular properties, not those of entries or of the working copy.
 pub(super) fn is_regular(name: &str) -> bool {
     !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:")
 }
@@ -32,7 +32,7 @@ pub(super) fn same_props(a: &PropList, b: &PropList) -> bool {
     count == other
 }
 
-/// What properties became, as it is told.
+/// The state of properties, as it is reported.
 pub(crate) const fn props_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,

@@ -1,4 +1,4 @@
-//! An edit that was asked for from the directory above its target, as an edit of the target.
+//! An edit that is anchored at the target's parent directory, rebased to the target.
 
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
@@ -9,13 +9,13 @@ use crate::delegate::delegate_editor;
 /// The directory above the target.
 const ABOVE: Handle = Handle(u64::MAX);
 
-/// Passes on what is said of the target.
+/// Passes on the part of an edit that is about the target.
 pub(super) struct RebasedEdit<'e> {
     inner: &'e mut dyn Editor,
     name: &'e RelPath,
     /// Whether the target was opened, as a directory.
     pub(super) opened: bool,
-    /// Whether something else than that is said of it.
+    /// Whether the edit does anything else with the target.
     pub(super) refused: bool,
 }
 

@@ -26,8 +26,8 @@ use crate::mergeinfo::local::{Invalid, MergeinfoCache, explicit, find};
 use crate::mergeinfo::place::{RepoLocation, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
-/// Sets the mergeinfo of a node or takes it away, not to be stopped halfway; tells so if `told` is a
-/// caller.
+/// Sets or removes the mergeinfo of a node without being interrupted halfway; reports it if `told` is a
+/// context.
 pub(super) fn write_one(
     wc: &WorkingCopy,
     undo: &Undo,
@@ -52,7 +52,7 @@ pub(super) fn write_one(
     Ok(())
 }
 
-/// Writes mergeinfo of paths, and tells so.
+/// Writes the mergeinfo of paths and reports it.
 pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> SvnResult<()> {
     let mut all: Vec<(RelPathBuf, Mergeinfo)> = all.into_iter().collect();
     all.sort_by(|a, b| path::compare(&a.0, &b.0));
@@ -86,7 +86,7 @@ fn has_below(set: &BTreeSet<RelPathBuf>, relpath: &RelPath) -> bool {
             .is_some_and(|p| p.starts_with(&below))
 }
 
-/// What is recorded for a range of a node: not what is the node's own history.
+/// The mergeinfo for a range of a node, without the node's own history.
 fn without_own(fspath: &str, implicit: Option<&Mergeinfo>, range: &MergeRange) -> RangeList {
     let asked = RangeList(vec![*range]);
     match implicit.and_then(|implicit| implicit.0.get(fspath)) {
@@ -421,7 +421,7 @@ fn flagged(
     Ok(())
 }
 
-/// A range as it is told: without revisions in which the source was not there.
+/// A range as it is reported: without revisions in which the source did not exist.
 fn skip_gap(range: &mut MergeRange, gap: Option<MergeRange>) {
     let Some(gap) = gap else { return };
     if range.start < range.end {
@@ -461,7 +461,7 @@ pub(super) fn additions(
         // It came at some revision of the range, perhaps more than once.
         let session = merge.right.as_ref();
         let history = match merge.lines.history(session, &place, range.end, range.start) {
-            // What a merge that is stopped adds may be younger than what is recorded of it.
+            // A stopped merge may add younger revisions than its record has.
             Err(error) if partial && error.is_no_node() => continue,
             other => other?,
         };

@@ -73,7 +73,7 @@ pub(super) fn find_reintegrate(
     Ok(Some((MergeSource { left, right: source.clone(), ancestral }, ancestor)))
 }
 
-/// A catalog as people read it.
+/// A catalog as text.
 fn listed(catalog: &Catalog) -> String {
     let sorted = |mut paths: Vec<String>| {
         paths.sort_by(|a, b| path::compare(a, b));
@@ -129,19 +129,19 @@ impl Both<'_> {
         Ok(histories)
     }
 
-    /// The place of the source for one of the target.
+    /// The location of the source for one of the target.
     fn in_source(&self, target_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.target.relpath, target_path)?;
         Ok(self.source.below(RelPath::new(below)?))
     }
 
-    /// The place of the target for one of the source.
+    /// The location of the target for one of the source.
     fn in_target(&self, source_path: &str) -> SvnResult<RepoLocation> {
         let below = path::rest_below(&self.source.relpath, source_path)?;
         Ok(self.target.below(RelPath::new(below)?))
     }
 
-    /// Learns the lines that will be asked for, of which the target's nodes must be there.
+    /// Fetches the histories that will be needed, of which the target's nodes must exist.
     fn learn_lines(
         &self,
         target: &MergeTarget,
@@ -195,7 +195,7 @@ impl Both<'_> {
         let mut found = Catalog::new();
         for (target_path, history) in histories {
             let place = self.in_source(&target_path)?;
-            // What both have in common counts as merged, whatever mergeinfo says.
+            // The common history counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
             let mergeinfo = match merged.remove(place.relpath.as_str()) {
                 Some(mergeinfo) => {
@@ -245,7 +245,7 @@ impl Both<'_> {
         Ok((found, youngest))
     }
 
-    /// What of a history is neither that of the source, nor merged into it.
+    /// The part of a history that is neither the source's, nor merged into it.
     fn not_in_source(
         &self,
         history: &Mergeinfo,
@@ -256,7 +256,7 @@ impl Both<'_> {
         Ok(history.without(&mergeinfo, true))
     }
 
-    /// What was not merged to the source and changes something there, by path of the source.
+    /// The changes that were not merged to the source, by path of the source.
     fn missing(
         &self,
         left: &RepoLocation,

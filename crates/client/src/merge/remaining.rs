@@ -1,4 +1,4 @@
-//! Which revisions a node still needs: those asked for, without what its mergeinfo and its own history
+//! Which revisions a node still needs: the requested ones, without what its mergeinfo and its own history
 //! say it has (or when changes are taken back, only that).
 
 use std::rc::Rc;
@@ -68,7 +68,7 @@ pub(super) fn gap_of(
     })
 }
 
-/// What one node has and may still need.
+/// The merged and the remaining ranges of a node.
 pub(super) struct Calculation<'c> {
     pub(super) session: &'c dyn Session,
     /// The source of this node.
@@ -176,7 +176,7 @@ impl Merge<'_> {
             && top.presence == Presence::Normal
             && (top.kind != Kind::Dir || relpath == self.target.relpath)
         {
-            // In a directory there may be another working copy, in anything else there is none.
+            // A directory may contain another working copy, anything else cannot.
             return Ok(Node { wc: self.wc().clone(), relpath: relpath.to_owned(), top });
         }
         Node::find(self.ctx, &abspath.to_string_lossy())

@@ -1,13 +1,13 @@
-//! A merge that was stopped, and going on with it.
+//! A merge that was stopped, and its continuation.
 //!
-//! What stops a merge is Ctrl-C, or a server that went away; other errors leave what 1.14 leaves. Then what is half done is taken back, mergeinfo is
-//! recorded of the slices that are whole, and `.svn/sapwood/merge` says how far it came. The same merge again takes
-//! the record back and goes on with the next node, so that it ends as if it had not been stopped: nothing
-//! comes twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
-//! that have grown since, what was stopped is finished first.
+//! A merge is stopped by Ctrl-C, or by a lost server; other errors leave what 1.14 leaves. Then unfinished work is
+//! reverted, mergeinfo is recorded for the finished slices, and `.svn/sapwood/merge` has the progress. The same
+//! merge again reverts the record and continues with the next node, so that it ends as if it had not been stopped:
+//! nothing is applied twice, and which nodes get mergeinfo of their own is decided at the end for all of it. With sources
+//! that have grown since, the stopped merge is finished first.
 //!
-//! The file holds the last merge of a working copy that was stopped, and may be deleted at any moment: mergeinfo
-//! does not promise more than is there. It counts only for the same question on the same base, and
+//! The file holds the last stopped merge of a working copy, and may be deleted at any moment: mergeinfo
+//! does not promise more than was merged. It counts only for the same request on the same base, and
 //! only as long as all that the merge did is still there: after a revert, a commit or another merge it begins anew.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,27 +32,27 @@ use crate::cache_file::{self, stored_struct};
 use crate::context::Context;
 use crate::mergeinfo::local::values_below;
 
-/// What the file is and in which version.
+/// The file's type and version.
 const NAME: &str = "sapwood stopped merge 1";
 
 /// A merge that was stopped.
 #[derive(Clone, Debug)]
 pub(super) struct InterruptedMerge {
-    /// What was asked, but for the sources.
+    /// The request, except for the sources.
     question: String,
     /// The target, below the working copy's root.
     target: RelPathBuf,
-    /// What is at the target, and in which revisions.
+    /// The content and the revisions of the target.
     base: String,
-    /// What is merged.
+    /// The sources.
     pub(super) sources: Vec<MergeSource>,
     /// The source that was stopped; those before it are done.
     pub(super) at: usize,
     /// The conflict that it ended with, if all sources are done.
     pub(super) conflict: Option<(MergeSource, bool)>,
-    /// What happened to which path.
+    /// The changes to each path.
     pub(super) touched: TouchedPaths,
-    /// What each path that was changed is now.
+    /// The present state of each changed path.
     marks: BTreeMap<RelPathBuf, u8>,
     /// All mergeinfo of the target and of what is below it.
     mergeinfo: BTreeMap<RelPathBuf, Vec<u8>>,
@@ -98,8 +98,8 @@ const DELETED: u8 = 2;
 const TEXT: u8 = 4;
 const PROPS: u8 = 8;
 
-/// What a path is, as far as a revert would change it; nothing of what is in conflict, which a user may
-/// settle either way.
+/// The state of a path, as far as a revert would change it. Nothing of a path in conflict, which a user
+/// may resolve either way.
 fn mark(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<u8> {
     let Some(view) = wc.view(relpath)?.filter(|view| !view.is_conflicted()) else { return Ok(0) };
     let props = if view.props_modified() { PROPS } else { 0 };
@@ -146,7 +146,7 @@ pub(super) fn is_stop(error: &SvnError) -> bool {
     .any(|code| error.has_code(code))
 }
 
-/// What was stopped, beside what is asked now.
+/// The relation of a stopped merge to the present request.
 #[derive(Debug)]
 pub(super) enum ResumeMatch {
     /// The same.
@@ -312,7 +312,7 @@ impl Merge<'_> {
         let Inside { stage, gap, paths, conflicted, new_mergeinfo, deleted_mergeinfo, reached } =
             inside;
         for relpath in conflicted {
-            // A user may have settled it.
+            // A user may have resolved it.
             let row = self.wc().db().actual(&relpath)?;
             if row.is_some_and(|row| row.conflict_data.is_some()) {
                 self.conflicted.insert(relpath);
@@ -323,8 +323,8 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// The merge stops: what is half done is taken back, what is whole is recorded, and it is kept how
-    /// far it came. What fails of that is told below the error.
+    /// The merge stops: unfinished work is reverted, finished work is recorded, and the progress is
+    /// saved. A failure of that is reported below the error.
     pub(super) fn stop(&mut self, run: &MergeRun<'_>, at: usize, error: SvnError) -> SvnError {
         if self.options.dry_run || !is_stop(&error) {
             return error;
@@ -362,7 +362,7 @@ impl Merge<'_> {
         recorded
     }
 
-    /// Records the slices that are whole, with sessions that are not told to stop: the state of the
+    /// Records the finished slices, with sessions that are not cancelled: the state of the
     /// merge stays as it is.
     fn record_whole(&mut self) -> SvnResult<()> {
         if self.stage.as_ref().is_none_or(|stage| stage.whole.is_none()) {

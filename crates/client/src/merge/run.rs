@@ -28,16 +28,16 @@ pub type PathMergeinfo = BTreeMap<RelPathBuf, Mergeinfo>;
 pub struct RangeConflict {
     /// The range.
     pub range: MergeSource,
-    /// What is left after it.
+    /// The sources that remain after it.
     pub remaining: Option<MergeSource>,
 }
 
-/// What a run is to do.
+/// The task of a run.
 #[derive(Debug)]
 pub struct MergeRun<'r> {
-    /// What is merged.
+    /// The sources.
     pub sources: &'r [MergeSource],
-    /// What into.
+    /// The target.
     pub target: &'r MergeTarget,
     /// How.
     pub options: MergeOptions,
@@ -47,7 +47,7 @@ pub struct MergeRun<'r> {
     pub same_repos: bool,
     /// Whether it is a merge back into where the source came from.
     pub reintegrate: bool,
-    /// Whether the caller is not told that mergeinfo is recorded.
+    /// Whether the notification of recorded mergeinfo is left out.
     pub quiet: bool,
     /// With `record_only`: the paths that were touched; mergeinfo is recorded on subtrees with some.
     pub only: Option<&'r BTreeSet<RelPathBuf>>,
@@ -67,10 +67,10 @@ pub struct MergeOutcome {
 }
 
 impl MergeOutcome {
-    /// E155015 when conflicts keep revisions from being merged.
+    /// Checks that no conflict keeps revisions from being merged.
     ///
     /// # Errors
-    /// That one.
+    /// E155015 when one does.
     pub fn check(&self, target: &MergeTarget) -> SvnResult<()> {
         let Some((range, false)) = &self.conflict else { return Ok(()) };
         Err(SvnError::new(
@@ -273,8 +273,8 @@ impl Merge<'_> {
         Ok(conflict)
     }
 
-    /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
-    /// and it goes on.
+    /// Merges the present source as far as conflicts allow. Those that can be resolved at once are
+    /// resolved, and the merge goes on.
     fn whole(&mut self, run: &mut MergeRun<'_>) -> SvnResult<Option<RangeConflict>> {
         let mut kind = if self.may_assume(run)? {
             self.kind = SourceKind::Assumed;
@@ -336,7 +336,7 @@ impl Merge<'_> {
     fn ask_again(&mut self, error: SvnError) -> SvnResult<Option<NodeKind>> {
         let refused = self.kind == SourceKind::Refused;
         if refused {
-            // Of an edit that breaks off the session may have something left.
+            // The session may still hold the rest of an edit that broke off.
             let url = self.source.left.url();
             let session = Rc::from(sapwood_ra::open(&url, &self.ctx.ra)?);
             self.left = self.target.caching(session);
@@ -431,7 +431,7 @@ impl Merge<'_> {
         (!self.conflicted.is_empty()).then(|| RangeConflict { range: range.clone(), remaining })
     }
 
-    /// Settles what came into conflict. Whether nothing is left open.
+    /// Resolves the new conflicts. Returns whether none is left open.
     fn resolve_conflicts(&self, settle: &super::Settle) -> SvnResult<bool> {
         let mut all = true;
         for relpath in &self.conflicted {

@@ -1,4 +1,4 @@
-//! What is merged: two places of a repository, or the parts of the way between them.
+//! The sources of a merge: two locations of a repository, or the parts of the way between them.
 
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
@@ -8,7 +8,7 @@ use crate::mergeinfo::place::RepoLocation;
 /// The two sides of a difference that is merged.
 ///
 /// When one side is the other's ancestor (`ancestral`), both have the same URL, or the older one
-/// is the last place before a copy made the younger one's URL: each revision between belongs to the
+/// is the last location before a copy made the younger one's URL: each revision between belongs to the
 /// younger URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeSource {

@@ -36,7 +36,7 @@ impl PartialOrd for Key {
     }
 }
 
-/// What is found so far.
+/// The paths found so far.
 struct Subtrees<'m> {
     wc: &'m WorkingCopy,
     target: &'m RelPath,
@@ -48,7 +48,7 @@ struct Subtrees<'m> {
 /// own now, because the parent's will change before they are looked at (not in a dry run).
 ///
 /// # Errors
-/// E195021 for mergeinfo that is none, E195016 for nodes that are missing on disk.
+/// E195021 for invalid mergeinfo, E195016 for nodes that are missing on disk.
 pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
     let mut subtrees = Subtrees {
         wc: merge.wc(),
@@ -74,7 +74,7 @@ pub(super) fn collect(merge: &Merge<'_>) -> SvnResult<Vec<MergePath>> {
 }
 
 impl Subtrees<'_> {
-    /// The entry of a path, which is made if there is none.
+    /// The entry of a path, which is made if missing.
     fn at(&mut self, relpath: &RelPath) -> &mut MergePath {
         self.found
             .entry(Key(relpath.to_owned()))
@@ -121,8 +121,8 @@ impl Subtrees<'_> {
         Ok(())
     }
 
-    /// Directories without some of their children, where nothing else is to be told of the target; whether that is
-    /// so.
+    /// Adds the directories without some of their children, if the target has no other subtrees. Returns whether
+    /// that is so.
     fn add_if_ordinary(&mut self, merge: &Merge<'_>) -> SvnResult<bool> {
         if self.depth != Depth::Infinity {
             return Ok(false);
@@ -161,7 +161,7 @@ impl Subtrees<'_> {
             if matches!(status.depth, Some(Depth::Empty | Depth::Files)) {
                 shallow.push(status.relpath.clone());
             }
-            // What is below a missing directory comes right after it.
+            // The paths below a missing directory come right after it.
             if status.node == State::Missing
                 && missing.last().is_none_or(|last| !path::is_ancestor(last, &status.relpath))
             {

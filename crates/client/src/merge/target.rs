@@ -1,4 +1,4 @@
-//! What is merged into, and whether it is fit for it.
+//! The target of a merge, and whether it is suitable.
 
 use std::rc::Rc;
 
@@ -27,14 +27,14 @@ pub struct MergeTarget {
     pub root: UrlBuf,
     /// The repository's UUID.
     pub uuid: String,
-    /// What is known of its past.
+    /// The cache of its history.
     pub(super) history: Rc<History>,
 }
 
-/// What a target may be.
+/// The states that a target may have.
 #[derive(Clone, Copy, Debug)]
 pub struct AllowedTargets {
-    /// Of several revisions.
+    /// It may have several revisions.
     pub mixed: bool,
     /// Changed locally.
     pub modified: bool,
@@ -74,7 +74,7 @@ impl MergeTarget {
         self.wc.abspath(&self.relpath).display().to_string()
     }
 
-    /// Whether the target is in the repository of a place.
+    /// Whether the target is in the repository of a location.
     #[must_use]
     pub fn is_in_repository_of(&self, place: &RepoLocation) -> bool {
         self.root == place.root && self.uuid == place.uuid
@@ -95,7 +95,8 @@ impl MergeTarget {
         Remembering::is_above(url, &self.history)
     }
 
-    /// Opens a session at a URL, which is asked for the target, too. Where each move of a session is a request, it is
+    /// Opens a session at a URL, which also serves questions about the target. Where each move of a session is
+    /// a request, it is
     /// opened above both.
     pub(super) fn open_session(&self, ctx: &Context, url: &Url) -> SvnResult<Rc<dyn Session>> {
         if let Some(own) = self.place.as_ref().map(RepoLocation::url)

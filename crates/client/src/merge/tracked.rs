@@ -209,7 +209,7 @@ fn cut(ranges: Option<&mut RangeList>, revision: u64) {
 /// looked at from now on.
 fn take_new_mergeinfo(merge: &mut Merge<'_>) -> SvnResult<()> {
     let mut paths: Vec<RelPathBuf> = merge.new_mergeinfo.iter().cloned().collect();
-    // What is above comes first, so that it is passed on in the same way always.
+    // Parents come first, so that the order is always the same.
     paths.sort_by(|a, b| path::compare(a, b));
     let session = Rc::clone(&merge.right);
     for relpath in paths {
@@ -271,7 +271,7 @@ pub(super) fn file(
         if let (Err(_), Some(end)) = (&result, whole)
             && merge.records_mergeinfo()
         {
-            // What is merged is recorded, so that the same merge goes on behind it.
+            // The merged part is recorded, so that the same merge continues after it.
             range.end = end;
             let before = found.inherited.then_some(found.mergeinfo.clone()).flatten();
             record::file(merge, source, &range, &implicit, before.as_ref(), None, quiet)?;

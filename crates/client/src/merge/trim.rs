@@ -1,4 +1,4 @@
-//! Ranges that nodes below the target need not be asked for: revisions that change nothing where they
+//! Ranges that are not requested for nodes below the target: revisions that change nothing where they
 //! are missing, and those in which a node's source is not there.
 
 use std::rc::Rc;
@@ -208,7 +208,7 @@ impl Merge<'_> {
     }
 }
 
-/// The ranges of a node, as far as its source is there, else those of its parent; `None` when they
+/// The ranges of a node, as far as its source exists, else those of its parent; `None` when they
 /// stay as they are.
 fn fitted(
     lines: &Lines,

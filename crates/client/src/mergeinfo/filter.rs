@@ -1,5 +1,5 @@
-//! Which revisions of a log were merged into all that they touch: needed where mergeinfo alone does
-//! not tell, because parts of the target have mergeinfo of their own.
+//! Which revisions of a log were merged into everything that they touch: needed where mergeinfo alone does
+//! not answer this, because parts of the target have mergeinfo of their own.
 
 use sapwood_core::path;
 use sapwood_ra::{LogChange, LogEntry};
@@ -67,7 +67,7 @@ impl Filter<'_> {
         let Some((source, below)) = self.source_of(change) else { return true };
         let Some((mergeinfo, own)) = self.mergeinfo_at(below) else { return false };
         if own && change.action != b'M' {
-            // A node's own mergeinfo never tells of its own addition; merges of later changes do.
+            // A node's own mergeinfo never covers its own addition; merges of later changes do.
             let youngest = mergeinfo.0.get(change.path.as_str()).and_then(RangeList::bounds);
             if youngest.is_some_and(|(_, youngest)| youngest > revision) {
                 return true;

@@ -1,8 +1,8 @@
-//! The lines of many nodes, read from one log instead of asked for one by one.
+//! The histories of many nodes, read from one log instead of requested one by one.
 //!
-//! A log across copies that names several nodes tells each revision that changed one of them, the copies and additions of what
-//! is above them among these: from the changed paths follows where each node was. What a log does not tell to
-//! the end (it is limited: nodes that changed often are asked for singly, which takes the server a moment each)
+//! A log across copies that names several nodes has each revision that changed one of them, and the copies and additions of
+//! their parents: the changed paths show where each node was. What a log does not follow to
+//! the end (it is limited: nodes that changed often are requested singly, which takes the server a moment each)
 //! stays unknown.
 
 use std::collections::HashMap;
@@ -16,9 +16,9 @@ use sapwood_ra::session::{LogChange, LogRequest};
 use super::place::{RepoLocation, visit};
 use crate::caching_session::History;
 
-/// Fewer nodes than these are asked for one by one.
+/// The least number of nodes for one log; fewer are requested one by one.
 const FEW: usize = 8;
-/// So many revisions are told for each node, on an average.
+/// The average number of revisions that are sent for each node.
 const REVISIONS: usize = 8;
 
 /// Whether a change puts a node where none of its past was.
@@ -83,11 +83,11 @@ impl Walk {
     }
 }
 
-/// Adds to a memory the whole lines of places that are all in the repository, in one revision, as far as a log of
-/// them tells. That it does not is no error.
+/// Adds to a cache the whole histories of locations that are all in the repository, in one revision, as far as a log
+/// covers them. A gap is not an error.
 ///
 /// # Errors
-/// That the session cannot be moved.
+/// When the session cannot be moved.
 pub(crate) fn learn(
     session: &dyn Session,
     history: &History,

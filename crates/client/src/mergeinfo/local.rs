@@ -17,16 +17,16 @@ use super::place::RepoLocation;
 use super::{Catalog, Mergeinfo, merge_catalogs, remote};
 use crate::working::Node;
 
-/// What was found for a node.
+/// The mergeinfo of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalMergeinfo {
-    /// The mergeinfo; `None` when there is none.
+    /// The mergeinfo, if any.
     pub mergeinfo: Option<Mergeinfo>,
     /// Whether it is from above the node.
     pub inherited: bool,
 }
 
-/// What to do with a node's own value that is no mergeinfo.
+/// The reaction to a node's own value that is not valid mergeinfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// It is an error.
@@ -52,7 +52,7 @@ fn own_value(view: &View) -> SvnResult<Option<Vec<u8>>> {
     Ok(view.props()?.get(names::MERGEINFO).map(<[u8]>::to_vec))
 }
 
-/// The revision of a node's BASE, when it is there.
+/// The revision of a node's BASE, if it exists.
 pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<Revnum>> {
     Ok(revision_of_base(wc.db().base(relpath)?.as_ref()))
 }
@@ -64,11 +64,11 @@ fn revision_of_base(row: Option<&NodeRow>) -> Option<Revnum> {
 /// What counts of a node for the mergeinfo of those below it.
 #[derive(Debug)]
 struct NodeMergeinfo {
-    /// Its own mergeinfo; `Err` when its value is none.
+    /// Its own mergeinfo; `Err` with an invalid value.
     own: Option<Result<Mergeinfo, Vec<u8>>>,
     /// The repository and the path of its BASE.
     base_place: Option<(i64, RelPathBuf)>,
-    /// The revision of its BASE, when that is there.
+    /// The revision of its BASE, if that exists.
     base: Option<Revnum>,
     /// Its last change.
     changed: Option<Revnum>,
@@ -96,7 +96,7 @@ impl NodeMergeinfo {
     }
 }
 
-/// What was seen of directories while nothing is changed there, for those who look at many nodes below them.
+/// A cache of directories' mergeinfo, valid while nothing changes, for walks over many nodes below them.
 #[derive(Debug, Default)]
 pub struct MergeinfoCache(RefCell<HashMap<RelPathBuf, Rc<NodeMergeinfo>>>);
 
@@ -256,9 +256,9 @@ pub struct Lookup {
     pub repository_only: bool,
     /// Where it may come from.
     pub inherit: Inherit,
-    /// Whether what is below the node is wanted too.
+    /// Whether nodes below the node are included.
     pub descendants: bool,
-    /// What to do with values that are no mergeinfo.
+    /// The reaction to invalid mergeinfo.
     pub invalid: Invalid,
 }
 

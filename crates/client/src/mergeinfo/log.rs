@@ -14,7 +14,7 @@ use crate::revision::{Range, Revision};
 use crate::target::{Target, is_url};
 use crate::working::Node;
 
-/// What to log.
+/// The options of a mergeinfo log.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Whether merged revisions are wanted, or those that could be merged.
@@ -34,7 +34,7 @@ pub struct Request<'a> {
 /// Takes one revision, and whether only a part of it was or can be merged.
 pub type Receiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>, bool) -> SvnResult<()>;
 
-/// Tells `receiver` the revisions.
+/// Calls `receiver` with the revisions.
 ///
 /// # Errors
 /// E200007 for depths other than these two, E195002 for revisions that make no sense of a source;
@@ -133,7 +133,7 @@ pub(super) struct Branches<'a> {
     pub(super) source: &'a RepoLocation,
 }
 
-/// What the mergeinfo of a tree says of a source.
+/// The mergeinfo of a tree about a source.
 #[derive(Default)]
 struct RecordedMergeinfo {
     /// Merged into parts of nodes.
@@ -145,7 +145,7 @@ struct RecordedMergeinfo {
 }
 
 impl Branches<'_> {
-    /// Tells the revisions of the source, within a range (whose order is that of the log).
+    /// Reports the revisions of the source, within a range (whose order is that of the log).
     pub(super) fn log(
         &self,
         merged: bool,

@@ -1,4 +1,4 @@
-//! Places in a repository, their histories as mergeinfo, and where two histories meet.
+//! Locations in a repository, their histories as mergeinfo, and where two histories meet.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -52,7 +52,7 @@ impl RepoLocation {
         self.at(&self.relpath.join(relpath), self.revision)
     }
 
-    /// Whether another place is in the same repository, under the same URL.
+    /// Whether another location is in the same repository, under the same URL.
     #[must_use]
     pub fn is_same_repository(&self, other: &Self) -> bool {
         self.root == other.root && self.uuid == other.uuid
@@ -61,7 +61,7 @@ impl RepoLocation {
     /// Where a session is.
     ///
     /// # Errors
-    /// That its URL is not below its root.
+    /// When its URL is not below its root.
     pub fn of(session: &dyn Session, revision: Revnum) -> SvnResult<Self> {
         let (root, url) = (session.root_url(), session.url());
         let relpath = url.below(&root).ok_or_else(|| {
@@ -85,7 +85,7 @@ impl RepoLocation {
         Ok((session, place))
     }
 
-    /// Where a node of a working copy is from: its place, or that of what it is a copy of; `None`
+    /// Where a node of a working copy is from: its location, or that of what it is a copy of; `None`
     /// of additions and deletions.
     ///
     /// # Errors
@@ -130,10 +130,10 @@ pub fn visit<T>(
     Ok(value)
 }
 
-/// Where a place was between two revisions, the oldest first.
+/// Where a location was between two revisions, the oldest first.
 ///
 /// # Errors
-/// E160013 when there is no such place; those of the session.
+/// E160013 when there is no such location; those of the session.
 pub fn segments(
     session: &dyn Session,
     place: &RepoLocation,
@@ -157,16 +157,16 @@ pub fn segments(
     Ok(found)
 }
 
-/// A part of a line: between which revisions, and what it is there.
+/// A part of a history: its revisions and its segments.
 type Part = (u64, u64, Vec<Segment>);
 
-/// What [`segments`] found, so that each question is asked once: the past does not change. As large as
-/// the number of places that are asked about.
+/// A cache of [`segments`], so that each question is asked once: the past does not change. As large as
+/// the number of locations that are asked about.
 #[derive(Debug, Default)]
 pub struct Lines(RefCell<HashMap<RepoLocation, Vec<Part>>>);
 
 impl Lines {
-    /// What [`segments`] finds. An error is not kept.
+    /// The result of [`segments`], cached. Errors are not cached.
     ///
     /// # Errors
     /// As [`segments`].
@@ -196,7 +196,7 @@ impl Lines {
         parts.any(|(last, first, _)| youngest <= *last && *first <= oldest)
     }
 
-    /// A log said that a place was the same between two revisions.
+    /// A log said that a location was the same between two revisions.
     pub(crate) fn learn(&self, place: &RepoLocation, (oldest, youngest): (u64, u64)) {
         let path = Some(place.relpath.clone());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
@@ -204,7 +204,7 @@ impl Lines {
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);
     }
 
-    /// What [`History::between`] finds.
+    /// The result of [`History::between`].
     ///
     /// # Errors
     /// As [`segments`].
@@ -219,7 +219,7 @@ impl Lines {
     }
 }
 
-/// Where a place is in another revision.
+/// Where a location is in another revision.
 ///
 /// # Errors
 /// E195012 when it is not there.
@@ -246,19 +246,19 @@ pub fn location(
     }
 }
 
-/// The line of places that a node was at.
+/// The locations that a node was at.
 #[derive(Clone, Debug)]
 pub struct History {
     /// Where it ends.
     pub tip: RepoLocation,
-    /// The places as mergeinfo, which cannot name revision 0.
+    /// The locations as mergeinfo, which cannot name revision 0.
     pub mergeinfo: Mergeinfo,
     /// Whether it begins in revision 0.
     pub from_zero: bool,
 }
 
 impl History {
-    /// The whole history of a place.
+    /// The whole history of a location.
     ///
     /// # Errors
     /// As [`segments`].
@@ -266,7 +266,7 @@ impl History {
         Self::between(session, tip, tip.revision, 0)
     }
 
-    /// The history of a place as far as it lies between two revisions.
+    /// The history of a location as far as it lies between two revisions.
     ///
     /// # Errors
     /// As [`segments`].
@@ -279,7 +279,7 @@ impl History {
         Ok(Self::of_segments(tip, segments(session, tip, youngest, oldest)?))
     }
 
-    /// The history that segments tell, in whatever order.
+    /// The history that segments describe, in any order.
     #[must_use]
     pub fn of_segments(tip: &RepoLocation, mut segments: Vec<Segment>) -> Self {
         segments.sort_by_key(|segment| segment.start);
@@ -295,7 +295,7 @@ impl History {
         Some(self.tip.at(&RelPathBuf::canonicalize(fspath), revision))
     }
 
-    /// The youngest place that two histories have in common.
+    /// The youngest location that two histories have in common.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Option<RepoLocation> {
         if self.tip.root != other.tip.root {
@@ -314,7 +314,7 @@ impl History {
     }
 }
 
-/// The youngest place that both are descended from.
+/// The youngest location that both are descended from.
 ///
 /// # Errors
 /// As [`segments`].

@@ -7,7 +7,7 @@ use sapwood_ra::{MergeinfoRequest, Session};
 use super::place::{RepoLocation, visit};
 use super::{Catalog, Mergeinfo};
 
-/// The mergeinfo of a place (and of what is below it, with `descendants`).
+/// The mergeinfo of a location (and of what is below it, with `descendants`).
 ///
 /// # Errors
 /// E200007 from servers that know nothing of mergeinfo; those of the session.
@@ -30,7 +30,7 @@ pub fn catalog(
         .collect())
 }
 
-/// The mergeinfo of one place; `None` when it has and inherits none.
+/// The mergeinfo of one location; `None` when it neither has nor inherits any.
 ///
 /// # Errors
 /// As [`catalog`].

@@ -59,7 +59,7 @@ impl Pair<'_> {
         })
     }
 
-    /// The last place of a branch up to which all was merged into `target`; the common ancestor when
+    /// The last location of a branch up to which all was merged into `target`; the common ancestor when
     /// nothing was.
     fn last_merged(
         &self,
@@ -135,7 +135,7 @@ pub(crate) fn unrelated(source: &RepoLocation, target: &RepoLocation) -> SvnErro
     )
 }
 
-/// E195012 for places of different repositories.
+/// E195012 for locations of different repositories.
 pub(crate) fn check_same_repository(
     source: (&RepoLocation, &str),
     target: (&RepoLocation, &str),
@@ -177,7 +177,7 @@ pub fn summary(ctx: &Context, source: &Target, target: &Target) -> SvnResult<Aut
     Pair { session: session.as_ref(), source: found, target: place }.automatic()
 }
 
-/// The place of the target of an automatic merge.
+/// The location of the target of an automatic merge.
 pub(crate) fn target_place(node: &Node, shown: &str) -> SvnResult<RepoLocation> {
     if sapwood_wc::view::stat_file(&node.abspath())?.is_none() {
         return Err(SvnError::new(

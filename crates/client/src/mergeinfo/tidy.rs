@@ -19,10 +19,10 @@ use super::{Mergeinfo, RangeList};
 use crate::context::Context;
 use crate::working::Node;
 
-/// What is done.
+/// The options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tidy {
-    /// Whether it is removed; else it is only told.
+    /// Whether it is removed; else it is only reported.
     pub apply: bool,
     /// Whether branches that were deleted count as nonexistent.
     pub deleted_branches: bool,
@@ -37,11 +37,11 @@ pub enum Reason {
     Empty,
     /// It would inherit the same, but for these sources, which do not exist.
     Sources(Vec<String>),
-    /// It is no mergeinfo at all: it is told, and stays.
+    /// It is not valid mergeinfo: it is reported, and stays.
     Unreadable,
 }
 
-/// How many nodes have mergeinfo, and how many of them need not.
+/// The number of nodes with mergeinfo, and of those with redundant mergeinfo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nodes with mergeinfo of their own.
@@ -50,8 +50,8 @@ pub struct Counts {
     pub needless: u64,
 }
 
-/// Finds mergeinfo that says nothing at and below a path, tells of it (by local path), and removes it if
-/// that is wanted.
+/// Finds redundant mergeinfo at and below a path, reports it (by local path), and removes it if
+/// requested.
 ///
 /// # Errors
 /// E155007 for what is in no working copy, E155004 when it is locked; those of sessions.
@@ -85,7 +85,7 @@ struct Work<'w> {
     how: Tidy,
     /// Opened at the repository's root when the server has to be asked.
     session: Option<Box<dyn Session>>,
-    /// Whether a source is there in a revision.
+    /// Whether a source exists in a revision.
     known: HashMap<(String, u64), bool>,
     head: Option<u64>,
 }
@@ -147,7 +147,7 @@ impl Work<'_> {
         }))
     }
 
-    /// What a node would inherit; `None` when that cannot be told.
+    /// What a node would inherit; `None` when that is unknown.
     fn inherited(&mut self, relpath: &RelPath) -> SvnResult<Option<Mergeinfo>> {
         let readable = |result: SvnResult<super::local::LocalMergeinfo>| match result {
             Err(error) if error.is_bad_mergeinfo() => Ok(None),
@@ -174,7 +174,7 @@ impl Work<'_> {
         self.session.as_deref().ok_or_else(missing)
     }
 
-    /// Whether a source is there: in the last revision of one of its ranges, and, if deleted branches do
+    /// Whether a source exists: in the last revision of one of its ranges, and, if deleted branches do
     /// not count, in the youngest one.
     fn exists(&mut self, source: &str, ranges: &RangeList) -> SvnResult<bool> {
         let head = match self.head {

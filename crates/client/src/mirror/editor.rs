@@ -52,7 +52,7 @@ impl<'a> SyncEditor<'a> {
         }
     }
 
-    /// What was committed, and how many properties were normalized.
+    /// The committed revision, and the number of normalized properties.
     pub(super) fn finish(self) -> (Option<CommitInfo>, u64) {
         (self.commit.committed().cloned(), self.normalized)
     }

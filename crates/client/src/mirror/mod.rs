@@ -19,20 +19,20 @@ pub use crate::oplock::{LockNotice, Locking};
 use crate::oplock::OperationalLock;
 use crate::target::canonical_url;
 
-/// What all properties of svnsync's own begin with.
+/// The prefix of svnsync's own properties.
 pub const PREFIX: &str = "svn:sync-";
 /// The URL that is mirrored.
 pub const FROM_URL: &str = "svn:sync-from-url";
 /// The UUID of its repository.
 pub const FROM_UUID: &str = "svn:sync-from-uuid";
-/// The last revision that is there whole.
+/// The last complete revision.
 pub const LAST_MERGED: &str = "svn:sync-last-merged-rev";
 /// The revision that is being copied.
 const COPYING: &str = "svn:sync-currently-copying";
 /// Which process is at work.
 const LOCK: &str = "svn:sync-lock";
 
-/// What happens while a mirror is worked on.
+/// The events of work on a mirror.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The mirror's server cannot change properties in one step: a lock may fail to keep others out.
@@ -45,17 +45,17 @@ pub enum Event<'a> {
     TextsSent,
     /// Mergeinfo of the revision named revision 0, and does not any more.
     MergeinfoAdjusted,
-    /// The revision is about to be made: what was told before must be seen.
+    /// The revision is about to be committed: earlier output must be visible.
     Closing,
     /// The revision is made.
     Committed(Revnum),
     /// The properties of a revision are copied; whether svnsync's own were left out.
     PropsCopied(Revnum, bool),
-    /// So many properties of revisions and of nodes had other line ends.
+    /// The numbers of properties of revisions and of nodes with other line ends.
     Normalized(u64, u64),
 }
 
-/// Is told what happens.
+/// Receives the events.
 pub type Tell<'a> = dyn FnMut(Event<'_>) -> SvnResult<()> + 'a;
 
 /// One run on a mirror.
@@ -72,7 +72,7 @@ pub struct Mirror<'a> {
     pub locking: Option<Locking>,
     /// Asks the work to stop.
     pub cancel: CancelToken,
-    /// Is told what happens.
+    /// Receives the events.
     pub tell: &'a mut Tell<'a>,
 }
 
@@ -224,7 +224,7 @@ impl Mirror<'_> {
     }
 
     /// Copies all properties of one revision; with `all`, those that the source does not have go away.
-    /// How many were normalized.
+    /// The number of normalized properties.
     fn copy_props(&mut self, source: &dyn Session, revision: Revnum, all: bool) -> SvnResult<u64> {
         let mirror = self.session;
         let existing = if all { mirror.rev_proplist(revision)? } else { PropList::new() };

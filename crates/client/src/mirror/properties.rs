@@ -29,7 +29,7 @@ impl Encoding {
         }
     }
 
-    /// A value as UTF-8. What is said to be UTF-8 is not looked at: the mirror decides.
+    /// A value as UTF-8. UTF-8 itself is not checked: the mirror decides.
     fn decode(self, value: &[u8]) -> SvnResult<Vec<u8>> {
         match self {
             Self::Utf8 => Ok(value.to_vec()),

@@ -1,7 +1,7 @@
 //! The source's revisions are replayed into commits to the mirror.
 //!
-//! Invariant: at every moment the properties of the mirror's revision 0 tell which revision is
-//! being copied and which is there whole, in the order that lets the next run find out where this
+//! Invariant: at every moment the properties of the mirror's revision 0 record which revision is
+//! being copied and which is complete, in the order that lets the next run find out where this
 //! one ended.
 
 use sapwood_core::exact::Exact;
@@ -113,7 +113,7 @@ impl Copier<'_> {
         Ok(kept)
     }
 
-    /// The rest of a revision's properties, once it is there.
+    /// The rest of a revision's properties, once it is committed.
     fn finish(&mut self, revision: Revnum, props: &PropList) -> SvnResult<()> {
         let existing = self.mirror.rev_proplist(revision)?;
         let with_commit = self.commit_revprops;

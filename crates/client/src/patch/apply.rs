@@ -42,7 +42,7 @@ impl PatchRun<'_> {
         } else if target.move_to.is_some() {
             copy_rest(&mut target)?;
         }
-        // A deletion that does not say of what text is none of a text that only this working copy has.
+        // A deletion without a text does not delete a text that only this working copy has.
         let says_no_text = patch.hunks.is_empty() && patch.binary.is_none();
         if target.deleted && says_no_text && self.has_own_text(&target)? {
             target.skipped = true;
@@ -68,7 +68,7 @@ impl PatchRun<'_> {
         Ok(wc.view(&relpath)?.map_or(Ok(true), |view| wc.file_modified(&view))?)
     }
 
-    /// Finds the places of the hunks of a text.
+    /// Finds the positions of the hunks of a text.
     fn place_text(&mut self, target: &mut Target, patch: &Patch) -> SvnResult<()> {
         let around = Around {
             is_prop: false,
@@ -92,7 +92,7 @@ impl PatchRun<'_> {
             target.placed.push(placed);
         }
         target.content = Some(content);
-        // They are applied in the order of the places that were found.
+        // They are applied in the order of the positions that were found.
         target.placed.sort_by_key(|placed| {
             let fits = !placed.rejected && !placed.already_applied;
             (!fits, if fits { placed.line } else { placed.hunk.before.start })
@@ -156,7 +156,7 @@ impl PatchRun<'_> {
         same_bytes(std::io::BufReader::new(file), text).map_err(SvnError::from_stream)
     }
 
-    /// Finds the places of the hunks of properties, those that bits imply included.
+    /// Finds the positions of the hunks of properties, those that bits imply included.
     fn place_props(&mut self, target: &mut Target, patch: &Patch) -> SvnResult<()> {
         target.is_special = target.is_link;
         if let Some(prop) = patch.props.get(names::SPECIAL) {
@@ -274,7 +274,7 @@ const fn implied_hunk(operation: Operation) -> Hunk {
     Hunk::of_line("*", matches!(operation, Operation::Added))
 }
 
-/// What is where a new file would be.
+/// The state of the path of a new file.
 fn obstacle(target: &Target) -> SvnResult<Obstacle> {
     if target.on_disk != Some(NodeKind::File) {
         return Ok(Obstacle::None);

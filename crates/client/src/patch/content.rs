@@ -1,8 +1,8 @@
-//! The contents that hunks are applied to, a file's text or a property's value: lines by their places.
+//! The contents that hunks are applied to, a file's text or a property's value: lines by their positions.
 //!
-//! Of a line its offset and a hash are in memory. Keywords are contracted wherever a line is read, so that
-//! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is said only
-//! once a line beyond the last one was asked for.
+//! Each line's offset and hash are in memory. Keywords are contracted wherever a line is read, so that
+//! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is set only
+//! once a line beyond the last one was requested.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -38,7 +38,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// What of a line is compared.
+    /// Reduces a line to the part that is compared.
     pub(super) fn reduce(&self, line: &mut Vec<u8>) -> SvnResult<()> {
         self.contract(line)?;
         if self.ignore_whitespace {
@@ -56,7 +56,7 @@ pub(super) fn hash(line: &[u8]) -> u64 {
 
 struct LineStart {
     at: u64,
-    /// Of what is compared of it.
+    /// The hash of the part that is compared.
     hash: u64,
 }
 
@@ -64,10 +64,10 @@ struct LineStart {
 pub(super) struct Content {
     source: Option<Source<Box<dyn Readable>>>,
     lines: Vec<LineStart>,
-    /// The lines with a hash, in order; made when it is first asked for.
+    /// The lines with a hash, in order; made when it is first requested.
     by_hash: HashMap<u64, Vec<u64>>,
     pub(super) comparison: Comparison,
-    /// What all lines are ended with, if that is laid down.
+    /// The end of all lines, if it is prescribed.
     line_end: Option<&'static [u8]>,
     /// The line that is read next; the first is 1.
     current: u64,
@@ -141,7 +141,7 @@ impl Content {
         self.source.is_some()
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn count(&self) -> u64 {
         len64(self.lines.len())
     }
@@ -150,12 +150,12 @@ impl Content {
         self.current
     }
 
-    /// Whether a line was asked for that there is not.
+    /// Whether a line beyond the end was requested.
     pub(super) const fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What lines that come from a patch are ended with.
+    /// The line end for lines that come from a patch.
     pub(super) fn line_end<'l>(&self, own: &'l [u8]) -> &'l [u8]
     where
         'static: 'l,
@@ -183,7 +183,7 @@ impl Content {
         self.by_hash.get(&hash).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads what is compared of a line. `false` when there is none.
+    /// Reads the compared part of a line. `false` at the end.
     pub(super) fn read_at(&mut self, number: u64, text: &mut Vec<u8>) -> SvnResult<bool> {
         let Some(at) = self.line_at(number).map(|line| line.at) else { return Ok(false) };
         let Some(source) = &mut self.source else { return Ok(false) };

@@ -19,7 +19,7 @@ use super::content::unwritten;
 use super::place::HunkPosition;
 use super::target::{PropTarget, Target};
 
-/// What a value of a property can be refused for without an end to everything.
+/// The errors for which a property value is refused without ending the run.
 const REFUSED: [ErrorCode; 5] = [
     ErrorCode::ILLEGAL_TARGET,
     ErrorCode::NODE_UNEXPECTED_KIND,
@@ -252,8 +252,8 @@ impl PatchRun<'_> {
         Ok(())
     }
 
-    /// Whether there is something in a directory that was not deleted. One such thing is remembered: it will
-    /// answer for the next file that goes.
+    /// Whether something in a directory was not deleted. One such thing is cached: it will
+    /// answer for the next file that is deleted.
     fn must_stay(&mut self, dir: &str) -> SvnResult<bool> {
         let (wc, relpath) = self.place_of(dir)?;
         if let Some(witness) = self.witnesses.get(dir)
@@ -293,7 +293,7 @@ impl PatchRun<'_> {
         Ok(false)
     }
 
-    /// Says what became of a target.
+    /// Reports the outcome for a target.
     pub(super) fn notify(&self, target: &Target) {
         let action = if target.skipped {
             Action::Skip
@@ -314,7 +314,7 @@ impl PatchRun<'_> {
             for (name, prop) in &target.props {
                 let whole = matches!(prop.operation, Operation::Added | Operation::Deleted);
                 let told = prop.placed.iter().filter(|one| {
-                    // What is added or deleted whole has no lines to speak of.
+                    // An added or deleted file has no hunks to report.
                     !whole || one.rejected || one.already_applied
                 });
                 told.for_each(|placed| self.notify_hunk(target, placed, Some(name)));
@@ -347,7 +347,7 @@ impl PatchRun<'_> {
 }
 
 impl Target {
-    /// What became of text and properties, or why the target was skipped.
+    /// The outcome for text and properties, or why the target was skipped.
     fn states(&self) -> (State, State) {
         if self.skipped {
             let why = match (self.obstructed, self.kind) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sapwood_core::exact::Exact;
 use sapwood_core::path;
 
-/// What became of a path.
+/// The outcome for a path.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     number: usize,
@@ -26,7 +26,7 @@ impl PatchedPaths {
         self.paths.insert(abspath.to_owned(), Fate { number: self.count, added, deleted });
     }
 
-    /// What was last said of a path or one above it, and whether it was the path itself.
+    /// The last record of a path or of one above it, and whether it was the path itself.
     fn last(&self, abspath: &str) -> Option<(bool, Fate)> {
         let mut at = abspath;
         let mut last: Option<(bool, Fate)> = None;
@@ -49,12 +49,12 @@ impl PatchedPaths {
         self.last(abspath).is_some_and(|(own, fate)| own && fate.added)
     }
 
-    /// Whether a path, or one above it, has gone.
+    /// Whether a path, or one above it, was deleted.
     pub(super) fn is_deleted(&self, abspath: &str) -> bool {
         self.last(abspath).is_some_and(|(_, fate)| fate.deleted)
     }
 
-    /// Whether this very path has gone.
+    /// Whether this very path was deleted.
     pub(super) fn is_gone(&self, abspath: &str) -> bool {
         self.paths.get(abspath).is_some_and(|fate| fate.deleted)
     }

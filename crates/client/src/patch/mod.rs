@@ -1,8 +1,8 @@
 //! Applying a patch file to a working copy.
 //!
-//! One patch of it after the other: what it is about ([`target`]), where its hunks fit ([`place`]) in what is there
-//! ([`content`]), the patched contents ([`apply`]), and only then changes of the working copy ([`install`]). What
-//! does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
+//! The patches are applied one after the other: the target ([`target`]), the positions of its hunks ([`place`]) in
+//! the content ([`content`]), the patched contents ([`apply`]), and then changes of the working copy ([`install`]).
+//! A hunk that does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
 
 mod apply;
 mod content;
@@ -24,10 +24,10 @@ use crate::context::Context;
 use crate::target::is_url;
 use crate::update::wait_for_clock;
 
-/// So many patches are applied before others may write to the working copy's database.
+/// The number of patches that are applied before others may write to the working copy's database.
 const AT_ONCE: usize = 64;
 
-/// What to apply, and how.
+/// The options of a patch run.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
     /// The patch file.
@@ -36,7 +36,7 @@ pub struct Request<'r> {
     pub target: &'r str,
     /// Says what would be done, and does nothing.
     pub dry_run: bool,
-    /// How many parts of the names in the patch are left out.
+    /// The number of leading name components in the patch that are left out.
     pub strip: u64,
     /// Backwards.
     pub reverse: bool,
@@ -54,7 +54,7 @@ struct PatchRun<'r> {
     wc: WorkingCopy,
     /// Where the last path was found.
     place: RefCell<Option<WcDir>>,
-    /// What was seen there by the present patch.
+    /// What the present patch found there.
     leaf: RefCell<Leaf>,
     known: known::PatchedPaths,
     witnesses: install::Witnesses,
@@ -137,7 +137,7 @@ impl PatchRun<'_> {
 
     fn one(&mut self, patch: &Patch) -> SvnResult<()> {
         let mut target = self.apply(patch)?;
-        // What was meant counts for later patches, even where it could not be done.
+        // The patch's intention counts for later patches, even where it could not be applied.
         let (added, deleted) = (target.added, target.deleted);
         if !target.skipped {
             let moved = target.move_to.is_some();

@@ -9,14 +9,14 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_wc::local::NewText;
 
-/// Texts up to this length stay in memory.
+/// The longest text that stays in memory.
 pub(super) const IN_MEMORY: usize = 1 << 20;
 
 /// A text that is being made.
 pub(super) enum Output {
     /// It is not wanted; whether there would be any.
     None { any: bool },
-    /// It is in memory, and goes to this path once it is too long.
+    /// It is in memory, and moves to this path once it is too long.
     Memory { bytes: Vec<u8>, path: PathBuf },
     /// It is in a file.
     File { path: PathBuf, file: BufWriter<File> },
@@ -55,7 +55,7 @@ impl Output {
         }
     }
 
-    /// Moves a text from memory to its file, from where it goes on.
+    /// Moves a text from memory to its file, and goes on there.
     fn spill(&mut self) -> io::Result<()> {
         let Self::Memory { bytes, path } = self else { return Ok(()) };
         let mut file = OpenOptions::new().write(true).create_new(true).open(&*path)?;

@@ -18,7 +18,7 @@ use super::content::{Content, hash};
 /// The most lines of context at each end of a hunk that need not fit.
 const MAX_FUZZ: u64 = 2;
 
-/// What became of a hunk.
+/// The outcome for a hunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HunkPosition {
     pub(super) hunk: Hunk,
@@ -26,24 +26,24 @@ pub(super) struct HunkPosition {
     pub(super) line: u64,
     pub(super) rejected: bool,
     pub(super) already_applied: bool,
-    /// Lines of context that did not fit, as it is told: with a penalty for wrong numbers.
+    /// Lines of context that did not fit, as they are reported: with a penalty for wrong numbers.
     pub(super) told_fuzz: u64,
     /// The same, as it is.
     pub(super) fuzz: u64,
 }
 
-/// What a hunk of a text or property is tried on.
+/// The content that a hunk of a text or property is tried on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     pub(super) is_prop: bool,
     pub(super) operation: Operation,
     /// Whether the file is deleted locally.
     pub(super) deleted: bool,
-    /// What there is for a hunk that makes a new file.
+    /// The state of the path for a hunk that makes a new file.
     pub(super) obstacle: Obstacle,
 }
 
-/// What is where a new file is to be.
+/// What is at the path of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
     /// Nothing, or an empty file.
@@ -93,7 +93,7 @@ struct Pattern {
     hashes: Vec<u64>,
 }
 
-/// A search for a hunk's place.
+/// A search for a hunk's position.
 pub(super) struct Search<'s> {
     pub(super) file: &'s mut PatchFile<File>,
     pub(super) content: &'s mut Content,
@@ -103,7 +103,7 @@ pub(super) struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks for the place of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
+    /// Looks for the position of the hunk, with more and more fuzz. `offset` is how far (wrapping) the hunk before
     /// it was from where it said.
     pub(super) fn place(&mut self, offset: u64, most_fuzz: Option<u64>) -> SvnResult<HunkPosition> {
         let before = self.pattern(Which::Before)?;
@@ -149,7 +149,7 @@ impl Search<'_> {
             return self.place_new(after, fuzz);
         }
         if !self.content.existed() {
-            // There is nothing to change, but what is to go has gone.
+            // There is nothing to change, but a file that the patch deletes is already deleted.
             return Ok((0, self.hunk.after.start == 0));
         }
         let exact = self.scan(before, start..start.saturating_add(1), true, fuzz)?;
@@ -167,7 +167,7 @@ impl Search<'_> {
         Ok((exact, again == at))
     }
 
-    /// The place of a hunk that makes something new: the first line, where nothing is.
+    /// The position of a hunk that makes something new: the first line, where nothing is.
     fn place_new(&mut self, after: &Pattern, fuzz: u64) -> SvnResult<(u64, bool)> {
         let compares = match (self.around.is_prop, self.around.obstacle) {
             _ if fuzz > 0 => return Ok((0, false)),
@@ -205,7 +205,7 @@ impl Search<'_> {
         Ok((self.nearest(before, fuzz, start)?, false))
     }
 
-    /// The place that is nearest to where the hunk says: first looked for between the hunk before it and there, then
+    /// The position that is nearest to where the hunk says: first looked for between the hunk before it and there, then
     /// after that, then before the hunk before it.
     fn nearest(&mut self, before: &Pattern, fuzz: u64, start: u64) -> SvnResult<u64> {
         let from = self.taken.end.unwrap_or(1);
@@ -235,7 +235,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The first line (or the last one) of a range where a pattern fits and no other hunk has its place.
+    /// The first line (or the last one) of a range where a pattern fits and no other hunk is.
     fn scan(
         &mut self,
         pattern: &Pattern,

@@ -1,4 +1,4 @@
-//! What a patch is applied to: which path of the working copy it means, what is there, and what the patch is
+//! The target of a patch: which path of the working copy it means, what is there, and what the patch is
 //! to do to it as a whole.
 //!
 //! Nothing outside the folder that the patch is applied to is a target: not by `..`, not by an absolute name, and
@@ -38,7 +38,7 @@ pub(super) struct PropTarget {
     pub(super) skipped: bool,
 }
 
-/// What a patch is applied to.
+/// The target of a patch.
 #[derive(Default)]
 pub(super) struct Target {
     /// The name in the patch.
@@ -52,7 +52,7 @@ pub(super) struct Target {
     /// The kind on disk; links count as files.
     pub(super) on_disk: Option<NodeKind>,
     pub(super) is_link: bool,
-    /// Whether what is on disk is a file without contents.
+    /// Whether the path on disk is a file without contents.
     pub(super) is_empty: bool,
     /// Whether it is a special file afterwards.
     pub(super) is_special: bool,
@@ -110,7 +110,7 @@ impl PatchRun<'_> {
         let mut target = Target { operation: patch.operation, ..Target::default() };
         let has_text = !patch.hunks.is_empty() || patch.binary.is_some();
         let follow = match patch.operation {
-            // What was moved away may be replaced.
+            // A node that was moved away may be replaced.
             Operation::Added | Operation::Moved => false,
             Operation::Unchanged => match patch.hunks.as_slice() {
                 [only] => only.before.start != 0,
@@ -229,8 +229,8 @@ impl PatchRun<'_> {
         target.see_disk(&to)
     }
 
-    /// The properties of a path that a plain file is at, of BASE and without a conflict: nothing else that a
-    /// status would tell of it matters. `None` for all that is to be looked at more closely.
+    /// The properties of a path with a plain file, of BASE and without a conflict: nothing else in its
+    /// status matters. `None` for everything that needs a closer look.
     fn plain_props(&self, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<PropList>> {
         if !self.leaf.borrow().is_file {
             return Ok(None);
@@ -283,7 +283,7 @@ impl PatchRun<'_> {
         Ok(())
     }
 
-    /// Opens what is there.
+    /// Opens the present content.
     fn open(&self, target: &mut Target) -> SvnResult<()> {
         let abspath = target.abspath()?.to_owned();
         let ignore = self.request.ignore_whitespace;
@@ -364,7 +364,7 @@ impl PatchRun<'_> {
         let mut value = None;
         if !target.deleted && target.kind.is_some() {
             let (wc, relpath) = self.place_of(target.abspath()?)?;
-            // What is deleted has no properties.
+            // A deleted node has no properties.
             if let Some(view) = wc.view(&relpath)?.filter(is_there) {
                 value = view.props()?.get(name).map(<[u8]>::to_vec);
             }
@@ -393,7 +393,7 @@ impl PatchRun<'_> {
                 "." => {}
                 ".." if found.pop().is_none() => return Ok(None),
                 ".." => {}
-                // What is inside the administrative folder is no file of the user's.
+                // A file inside the administrative directory is not the user's.
                 ".svn" => return Ok(None),
                 part if part.contains('\0') => return Ok(None),
                 part => found.push(part),

@@ -11,12 +11,12 @@ use sapwood_repos::{dump as records, prop_rules};
 use super::editor::DumpEditor;
 use crate::context::check_cancel;
 
-/// Where a stream goes. Errors of writing that are to be told as they are have an [`SvnError`] inside.
+/// Where a stream goes. Write errors that must be reported unchanged have an [`SvnError`] inside.
 pub trait DumpSink: Write {
     /// A revision is written.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When the report fails.
     fn dumped(&mut self, revision: Revnum) -> SvnResult<()>;
 }
 

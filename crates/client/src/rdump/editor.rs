@@ -1,4 +1,4 @@
-//! The editor that writes a record for every change that it is told of.
+//! The editor that writes a record for every change that it receives.
 //!
 //! A directory's record waits until it is known whether properties come with it, and deletions
 //! until it is known that nothing takes the node's place. Texts are collected (beyond a limit in

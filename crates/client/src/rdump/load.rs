@@ -20,12 +20,12 @@ use crate::oplock::{LockNotice, Locking, OperationalLock};
 /// Which process is at work on the repository.
 const LOCK: &str = "svn:rdump-lock";
 
-/// What happens while a stream is loaded.
+/// The events of loading a stream.
 #[derive(Clone, Copy, Debug)]
 pub enum LoadEvent<'a> {
     /// Another process has the lock, or had it.
     Lock(LockNotice<'a>),
-    /// A revision of the stream is there.
+    /// A revision of the stream was committed.
     Loaded(Revnum),
 }
 
@@ -41,7 +41,7 @@ pub struct Load<'a> {
     pub locking: Locking,
     /// Asks the work to stop.
     pub cancel: &'a CancelToken,
-    /// Is told what happens.
+    /// Receives the events.
     pub tell: &'a mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
 }
 
@@ -80,7 +80,7 @@ impl Load<'_> {
             };
             let result = dumpstream::parse(input, &mut loader, false, cancel);
             if let Some(mut editor) = loader.editor.take() {
-                // What was not committed is given up before the lock is.
+                // An open transaction is aborted before the lock is released.
                 let _ = editor.abort_edit();
             }
             result
@@ -100,7 +100,7 @@ fn text_of(bytes: &[u8]) -> SvnResult<String> {
 /// A revision of the stream.
 struct Revision {
     number: Revnum,
-    /// What its number in the stream is more than the one that it will have.
+    /// Its number in the stream minus its new number.
     offset: i64,
     props: PropList,
 }
@@ -198,7 +198,7 @@ impl<'s> Loader<'s> {
             let Some(name) = paths::components(below).next() else { return Ok(open) };
             let next = paths::join(&open.path, name);
             let handle = self.editor()?.open_directory(&next, open.handle, Some(base))?;
-            // What is below a copy comes from below the copy's source.
+            // Nodes below a copy come from below the copy's source.
             let origin = open.origin.map(|(path, revision)| (paths::join(&path, name), revision));
             self.dirs.push(OpenDir { path: next, handle, origin });
         }

@@ -91,12 +91,12 @@ impl PropChanges {
         self.any = true;
     }
 
-    /// Whether there is something to tell.
+    /// Whether there is something to write.
     pub(super) fn is_due(&self) -> bool {
         self.any
     }
 
-    /// The block, which is then told.
+    /// Takes the block for writing.
     pub(super) fn block(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         for (name, value) in &self.set {

@@ -16,14 +16,14 @@ use crate::merge::{MergeOptions, TwoSources, merge_two_reporting};
 use crate::revision::Revision;
 use crate::update::wait_for_clock;
 
-/// E155027: why a conflict cannot be settled in this way.
+/// E155027: why a conflict cannot be resolved in this way.
 pub(super) fn failure(text: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, text.into())
 }
 
 /// A change of a file that is merged into a file of the working copy. The texts are in normal form.
 pub(super) struct Texts<'t> {
-    /// The old text; `None` when there is none.
+    /// The old text, if any.
     pub(super) left: Option<&'t Path>,
     /// The new one.
     pub(super) right: &'t Path,
@@ -45,14 +45,14 @@ pub(super) fn kind_word(kind: Option<NodeKind>) -> &'static str {
     kind.map_or("none", NodeKind::word)
 }
 
-/// The properties that people set.
+/// The regular properties.
 pub(super) fn regular(props: &PropList) -> PropList {
     let own = |name: &str| name.starts_with("svn:entry:") || name.starts_with("svn:wc:");
     props.iter().filter(|(name, _)| !own(name)).collect()
 }
 
 impl TreeConflict<'_> {
-    /// Settles the conflict in one of the ways that [`TreeConflict::resolutions`] offers.
+    /// Resolves the conflict in one of the ways that [`TreeConflict::resolutions`] offers.
     ///
     /// # Errors
     /// E195024 for another one; E155027 where the working copy is not as it must be for it; those of
@@ -127,14 +127,14 @@ impl TreeConflict<'_> {
         self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
     }
 
-    /// Takes the conflict out of the record and says that it is settled.
+    /// Removes the conflict from the record and reports that it is resolved.
     pub(super) fn mark_resolved(&self) -> SvnResult<()> {
         self.wc.remove_tree_conflict(&self.relpath)?;
         self.notify(Told::ResolvedTree, &self.relpath);
         Ok(())
     }
 
-    /// Tells of a node that something was merged into.
+    /// Reports a node that something was merged into.
     pub(super) fn notify_merged(
         &self,
         relpath: &RelPath,
@@ -152,7 +152,7 @@ impl TreeConflict<'_> {
         });
     }
 
-    /// Fetches a file of the repository; its text and the properties that people set.
+    /// Fetches a file of the repository: its text and its regular properties.
     pub(super) fn fetch(
         &self,
         (relpath, revision): (&RelPath, u64),
@@ -180,7 +180,7 @@ impl TreeConflict<'_> {
         Ok(self.wc.require_view(relpath)?.props()?)
     }
 
-    /// Merges a change into a file; what became of text and properties.
+    /// Merges a change into a file; returns the outcome for text and properties.
     pub(super) fn merge_file(
         &self,
         relpath: &RelPath,
@@ -223,14 +223,14 @@ impl TreeConflict<'_> {
         Ok((content, props))
     }
 
-    /// Merges a change into a file and tells of it.
+    /// Merges a change into a file and reports it.
     pub(super) fn merge_file_told(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<()> {
         let (content, props) = self.merge_file(relpath, texts)?;
         self.notify_merged(relpath, NodeKind::File, content, props);
         Ok(())
     }
 
-    /// Merges the difference of two places of the repository into a directory; whether there are
+    /// Merges the difference of two locations of the repository into a directory; whether there are
     /// conflicts.
     pub(super) fn merge_dir(
         &self,
@@ -256,7 +256,7 @@ impl TreeConflict<'_> {
         merge_two_reporting(self.ctx, sources, &self.display_path(relpath), &options)
     }
 
-    /// Reverts a node, or a tree. What was added is removed from disk if it is asked for.
+    /// Reverts a node, or a tree. With `remove_added`, added files are removed from disk.
     pub(super) fn revert(
         &self,
         relpath: &RelPath,
@@ -314,7 +314,7 @@ impl TreeConflict<'_> {
         Ok(self.wc.lock_to_resolve(&both)?)
     }
 
-    /// What is on disk at the node's place.
+    /// The disk's content at the node's path.
     pub(super) fn disk_kind(&self, relpath: &RelPath) -> Option<NodeKind> {
         let found = std::fs::symlink_metadata(self.wc.abspath(relpath)).ok()?;
         Some(if found.is_dir() { NodeKind::Dir } else { NodeKind::File })

@@ -63,7 +63,7 @@ impl TreeConflict<'_> {
         Ok(lock.release()?)
     }
 
-    /// Merges the file that is here into the one that an update brought.
+    /// Merges the local file into the one that an update added.
     pub(super) fn merge_into_updated_file(&self) -> SvnResult<()> {
         let (text, props) = if self.reason == Reason::Unversioned {
             let file = self.temporary()?;
@@ -97,7 +97,7 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// What a copy of the incoming node is a copy of.
+    /// The copy source of the incoming node.
     fn incoming_origin(&self) -> SvnResult<Origin> {
         let (relpath, revision) = self.required_new()?;
         let (own, _) = self.wc.repos_location(self.relpath.parent())?;
@@ -161,7 +161,7 @@ impl TreeConflict<'_> {
         Ok(())
     }
 
-    /// Merges all of a directory that is there in one revision only.
+    /// Merges all of a directory that exists in one revision only.
     fn merge_new_dir(
         &self,
         relpath: &RelPath,
@@ -179,7 +179,7 @@ impl TreeConflict<'_> {
         compare_below(self.ctx, &from, &to, &mut added)
     }
 
-    /// Merges the directory that is here into the one that an update brought.
+    /// Merges the local directory into the one that an update added.
     pub(super) fn merge_into_updated_dir(&self) -> SvnResult<()> {
         if self.reason == Reason::Unversioned {
             let lock = self.wc.lock_to_resolve(self.relpath.parent())?;
@@ -192,7 +192,7 @@ impl TreeConflict<'_> {
         Ok(lock.release()?)
     }
 
-    /// Replaces the directory that is here by the one that came, and merges it into that if it is asked for.
+    /// Replaces the directory that is here by the one that came, and merges it into that on request.
     pub(super) fn replace_dir(&self, merge: bool) -> SvnResult<()> {
         let (at, revision) = self.required_new()?;
         let url = self.repository.url(at)?;
@@ -255,7 +255,7 @@ impl AddedTree<'_, '_> {
         self.conflict.relpath.join(below)
     }
 
-    /// What is here at a path: under version control, and on disk.
+    /// The local state of a path: under version control, and on disk.
     fn kinds(&self, relpath: &RelPath) -> SvnResult<(Option<NodeKind>, Option<NodeKind>)> {
         let view = self.conflict.wc.view(relpath)?;
         let there = view.filter(|view| {
@@ -264,8 +264,8 @@ impl AddedTree<'_, '_> {
         Ok((there.and_then(|view| view.kind()), self.conflict.disk_kind(relpath)))
     }
 
-    /// Adds the directories on the way to a path that are not there: they are told of after what is in
-    /// them.
+    /// Adds the missing directories on the way to a path. They are reported after their
+    /// children.
     fn make_parents(&self, below: &RelPath) -> SvnResult<()> {
         let (relpath, conflict) = (self.place(below), self.conflict);
         if self.kinds(&relpath)? != (None, None) {
@@ -277,7 +277,7 @@ impl AddedTree<'_, '_> {
         Ok(())
     }
 
-    /// A place in the repository of the conflict.
+    /// A location in the repository of the conflict.
     fn location(&self, relpath: &RelPath, revision: Revnum, kind: Option<NodeKind>) -> Location {
         Location {
             root: self.conflict.repository.root().to_owned(),

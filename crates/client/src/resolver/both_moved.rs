@@ -1,4 +1,4 @@
-//! Nodes that both sides moved, to different places.
+//! Nodes that both sides moved, to different locations.
 
 use std::fs;
 
@@ -14,8 +14,8 @@ impl TreeConflict<'_> {
         self.both_moved().ok_or_else(|| self.needs_details())
     }
 
-    /// Merges what one file has into another one, both being descended from what was there before; what is
-    /// told is told of `told`.
+    /// Merges the changes of one file into another one, both derived from the same base. The
+    /// notification names `told`.
     fn merge_moved(&self, from: &RelPath, into: &RelPath, told: &RelPath) -> SvnResult<()> {
         let (ancestor, ancestor_props) = self.fetch(self.required_old()?)?;
         let (incoming, local) = self.both_places()?;

@@ -9,26 +9,26 @@ use super::Search;
 use super::moves::{Move, Revision};
 use super::repository::before;
 
-/// How a node went.
+/// The way in which a node was deleted.
 #[derive(Clone, Debug)]
 pub(super) struct Deletion {
     pub(super) revision: u64,
     pub(super) author: String,
-    /// What it was replaced by.
+    /// The kind of the node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub(super) moves: Option<Vec<Move>>,
 }
 
 impl Search<'_> {
-    /// Tells how far the search is.
+    /// Reports how far the search is.
     pub(super) fn progress(&self, revision: u64) {
         let shown = self.victim.to_string_lossy();
         let told = Notify::new(Action::TreeConflictDetailsProgress, &shown);
         self.ctx.notify(&Notify { revision: Some(Revnum(revision)), ..told });
     }
 
-    /// What the revisions of a path deleted and copied, the youngest first.
+    /// The deletions and copies in the revisions of a path, the youngest first.
     pub(super) fn scan(
         &self,
         relpath: &RelPath,
@@ -101,7 +101,7 @@ impl Search<'_> {
         Ok(met.is_some())
     }
 
-    /// A node that is there to compare others with: the younger one, where it was last if it is gone.
+    /// An existing node to compare others with: the younger one, or its last location if it was deleted.
     pub(super) fn existing(
         &self,
         younger: (&RelPath, u64),

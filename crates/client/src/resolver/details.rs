@@ -1,4 +1,4 @@
-//! What is to be known of both sides of a tree conflict: who changed the node, when, and where it is now.
+//! What is known of both sides of a tree conflict: the author of the change, its time, and where the node is now.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult};
@@ -10,14 +10,14 @@ use super::moves::Move;
 use super::repository::before;
 use super::targets::Targets;
 
-/// What the log says of the incoming change.
+/// The details of the incoming change, from the log.
 #[derive(Clone, Debug)]
 pub enum Incoming {
-    /// Of a deletion, or of an addition that was taken back.
+    /// A deletion, or a reverted addition.
     Deletion(Deletion),
-    /// Of an addition, or of a deletion that was taken back.
+    /// An addition, or a reverted deletion.
     Addition(Addition),
-    /// Of edits, the oldest first.
+    /// Edits, the oldest first.
     Edits(Vec<Edit>),
 }
 
@@ -28,24 +28,24 @@ pub struct Deletion {
     pub deleted: Option<u64>,
     /// The revision that added it; what came is that revision taken back.
     pub added: Option<u64>,
-    /// Who made the one or the other.
+    /// The author of either.
     pub author: String,
     /// The path in the repository.
     pub relpath: RelPathBuf,
-    /// What is in its place.
+    /// The kind of the node that replaced it.
     pub replaced_by: Option<NodeKind>,
     /// Where it moved to, if it did.
     pub moves: Option<Vec<Move>>,
-    /// What stands for that in the working copy.
+    /// The nodes that stand for that in the working copy.
     pub targets: Targets,
 }
 
 /// An incoming addition.
 #[derive(Clone, Debug)]
 pub struct Addition {
-    /// The revision that added the node, and who made it.
+    /// The revision that added the node, and its author.
     pub added: Option<(u64, String)>,
-    /// The revision that deleted it, and who made it.
+    /// The revision that deleted it, and its author.
     pub deleted: Option<(u64, String)>,
     /// The path in the repository, where it began.
     pub relpath: RelPathBuf,
@@ -56,14 +56,14 @@ pub struct Addition {
 pub struct Edit {
     /// The revision.
     pub revision: u64,
-    /// Who made it.
+    /// Its author.
     pub author: String,
 }
 
-/// What is known of the local side.
+/// The details of the local side.
 #[derive(Clone, Debug)]
 pub enum Local {
-    /// Of a node that is not here.
+    /// The node is missing here.
     Missing(Missing),
     /// Copies of a node that was moved away: of which one is where it is now.
     Copies {
@@ -74,14 +74,14 @@ pub enum Local {
     },
 }
 
-/// What became of a node that is not here.
+/// What happened to a missing node.
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
-    /// The revision that deleted it on this branch, who made it, and the path in the repository.
+    /// The revision that deleted it on this branch, its author, and the path in the repository.
     pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
     pub moves: Option<Vec<Move>>,
-    /// What stands for that in the working copy.
+    /// The nodes that stand for that in the working copy.
     pub targets: Targets,
     /// Where it was moved on the other branch.
     pub sibling_moves: Option<Vec<Move>>,
@@ -111,7 +111,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// What is known of a node that is not here.
+    /// The details of a missing node.
     #[must_use]
     pub const fn missing(&self) -> Option<&Missing> {
         match &self.local {
@@ -120,7 +120,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// Where the parent of the node is in the repository, if it is there.
+    /// The location of the node's parent in the repository, if it exists.
     fn parent_place(&self) -> SvnResult<Option<(RelPathBuf, u64)>> {
         let Some(view) = self.wc.view(self.relpath.parent())? else { return Ok(None) };
         let row = match view.status() {
@@ -230,7 +230,7 @@ impl TreeConflict<'_> {
         }))
     }
 
-    /// When the line of a node began, not before `oldest`.
+    /// The start of a node's history, not before `oldest`.
     fn addition_since(
         &self,
         (relpath, peg): (&RelPath, u64),
@@ -244,7 +244,7 @@ impl TreeConflict<'_> {
         Ok(Some(Addition { added: Some((*added, author)), deleted: None, relpath: began.clone() }))
     }
 
-    /// Whether an update went forward or back is not recorded, so both are told.
+    /// It is not recorded whether an update went forward or back, so both are reported.
     fn addition_of_update(&self, (relpath, peg): (&RelPath, u64)) -> SvnResult<Option<Addition>> {
         let Some(mut found) = self.addition_since((relpath, peg), 0)? else { return Ok(None) };
         let youngest = self.repository.youngest(self.ctx, relpath)?;
@@ -295,7 +295,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// What became of a node that is not here: it was deleted or moved on this branch, or moved on the
+    /// What happened to a missing node: it was deleted or moved on this branch, or moved on the
     /// other one.
     fn missing_details(&self) -> SvnResult<Option<Missing>> {
         let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };

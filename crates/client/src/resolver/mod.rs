@@ -41,7 +41,7 @@ pub use self::targets::Targets;
 use self::repository::Repository;
 use crate::context::Context;
 
-/// What repositories have said in a walk through conflicts.
+/// The repositories' answers in one walk through conflicts.
 #[derive(Default)]
 pub struct Knowledge(RefCell<Vec<(Option<UrlBuf>, Rc<Repository>)>>);
 
@@ -74,7 +74,7 @@ impl Knowledge {
 struct Search<'s> {
     ctx: &'s Context,
     repository: &'s Repository,
-    /// Whom the progress is told of.
+    /// The path that progress is reported for.
     victim: PathBuf,
 }
 
@@ -86,23 +86,23 @@ pub struct TreeConflict<'c> {
     pub wc: WorkingCopy,
     /// The node in conflict, below the working copy's root.
     pub relpath: RelPathBuf,
-    /// What was being done.
+    /// The operation that met the conflict.
     pub operation: Option<Operation>,
-    /// What came.
+    /// The incoming change.
     pub action: Action,
-    /// What is the matter here.
+    /// The local change or state.
     pub reason: Reason,
     /// The node before the incoming change.
     pub old: Option<Location>,
     /// The node after it.
     pub new: Option<Location>,
-    /// What is here.
+    /// The local node's kind.
     pub victim: Option<NodeKind>,
-    /// What the log says of the incoming change.
+    /// The details of the incoming change, from the log.
     pub incoming: Option<Incoming>,
-    /// What the log and the working copy say of the local one.
+    /// The details of the local change, from the log and the working copy.
     pub local: Option<Local>,
-    /// What is to be done when the user does not say otherwise.
+    /// The default resolution.
     pub recommended: Option<Resolution>,
 }
 
@@ -179,13 +179,13 @@ impl<'c> TreeConflict<'c> {
         }))
     }
 
-    /// Whether a merge brought it.
+    /// Whether it comes from a merge.
     #[must_use]
     pub fn is_merge(&self) -> bool {
         self.operation == Some(Operation::Merge)
     }
 
-    /// Whether an update or switch brought it.
+    /// Whether it comes from an update or switch.
     #[must_use]
     pub fn is_update_or_switch(&self) -> bool {
         matches!(self.operation, Some(Operation::Update | Operation::Switch))

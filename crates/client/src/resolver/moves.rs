@@ -1,4 +1,4 @@
-//! Moves, as a log tells them: a node that was deleted in the revision in which it was copied. A move may
+//! Moves, as a log shows them: a node that was deleted in the revision in which it was copied. A move may
 //! go on in later revisions, in several ways where a node was copied more than once.
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use super::Search;
 /// How deep moves within moves of one revision are followed.
 const DEPTH: u32 = 64;
 
-/// A node that moved, and where it went on from there.
+/// A node that moved, and its further moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The revision that moved it.
@@ -24,7 +24,7 @@ pub struct Move {
     pub to: RelPathBuf,
     /// The revision that it was copied from.
     pub copied_from: u64,
-    /// What it is, if the log says it.
+    /// Its kind, if the log has it.
     pub kind: Option<NodeKind>,
     /// The next moves, of which one is the right one.
     pub next: Vec<Move>,
@@ -47,7 +47,7 @@ impl Move {
 #[derive(Clone, Debug)]
 pub(super) struct DeletedPath {
     pub(super) path: RelPathBuf,
-    /// What it was replaced by.
+    /// The kind of the node that replaced it.
     pub(super) replaced_by: Option<NodeKind>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct CopiedPath {
     pub(super) kind: Option<NodeKind>,
 }
 
-/// What a revision deleted and copied.
+/// The deletions and copies of a revision.
 #[derive(Debug)]
 pub(super) struct Revision {
     pub(super) number: u64,
@@ -123,7 +123,7 @@ impl Search<'_> {
     }
 
     /// Nodes that were moved out of a directory that moved in the same revision: where from, and the
-    /// place of the copy.
+    /// location of the copy.
     fn nested_moves(&self, revision: &Revision) -> SvnResult<Vec<(RelPathBuf, usize)>> {
         if let Some(known) = &*revision.nested.borrow() {
             return Ok(known.clone());
@@ -170,7 +170,7 @@ impl Search<'_> {
         Ok(moves)
     }
 
-    /// The move of a revision that took a path away, or that brought the nearest directory above it.
+    /// The move of a revision that moved a path away, or that moved the nearest directory above it here.
     pub(super) fn move_of(
         &self,
         relpath: &RelPath,
@@ -226,7 +226,7 @@ impl Search<'_> {
         Ok((!found.is_empty()).then_some(found))
     }
 
-    /// Finds out where a node that moved went on to.
+    /// Finds the further moves of a node that moved.
     fn follow(&self, moved: &mut Move, revisions: &[Revision]) -> SvnResult<()> {
         for revision in revisions.iter().rev().filter(|r| r.number > moved.revision) {
             let wanted = |from: &RelPath, _: &RelPath| moved.to.is_at_or_below(from);

@@ -237,7 +237,7 @@ impl TreeConflict<'_> {
         Some((incoming.targets.node()?, local?))
     }
 
-    /// Where there is only one place that a node can have moved to, going there is recommended.
+    /// Where there is only one location that a node can have moved to, going there is recommended.
     pub(super) fn recommend_incoming(&mut self) {
         let clear = match &self.incoming {
             Some(Incoming::Deletion(deletion)) => deletion.targets.is_clear(),

@@ -1,4 +1,4 @@
-//! What the resolver asks of a repository, each question once: histories of nodes, what became of them,
+//! What the resolver asks of a repository, each question once: histories of nodes, how they were deleted or moved,
 //! and which revisions deleted and copied paths.
 
 use std::cell::{OnceCell, RefCell};
@@ -17,7 +17,7 @@ use crate::caching_session::{History, Remembering};
 use crate::context::Context;
 use crate::mergeinfo::place::{History as Line, RepoLocation};
 
-/// What is told of a revision without an author.
+/// The author that is shown for a revision without one.
 const NOBODY: &str = "unknown author";
 
 /// One more question that is answered only once.
@@ -26,7 +26,7 @@ type Memo<K, V> = RefCell<HashMap<K, V>>;
 /// Takes a revision of a log: its number, its author and what changed.
 pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> SvnResult<()> + 'r;
 
-/// What a repository has said so far.
+/// The answers of a repository so far.
 pub(super) struct Repository {
     /// `None` when the conflict does not say it.
     root: Option<UrlBuf>,
@@ -129,7 +129,7 @@ impl Repository {
         Ok((session.as_ref(), below))
     }
 
-    /// What kind of node is at a path.
+    /// The kind of the node at a path.
     pub(super) fn kind(
         &self,
         ctx: &Context,
@@ -158,7 +158,7 @@ impl Repository {
         Ok(found.map(|revision| revision.0))
     }
 
-    /// Who made a revision.
+    /// The author of a revision.
     pub(super) fn author(
         &self,
         ctx: &Context,
@@ -181,7 +181,7 @@ impl Repository {
         Ok(session.get_file(&below, Some(Revnum(revision)), Some(to), true)?.props)
     }
 
-    /// The line of places that a node was at between two revisions, the youngest first: first
+    /// The locations that a node was at between two revisions, the youngest first: first
     /// revision and path. Gaps are left out.
     pub(super) fn segments(
         &self,
@@ -293,7 +293,7 @@ impl Repository {
         })
     }
 
-    /// What the revisions of a path deleted and copied, the youngest first.
+    /// The deletions and copies in the revisions of a path, the youngest first.
     pub(super) fn scan(
         &self,
         ctx: &Context,
@@ -316,7 +316,7 @@ impl Repository {
         })
     }
 
-    /// Tells the log of a path: revision, author and what changed.
+    /// Reports the log of a path: revision, author and what changed.
     pub(super) fn log(
         &self,
         ctx: &Context,

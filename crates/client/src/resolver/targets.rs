@@ -13,7 +13,7 @@ use super::{Action, TreeConflict};
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
     places: Vec<(RelPathBuf, Vec<RelPathBuf>)>,
-    /// Which place was chosen.
+    /// Which location was chosen.
     place: usize,
     /// Which node of it.
     node: usize,
@@ -37,7 +37,7 @@ impl Targets {
         self.places.get(self.place).map(|(place, _)| place.as_path())
     }
 
-    /// The nodes of the working copy that stand for the chosen place.
+    /// The nodes of the working copy that stand for the chosen location.
     #[must_use]
     pub fn nodes(&self) -> &[RelPathBuf] {
         self.places.get(self.place).map_or(&[], |(_, nodes)| nodes)
@@ -49,13 +49,13 @@ impl Targets {
         self.nodes().get(self.node).map(RelPathBuf::as_path)
     }
 
-    /// Chooses a place; the first node of it is chosen with it.
+    /// Chooses a location; the first node of it is chosen with it.
     pub const fn choose_place(&mut self, place: usize) {
         self.place = place;
         self.node = 0;
     }
 
-    /// Chooses a node of the chosen place.
+    /// Chooses a node of the chosen location.
     pub const fn choose_node(&mut self, node: usize) {
         self.node = node;
     }
@@ -67,7 +67,7 @@ impl Targets {
 }
 
 impl TreeConflict<'_> {
-    /// What is in the working copy of all places that moves lead to.
+    /// The working copy's nodes at all locations that moves lead to.
     pub(super) fn targets_of(
         &self,
         moves: &[Move],
@@ -204,7 +204,7 @@ impl TreeConflict<'_> {
         }
     }
 
-    /// Whether a merge brought an edit of what is not here.
+    /// Whether a merge has an edit of a missing node.
     pub(super) fn edit_of_missing(&self) -> bool {
         self.is_merge() && self.action == Action::Edit && self.reason == super::Reason::Missing
     }

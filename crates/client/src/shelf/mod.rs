@@ -1,5 +1,5 @@
 //! Shelves: local changes are put aside in the working copy's `.svn`, and brought back later. The two stores of
-//! 1.14 do that in their own ways, [`mod@v2`] and [`mod@v3`]; here is what both are asked for.
+//! 1.14 do that in their own ways, [`mod@v2`] and [`mod@v3`]; this file has what both have in common.
 //!
 //! A version is complete in its store before anything is taken from the working copy, and a shelf goes only after
 //! all of it is back: a program that is stopped anywhere leaves each change in one of both places.
@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::diff::Sink;
 use crate::diff::writer::LabelParts;
 
-/// What is put on a shelf.
+/// A request to shelve changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Save<'s> {
     /// Local paths.
@@ -34,18 +34,18 @@ pub struct Save<'s> {
     pub dry_run: bool,
 }
 
-/// What came of it.
+/// The outcome of shelving.
 #[derive(Clone, Debug, Default)]
 pub struct SaveResult {
     /// The new version; `None` in a dry run, and when nothing was put aside.
     pub version: Option<Version>,
-    /// How many paths were put aside.
+    /// The number of shelved paths.
     pub shelved: usize,
-    /// How many have changes that cannot be.
+    /// The number of paths with changes that cannot be shelved.
     pub refused: usize,
 }
 
-/// Is told of each local change, and whether it is put aside.
+/// Called with each local change, and whether it is shelved.
 pub type ShelveReceiver<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
 
 /// The working copy that a local path is in.
@@ -59,7 +59,7 @@ pub fn working_copy(ctx: &Context, path: &str) -> SvnResult<WorkingCopy> {
 /// The shelves of a working copy, the one that was changed first at the front.
 ///
 /// # Errors
-/// That they cannot be read.
+/// When they cannot be read.
 pub fn list(wc: &WorkingCopy, store: Store) -> SvnResult<Vec<ShelfEntry>> {
     Ok(sapwood_wc::shelf::list(wc, store)?)
 }
@@ -98,7 +98,7 @@ pub fn several_working_copies() -> SvnError {
 /// Takes what is in a version out of the working copy.
 ///
 /// # Errors
-/// What the working copy meets.
+/// Errors of the working copy.
 pub fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     match shelf.store() {
         Store::V2 => v2::take_out(ctx, shelf, version),
@@ -109,7 +109,7 @@ pub fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()
 /// The paths that are changed in a version, below the root of the working copy, in order.
 ///
 /// # Errors
-/// That it cannot be read.
+/// When it cannot be read.
 pub fn paths(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<Vec<RelPathBuf>> {
     match shelf.store() {
         Store::V2 => v2::paths(version),
@@ -148,7 +148,7 @@ pub fn check(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     Ok(())
 }
 
-/// Brings a version back into the working copy; whether that left conflicts. A dry run only tells.
+/// Applies a version to the working copy again; returns whether that left conflicts. A dry run only reports.
 ///
 /// # Errors
 /// E155000 where a path leads out of the working copy; what the working copy meets.
@@ -171,7 +171,7 @@ pub fn bring_back(
 /// Shows what a version changes.
 ///
 /// # Errors
-/// That it cannot be read; those of the output.
+/// When it cannot be read; those of the output.
 pub fn diff(ctx: &Context, shelf: &Shelf, version: &Version, sink: Sink<'_>) -> SvnResult<()> {
     let places = LabelParts {
         anchor: None,
@@ -225,7 +225,7 @@ fn delete(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<()> {
     Ok(wc.delete_versioned(relpath, &[], ctx.cancel(), &|_| {})?)
 }
 
-/// A path of a working copy, absolute, as it is told.
+/// A path of a working copy, absolute, as it is reported.
 fn display_path(wc: &WorkingCopy, relpath: &RelPath) -> String {
     let path: &Path = &wc.abspath(relpath);
     path.to_string_lossy().into_owned()

@@ -1,7 +1,7 @@
-//! Doing in one working copy what was done in another: what a commit of the one would send is done to the other,
-//! without a server but for the sources of copies.
+//! Repeats the changes of one working copy in another: the changes that a commit would send are applied to the other,
+//! without a server except for the sources of copies.
 //!
-//! The other working copy is either known to have the same base ([`How::Exact`]: what is there is simply replaced)
+//! The other working copy is either known to have the same base ([`How::Exact`]: its content is simply replaced)
 //! or may differ ([`How::Merge`]). Paths may come from a database that a stranger made: none leads outside, and
 //! no file is read or written through a link.
 
@@ -30,7 +30,7 @@ use crate::commit::{Drive, Extra, KindCheck, condense};
 use crate::context::Context;
 use crate::copy_in::{copy_dir, set};
 
-/// What is done where a node of the other working copy is changed.
+/// The action for a changed node of the other working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     /// It gets the text and the properties.
@@ -39,7 +39,7 @@ pub(super) enum How {
     Merge,
 }
 
-/// What is changed in a working copy, as a commit would have it, in the order of paths.
+/// The changes of a working copy, as a commit would have them, in the order of paths.
 ///
 /// # Errors
 /// Those of a commit: E155015 for a conflict and the like.
@@ -79,7 +79,7 @@ pub(super) struct Replay<'a> {
     pub(super) to: &'a WorkingCopy,
     pub(super) to_root: &'a RelPath,
     pub(super) how: How,
-    /// Whether only what would be done is told.
+    /// Whether changes are only reported.
     pub(super) dry_run: bool,
 }
 
@@ -169,7 +169,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Copies a node of the repository to a place.
+    /// Copies a node of the repository to a location.
     fn copy(
         &self,
         at: &RelPath,

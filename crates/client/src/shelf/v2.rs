@@ -25,7 +25,7 @@ use crate::diff::{DirSide, FileSide, Processor};
 use crate::revert::revert;
 use crate::text_base::{Tell, with_text_bases};
 
-/// What becomes of a local change.
+/// The outcome for a local change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Shelved,
@@ -166,7 +166,7 @@ pub(super) fn bring_back(
     Ok(back.conflicts)
 }
 
-/// Changes that are brought back.
+/// Changes that are unshelved.
 struct Back<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
@@ -177,7 +177,7 @@ struct Back<'a> {
 
 impl Back<'_> {
     fn node(&mut self, node: &Node) -> SvnResult<()> {
-        // A link that was brought back just now may be in the way.
+        // A link that was unshelved just now may be in the way.
         self.wc.check_inside(&node.relpath)?;
         let props = self.stored.props(node)?;
         let replaced = node.meta.node == State::Replaced;

@@ -67,7 +67,7 @@ pub(super) fn save(
     let shelved = match made {
         Ok(0) | Err(_) => {
             ctx.forget(&place);
-            // The first error tells more than what the removal may meet.
+            // The first error says more than a failure of the removal would.
             let _removed = std::fs::remove_dir_all(&place);
             made?
         }
@@ -144,7 +144,7 @@ fn check_loss(ctx: &Context, wc: &WorkingCopy, items: &[Item]) -> SvnResult<()> 
 
 /// Takes a node back to the revision that it was changed in, where the youngest has another text or other properties.
 fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
-    // What is below a copy comes with it.
+    // Nodes below a copy come with it.
     let Some(revision) = item.revision.filter(|_| !item.changes.add) else { return Ok(()) };
     if !(item.changes.text || item.changes.props) {
         return Ok(());
@@ -168,7 +168,7 @@ fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
     update_one(&quiet, &to.abspath(&item.relpath), &update, true, &mut None).map(drop)
 }
 
-/// What is changed in a version.
+/// The changes in a version.
 pub(crate) fn statuses(
     ctx: &Context,
     version: &Version,

@@ -75,7 +75,7 @@ pub(super) fn status(
     Ok(compared)
 }
 
-/// What the other side is asked about: a directory, or a name in one.
+/// The scope of the request: a directory, or a name in one.
 struct UpdateQuery<'a> {
     anchor: RelPathBuf,
     name: &'a str,
@@ -166,7 +166,7 @@ fn ask(
     Ok(incoming)
 }
 
-/// A report that remembers below which URL all lies that it told of.
+/// A report that keeps the common URL of everything in it.
 struct AncestorReport<'r> {
     report: &'r mut dyn Report,
     ancestor: UrlBuf,

@@ -55,9 +55,9 @@ struct OpenDir {
     number: usize,
     relpath: String,
     handle: Handle,
-    /// Whether it is there in the base.
+    /// Whether it exists in the base.
     in_base: bool,
-    /// How many of its children are done.
+    /// The number of finished children.
     done: usize,
 }
 

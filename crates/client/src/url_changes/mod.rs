@@ -11,10 +11,10 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 pub use self::drive::commit;
 pub use self::plan::{Plan, Source};
 
-/// One change. All places are canonical URLs.
+/// One change. All locations are canonical URLs.
 #[derive(Debug)]
 pub enum Action {
-    /// A node goes to another place.
+    /// A node goes to another location.
     Move {
         /// From there.
         from: UrlBuf,
@@ -32,7 +32,7 @@ pub enum Action {
     },
     /// A directory is made.
     Mkdir(UrlBuf),
-    /// What is there goes away.
+    /// The node is deleted.
     Remove(UrlBuf),
     /// A file gets new contents, and is made if it is not there.
     Put {
@@ -91,7 +91,7 @@ impl Action {
     /// Enters the change into a plan; `relative` leads from the session's URL to another one.
     ///
     /// # Errors
-    /// What keeps it from being done after those that were entered before.
+    /// The reason why it cannot follow the earlier changes.
     pub fn enter(
         self,
         plan: &mut Plan<'_>,

@@ -17,14 +17,14 @@ use crate::props::NewlineWriter;
 
 /// Where a file's new contents come from.
 pub trait Source: std::fmt::Debug {
-    /// Looks whether it can be opened: is called once, when the change is planned, so that what cannot is
-    /// told before the commit begins.
+    /// Checks that it can be opened. Called once, when the change is planned, so that a failure is
+    /// reported before the commit begins.
     ///
     /// # Errors
     /// Why it cannot.
     fn prepare(&mut self) -> SvnResult<()>;
 
-    /// What errors call it.
+    /// Its name in error messages.
     fn display_path(&self) -> String;
 
     /// Opens it: is called once, when the text is sent. There may be more sources than files can be open
@@ -41,7 +41,7 @@ pub trait Source: std::fmt::Debug {
     fn look(&self) -> SvnResult<Option<Box<dyn Read + '_>>>;
 }
 
-/// What happens to a node.
+/// The change of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     OpenDir,
@@ -110,7 +110,7 @@ struct PlannedFile<'p, 's> {
 }
 
 impl PlannedFile<'_, '_> {
-    /// What the repository has of it, if anything.
+    /// The repository's node, if any.
     fn fetch(&self, contents: Option<&mut dyn Write>) -> SvnResult<Option<PropList>> {
         let Some((origin, revision)) = self.plan.origin(self.relpath) else { return Ok(None) };
         let origin = RelPath::trusted(&origin);
@@ -155,7 +155,7 @@ fn error(code: ErrorCode, text: String) -> SvnError {
     SvnError::new(code, text)
 }
 
-/// What [`Plan::find`] looks for.
+/// A question for [`Plan::find`].
 #[derive(Clone, Copy)]
 struct Look {
     /// Whether the operation may be there already.
@@ -410,7 +410,7 @@ impl<'s> Plan<'s> {
     }
 
     pub(super) fn add_move(&mut self, from: &str, to: &str) -> SvnResult<()> {
-        // What was made by earlier operations cannot be moved.
+        // A node made by earlier operations cannot be moved.
         if self.find(from, THERE).is_some_and(|n| self.kind_of(n).is_addition())
             || self.origin(from).as_ref() != Some(&(from.to_owned(), self.base))
         {

@@ -10,7 +10,7 @@ use super::print::Printer;
 use crate::svn::xml_out::optional_element;
 use crate::xml::{self, Tag};
 
-/// A place in a repository, with `^` for the root of the working copy's.
+/// A location in a repository, with `^` for the root of the working copy's.
 fn place(location: Option<&Location>, own_root: Option<&str>) -> String {
     let Some((location, revision)) = location.and_then(|l| Some((l, l.revision?))) else {
         return "(none)".to_owned();

@@ -59,7 +59,7 @@ impl Printer {
         }
         let root = working.map(|w| w.root.clone()).filter(|root| !root.is_empty());
         line("Working Copy Root Path", root);
-        // What every working copy of 1.8 to 1.14 is like is not said, as 1.14 does not say it.
+        // Properties that all working copies of 1.8 to 1.14 share are not printed, as in 1.14.
         if let Some(settings) = working.map(|w| w.settings).filter(|s| s.format != FORMAT) {
             line("Working Copy Compatible With Version", Some(compatible_with(settings)));
             line("Working Copy Format", Some(settings.format.to_string()));

@@ -1,4 +1,4 @@
-//! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
+//! `svn info --x-viewspec`: how a working copy is put together, as a list of locations or as commands.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
@@ -13,13 +13,13 @@ use crate::svn::targets::{Arg, check_local, local_style};
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// That of `viewspec.py`.
+    /// The format of `viewspec.py`.
     Classic,
     /// Commands of `svn`.
     Commands,
 }
 
-/// A node that was told.
+/// A reported node.
 struct ReportedNode {
     relpath: RelPathBuf,
     url: UrlBuf,
@@ -27,7 +27,7 @@ struct ReportedNode {
     depth: Depth,
 }
 
-/// Takes what a working copy tells of itself, and prints where it differs from what goes without saying.
+/// Takes the report of a working copy, and prints where it differs from the defaults.
 struct Printer {
     out: Out,
     form: Form,
@@ -38,10 +38,10 @@ struct Printer {
     above: Vec<ReportedNode>,
 }
 
-/// What is printed of a node.
+/// The printed part of a node.
 struct ViewLine<'a> {
     relpath: &'a RelPath,
-    /// `None` of what is gone.
+    /// `None` for a missing node.
     url: Option<&'a Url>,
     gone: bool,
     switched: bool,

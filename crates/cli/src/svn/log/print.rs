@@ -1,4 +1,4 @@
-//! Log entries, for people and as XML.
+//! Log entries, as text and as XML.
 
 use std::borrow::Cow;
 
@@ -27,15 +27,15 @@ pub(in crate::svn) const SEPARATOR: &str =
 pub(in crate::svn) struct Printer<'a> {
     out: Out,
     quiet: bool,
-    /// What is compared for `--diff`, and how.
+    /// The options of `--diff`.
     diff: Option<Differences<'a>>,
     /// Any group, all patterns of it; folded, with `*` around them.
     search: Vec<Vec<String>>,
-    /// The merging revisions that this one is told below.
+    /// The merging revisions that this one is printed below.
     merging: Vec<Revnum>,
 }
 
-/// What `--diff` shows with each revision.
+/// Prints the diff of `--diff` with each revision.
 struct Differences<'a> {
     ctx: &'a Context,
     target: &'a Target,
@@ -81,7 +81,7 @@ impl<'e> StandardProps<'e> {
     }
 }
 
-/// A date for people.
+/// A date as text.
 fn human_date(date: Option<&str>) -> String {
     match date {
         None | Some("") => "(no date)".to_owned(),
@@ -143,7 +143,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an entry for people.
+    /// Prints an entry as text.
     pub(in crate::svn) fn text(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
         let Some(revision) = entry.revision else {
             self.merging.pop();
