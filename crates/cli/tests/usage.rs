@@ -37,6 +37,9 @@ svnfsfs load-index
 svnfsfs dump-index r
 svnfsfs dump-index r -r 9
 svnfsfs stats nix
+svn ls --non-interactive svn://no.such.host.invalid/r
+svn ls --non-interactive http://no.such.host.invalid/r
+svn ls --non-interactive https://no.such.host.invalid/r
 svnlook history r nix
 svnlook diff r -r 1 --diff-cmd=/nonexistent
 svnserve -d --foreground --listen-host nix.invalid

@@ -35,6 +35,9 @@ pub enum Error {
     /// The name service does not know the host.
     #[error("Unknown hostname '{0}'")]
     UnknownHost(String),
+    /// The same for a host of http, in the words that the reference's http library has for it.
+    #[error("Name or service not known")]
+    UnknownHttpHost,
     /// The server says that the repository is elsewhere.
     #[error("Repository moved {} to '{to}'", if *.permanently { "permanently" } else { "temporarily" })]
     Moved {
@@ -64,7 +67,7 @@ impl From<Error> for SvnError {
             Error::UndefinedTunnel(_) | Error::TunnelVariable { .. } | Error::InvalidHost(_) => {
                 ErrorCode::BAD_URL
             }
-            Error::UnknownHost(_) => UNKNOWN_HOST,
+            Error::UnknownHost(_) | Error::UnknownHttpHost => UNKNOWN_HOST,
             Error::Moved { .. } => ErrorCode::RA_SESSION_URL_MISMATCH,
             Error::RedirectCycle(_) => ErrorCode::CLIENT_CYCLE_DETECTED,
             Error::Busy => ErrorCode::INCORRECT_PARAMS,

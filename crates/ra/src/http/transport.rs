@@ -372,9 +372,8 @@ impl Transport {
     fn dial(&self) -> SvnResult<StdStream> {
         let Origin { host, port } = &self.peer;
         let plain = host.trim_start_matches('[').trim_end_matches(']');
-        let addresses = (plain, *port)
-            .to_socket_addrs()
-            .map_err(|_| SvnError::from(Error::UnknownHost(host.clone())))?;
+        let addresses =
+            (plain, *port).to_socket_addrs().map_err(|_| SvnError::from(Error::UnknownHttpHost))?;
         let mut failed = None;
         for address in addresses {
             let knocked = Instant::now();
@@ -393,7 +392,7 @@ impl Transport {
         }
         Err(match failed {
             Some(error) => SvnError::io(&error, "Error running context"),
-            None => Error::UnknownHost(host.clone()).into(),
+            None => Error::UnknownHttpHost.into(),
         })
     }
 
