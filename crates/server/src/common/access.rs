@@ -151,7 +151,7 @@ impl<'s> UserAccess<'s> {
         }
     }
 
-    /// The rules for what a reply tells of.
+    /// The rules for the paths that a reply contains.
     fn inner_rules(&self) -> Option<&UserAuthz> {
         self.rules.as_ref().filter(|_| self.config.each_path)
     }

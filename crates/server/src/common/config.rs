@@ -104,10 +104,11 @@ pub struct AccessConfig {
     pub user_header: Option<String>,
     /// Whether a client must show a certificate. (Over http)
     pub requires_certificate: bool,
-    /// What of a client's certificate is the user's name, if it says who the user is.
+    /// Which field of a client's certificate is the user's name, if certificates authenticate
+    /// users.
     pub certificate_name: Option<CertificateName>,
-    /// Whether the authz file is asked about each path that a reply tells of, and not about that of the
-    /// request only.
+    /// Whether the authz file is asked about each path in a reply, and not only about the path of the
+    /// request.
     pub each_path: bool,
     /// Whether names of authz files are relative to the repository's `conf` folder.
     pub is_relative_to_conf: bool,

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::common::login_delay::network;
 
-/// Who asks for a permit.
+/// The client that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// A hash of the address, or of IPv6 of the network of 64 bits.
@@ -237,7 +237,7 @@ impl FairPermits {
         }
     }
 
-    /// Whether a caller waits for a permit. Those who have gone meanwhile may be counted.
+    /// Whether a caller waits for a permit. Callers that have gone meanwhile may be counted.
     pub(crate) fn is_contended(&self) -> bool {
         self.state.lock().waiting > 0
     }

@@ -4,9 +4,9 @@
 //! `{SHA}`. Old DES hashes are not: they look at eight characters only. A hash that is not known lets
 //! no user in.
 //!
-//! Invariant: a password that proved right is remembered for a short time as a digest under a key of
-//! this process, together with the hash that it proved: a bcrypt for each request would be all that
-//! the server does.
+//! Invariant: a password that was verified is cached for a short time, as a digest under a key of
+//! this process, together with the hash that it matched. Computing bcrypt for each request would
+//! take all of the server's time.
 
 use sapwood_core::Cut;
 use std::collections::HashMap;
@@ -20,14 +20,15 @@ use sha2::Sha256;
 
 /// How long a password that proved right is taken for right without another look.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// Most passwords that are remembered.
+/// The limit of cached passwords.
 const MOST: usize = 16 << 10;
 
 /// A password file.
 #[derive(Debug, Default)]
 pub struct Htpasswd {
     users: HashMap<String, String>,
-    /// A hash of the file, which is computed for users that there are not: time shall not tell them apart.
+    /// A hash of the file. It is computed for unknown users, so that the time of the reply does not reveal
+    /// which users exist.
     decoy: Option<String>,
 }
 
@@ -53,7 +54,7 @@ impl Htpasswd {
         Self { users, decoy }
     }
 
-    /// The users whose hashes are of no kind that is known, sorted.
+    /// The users whose hashes are of an unknown kind, sorted.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let odd = |hash: &str| !is_known(hash);
@@ -111,7 +112,7 @@ fn matches(hash: &str, password: &str) -> bool {
     false
 }
 
-/// Compares in a time that does not tell where the two differ.
+/// Compares in a time that does not depend on where the two differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (Sha256::digest(a), Sha256::digest(b));
     a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
@@ -182,7 +183,7 @@ pub struct VerifiedPasswords {
 
 impl Default for VerifiedPasswords {
     fn default() -> Self {
-        // What is kept shall be of no use to a thief who reads this process's memory later.
+        // A thief who reads this process's memory later must not be able to use what is cached.
         use std::hash::BuildHasher as _;
         let random = || std::hash::RandomState::new().hash_one(0u8).to_le_bytes();
         let mut key = [0; 32];

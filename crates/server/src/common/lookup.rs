@@ -70,7 +70,7 @@ fn requested_path(url: &str, virtual_host: bool) -> SvnResult<String> {
     Ok(parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Finds the repository that `url` (canonical) leads to. `warn` is told what is odd in authz
+/// Finds the repository that `url` (canonical) leads to. `warn` is called with warnings about authz
 /// files.
 ///
 /// # Errors
@@ -183,7 +183,8 @@ fn configuration(
     Ok((shared.files.server(&base.join("svnserve.conf"), false)?, base))
 }
 
-/// The access rules that a configuration names, for repositories at or below `top`. `warn` gets what is odd.
+/// The access rules that a configuration names, for repositories at or below `top`. `warn` gets the
+/// warnings.
 ///
 /// # Errors
 /// When they cannot be read.

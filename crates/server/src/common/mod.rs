@@ -1,6 +1,6 @@
 //! What all protocols share.
 //!
-//! * [`settings`]: everything that a server is told when it is started.
+//! * [`settings`]: the settings that a server is started with.
 //! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which of
@@ -11,7 +11,7 @@
 //! * [`oplog`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
-//! * [`folders`]: what of the machine no peer hears of.
+//! * [`folders`]: the directories of this machine that no peer may see.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;

@@ -1,4 +1,4 @@
-//! What a request does, as the operational log tells it.
+//! What a request does, as the operational log reports it.
 //!
 //! Both servers make these values; how they are written is here alone, since programs of
 //! administrators read these lines and know the reference's forms.

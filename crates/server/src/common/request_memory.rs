@@ -23,7 +23,8 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::common::login_delay::network;
 
-/// What a connection holds without being counted, in bytes: ordinary requests are not even seen here.
+/// Bytes that a connection may hold without being counted: most requests need no more, and are not
+/// counted at all.
 pub(crate) const FREE: usize = 32 << 10;
 /// A client has so long to send something of its request before it counts as slow.
 const GRACE: Duration = Duration::from_secs(3);

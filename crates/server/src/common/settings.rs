@@ -1,4 +1,4 @@
-//! What a server is told when it is started.
+//! The settings that a server is started with.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use sapwood_core::exact::Exact;
 use super::config::AccessConfig;
 use crate::dav::Master;
 
-/// Everything that a server is told. Paths are absolute.
+/// All settings of a server. Paths are absolute.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder that URLs are relative to.
@@ -34,8 +34,8 @@ pub struct Settings {
     pub sasl_config: Vec<PathBuf>,
     /// What a connection may take.
     pub limits: Limits,
-    /// Called with why a connection finds no repository, before its client hears of it: a client
-    /// that heard may end the process at once.
+    /// Called with the reason why no repository was found for a connection, before the reply is
+    /// sent to its client: a client that has the reply may end the process at once.
     pub tell_first: Option<fn(&SvnError)>,
     /// The folder for temporary files.
     pub scratch: PathBuf,
@@ -50,7 +50,7 @@ pub enum BulkUpdates {
     On,
     /// Never.
     Off,
-    /// The client is told that it should.
+    /// The server recommends it to the client.
     Prefer,
 }
 
@@ -171,13 +171,13 @@ pub struct HttpSettings {
     pub trusted_proxies: Vec<Network>,
     /// Where a line is written for each request.
     pub access_log: Option<PathBuf>,
-    /// Whether such a line tells of the client's program and the page it came from, too.
+    /// Whether such a line also has the client's program and the referring page.
     pub combined_log: bool,
     /// Whether update reports hold texts.
     pub bulk_updates: BulkUpdates,
     /// Whether replies that are text are packed for clients that take it.
     pub gzip: bool,
-    /// Whether clients are told of HTTPv2.
+    /// Whether the server announces HTTPv2 to clients.
     pub v2: bool,
     /// As [`Location::autoversioning`], for what is served besides.
     pub autoversioning: bool,

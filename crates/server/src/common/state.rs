@@ -27,11 +27,11 @@ const MAX_OPEN: usize = 4096;
 /// The state that outlives a connection.
 #[derive(Debug)]
 pub struct ServerState {
-    /// What the server was told.
+    /// The server's settings.
     pub settings: Settings,
     /// The operational log, if there is one.
     pub log: Option<OpLog>,
-    /// What of the machine no peer hears of.
+    /// The directories of this machine that no peer may see.
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
     pub standing: Arc<Standing>,
@@ -70,7 +70,7 @@ pub struct ServerState {
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
 
-/// What tells that the repository at a path is still the one that was opened.
+/// Identifies the repository at a path, to find out whether it is still the one that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     uuid: Option<Stamp>,

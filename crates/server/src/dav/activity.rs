@@ -1,5 +1,5 @@
-//! DeltaV's way to a transaction: MKACTIVITY and CHECKOUT. Clients before 1.7 go it, and others
-//! when the server does not tell them of HTTPv2.
+//! Transactions by DeltaV: MKACTIVITY and CHECKOUT. They are used by clients before 1.7, and by
+//! others when the server does not announce HTTPv2.
 
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};

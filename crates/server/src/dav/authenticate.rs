@@ -128,7 +128,7 @@ pub(super) fn user(
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
 }
 
-/// What a client hears that tries too many passwords at a time.
+/// The reply to a client that tries too many passwords at a time.
 const TOO_MANY: &str = "Too many wrong passwords from this address; try again later";
 
 /// How clients are asked for a name at a place.
@@ -158,7 +158,7 @@ impl Asks {
     }
 }
 
-/// Compares in a time that does not tell where two passwords differ.
+/// Compares in a time that does not depend on where two passwords differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (Sha256::digest(a), Sha256::digest(b));
     a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0

@@ -68,7 +68,7 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }
 
-/// Who looks at a place that is no repository.
+/// The user who looks at a folder that is no repository.
 ///
 /// # Errors
 /// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
@@ -304,7 +304,7 @@ pub(super) fn directory(
     let most = if is_plain { usize::MAX } else { MAX_ENTRIES };
     let entries = Entries::of(root, node)?;
     entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
-        // One more tells that there are more, of those that the user may read.
+        // One more row shows that there are more entries that the user may read.
         if rows.len() > most {
             return Ok(());
         }

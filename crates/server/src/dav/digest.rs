@@ -146,7 +146,7 @@ fn md5(text: &str) -> String {
     Md5::of(text.as_bytes()).to_hex()
 }
 
-/// Compares in a time that does not tell where two texts differ.
+/// Compares in a time that does not depend on where two texts differ.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (x, y)| all | (x ^ y)) == 0
 }
@@ -232,7 +232,7 @@ mod tests {
         let fresh = nonces.make(now());
         let prove = |head: &Head| nonces.proof(head, &file, "a b");
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Is("joe".to_owned())));
-        // The same again may come from an attacker who has overheard it.
+        // A repeated request may come from an attacker who has recorded the first.
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Old));
         let again = nonces.challenge("a b", &head(&fresh, "secret", "/x?p=1"));
         assert!(again.ends_with("stale=true"));

@@ -45,7 +45,7 @@ pub(super) struct Times {
 pub(super) struct Pulse {
     /// Requests that have begun.
     begun: AtomicU64,
-    /// Those whose handler or reply has not ended.
+    /// The requests whose handler or reply has not ended.
     under_way: AtomicUsize,
     /// Something came in, began or ended since the last look.
     moved: AtomicBool,
@@ -195,8 +195,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedSocket<S> {
     }
 }
 
-/// Serves a connection to its end, or until `stopped` says something: then what is under way may end.
-/// `pulse` is told by `service` what is under way.
+/// Serves a connection to its end, or until `stopped` has a value: then the request in progress may
+/// finish. `service` reports to `pulse` which requests are in progress.
 pub(super) async fn serve<S, H>(
     mut socket: SharedSocket<S>,
     mut service: H,
@@ -262,7 +262,7 @@ async fn is_wanted<S: Socket>(
     tokio::select! {
         biased;
         _ = stopped.changed() => false,
-        // Errors are told to hyper again when it reads.
+        // hyper gets an error again when it reads.
         seen = tokio::time::timeout(patience, socket.peek()) => seen.is_ok(),
     }
 }

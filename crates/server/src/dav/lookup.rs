@@ -137,7 +137,8 @@ fn push(path: &mut String, name: &str) {
     path.push_str(name);
 }
 
-/// Finds what the percent-encoded `path` leads to. `warn` is told what is odd in authz files.
+/// Finds what the percent-encoded `path` leads to. `warn` is called with warnings about authz
+/// files.
 pub(super) fn find<'s>(
     shared: &'s ServerState,
     path: &str,

@@ -1,4 +1,4 @@
-//! gzip: of replies that are text, where the server is told to, and of requests.
+//! gzip: of replies that are text, where the server is configured to, and of requests.
 
 use std::io::{self, Write as _};
 

@@ -1,10 +1,10 @@
 //! A connection that two threads drive: the runtime, and the thread that handles its request.
 //!
-//! hyper's connection is a future. As a task of the runtime alone it would have to be woken for each
-//! piece of a reply, on another thread, which costs several times what writing the piece does. So
-//! the thread that has a piece hands it over and then polls the connection itself: as long as the
-//! socket takes what is written, no other thread has to wake. When the socket is full the task is
-//! told when there is room again, as ever.
+//! hyper's connection is a future. If only a task of the runtime polled it, each piece of a reply
+//! would have to wake that task on another thread, which costs several times as much as writing the
+//! piece. So the thread that has a piece hands it over and then polls the connection itself: as long
+//! as the socket accepts the data, no other thread has to wake. When the socket is full, the task is
+//! woken in the usual way once there is room again.
 //!
 //! Invariant: what happens while wakes are held back is seen by the poll that follows.
 
@@ -67,7 +67,7 @@ pub(super) struct PolledConnection {
 }
 
 impl PolledConnection {
-    /// The connection that `make` makes, which is told what its handlers drive it by.
+    /// The connection that `make` makes, which gets the state that its handlers drive it by.
     pub(super) fn new<F>(make: impl FnOnce(Driver) -> F) -> Arc<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -182,7 +182,7 @@ mod tests {
         assert!(task.as_mut().poll(&mut cx).is_pending());
         assert_eq!(got.lock().len(), 6);
 
-        // The task hears of the end, and the handler is let go on after it.
+        // The task gets the end, and the handler may go on after it.
         driver.hand_over(|| drop(send));
         assert_eq!(woken(), 2);
         assert!(task.as_mut().poll(&mut cx).is_ready());

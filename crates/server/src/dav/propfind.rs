@@ -277,7 +277,7 @@ fn baseline(
     let mut response = Response::default();
     fill(&mut response, wanted, &live, (&props, false), |name| Ok(value(name)))?;
     begin(exchange);
-    // Of a revision that the `Label` header names, the answer tells the address: clients of DeltaV change
+    // For a revision that the `Label` header names, the reply has its address: clients of DeltaV change
     // its properties there.
     let named = Resource::Baseline(rev);
     let it = match session.resource {
@@ -306,7 +306,7 @@ fn fill(
             live.iter().for_each(|name| response.name(name));
         }
         PropfindRequest::All => {
-            // What kinds of locks there are is told when it is asked for.
+            // The kinds of locks are reported only when a client asks for them.
             for name in live.iter().filter(|name| name.name != "supportedlock") {
                 if let Some(found) = value(name)? {
                     put(response, name, Some(found));
@@ -353,7 +353,7 @@ struct Tree<'a> {
     wants_props: bool,
     wanted: &'a PropfindRequest,
     locks: Option<Vec<Lock>>,
-    /// Whether properties of other programs are told under their own names.
+    /// Whether properties of other programs are reported under their own names.
     foreign: bool,
 }
 

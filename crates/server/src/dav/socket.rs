@@ -1,6 +1,6 @@
 //! The sockets of http connections, plain or encrypted, which a request can look at while it waits.
 //!
-//! Invariant: a lock is held no longer than one call that does not wait.
+//! Invariant: a lock is held only during one call that does not block.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -65,7 +65,7 @@ impl<S: Socket> SharedSocket<S> {
     }
 }
 
-/// What tells that the other side has hung up.
+/// A check for whether the peer has closed the connection.
 trait Hangup: Send + Sync {
     fn has_hung_up(&self) -> bool;
 }

@@ -128,7 +128,7 @@ pub(crate) fn request_auth(
     }
 }
 
-/// Tells the client that an attempt failed; it may try again.
+/// Reports to the client that an attempt failed; it may try again.
 pub(crate) fn refuse(conn: &mut Connection, why: &str) {
     let out = conn.out();
     out.raw(b"( failure ( ");
@@ -191,9 +191,10 @@ fn try_mechanism(
 pub(crate) enum CramMd5 {
     /// The user knows the password.
     Proven(String),
-    /// This user is not there, or does not know the password: what is told of it.
+    /// The user is unknown, or the password is wrong: the user's name, and the message for the
+    /// client.
     Wrong(String, &'static str),
-    /// The answer is none.
+    /// The reply is malformed.
     Malformed(&'static str),
     /// The client said something else.
     Anew,

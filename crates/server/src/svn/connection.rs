@@ -111,7 +111,8 @@ pub(crate) struct Connection {
     sent: u64,
     /// Bytes were sent since the last look whether the client has something to say.
     may_have_answered: bool,
-    /// What of the machine the client does not hear of; none in a tunnel, whose user is on the machine.
+    /// The directories of this machine that the client may not see; none in a tunnel, whose user is on
+    /// the machine.
     folders: Option<Arc<Folders>>,
     standing: Arc<Standing>,
     /// The first thing that went wrong with the connection itself; nothing works after it.
@@ -194,14 +195,14 @@ impl Connection {
         Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
     }
 
-    /// What tells that the client has gone while something is done for it.
+    /// A check for whether the client has disconnected during an operation.
     #[must_use]
     pub(crate) fn hangup(&self) -> Option<Hangup> {
         self.transport.hangup()
     }
 
-    /// Whether the connection itself is still of use. Errors of the connection may come back
-    /// from an operation in another error's clothes; this tells.
+    /// Whether the connection itself still works. An operation may return an error of the
+    /// connection wrapped in another error; this method distinguishes the two.
     ///
     /// # Errors
     /// The first thing that went wrong with the connection.
@@ -390,9 +391,9 @@ impl Connection {
         Mark { sent: self.sent, len: self.output.len() }
     }
 
-    /// Takes back what was written since `mark`, so that a failure can be told in its place.
-    /// When some of it is on its way already, the connection is of no more use: the other side
-    /// would take the failure for more of what it is reading.
+    /// Takes back what was written since `mark`, so that an error can be sent in its place. When
+    /// some of it was already sent, the connection cannot be used any more: the other side would
+    /// read the error as more of what it is reading.
     pub(crate) fn take_back(&mut self, mark: Mark, error: &SvnError) {
         if self.sent == mark.sent {
             self.output.truncate(mark.len);

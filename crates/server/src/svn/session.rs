@@ -63,7 +63,7 @@ const ROOTS: usize = 2;
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub(crate) enum Fail {
-    /// The client is told, and may go on.
+    /// The client gets the error, and may go on.
     Command(SvnError),
     /// There is no way to go on: the connection ends.
     Fatal(SvnError),

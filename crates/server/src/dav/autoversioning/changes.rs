@@ -105,7 +105,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath)
     Ok(())
 }
 
-/// Makes the revision of a file's text, and tells which it is.
+/// Commits the text of a file, and returns the new revision.
 fn write(session: &Session<'_>, path: &FsPath, text: &mut dyn std::io::Read) -> DavResult<Revnum> {
     let (mut editor, joined) = together(session, path, NodeKind::File)?;
     if editor.kind(path)?.is_none() {

@@ -23,7 +23,7 @@ use crate::common::state::ServerState;
 /// How often a revision is tried where others make some at the same time.
 const ATTEMPTS: usize = 5;
 
-/// What may be done was asked when it was told as done.
+/// Access was checked when the change was acknowledged.
 struct AlreadyAuthorized;
 
 impl CommitAuthorizer for AlreadyAuthorized {
@@ -61,7 +61,7 @@ pub(super) fn kind(
     })
 }
 
-/// Whether changes may wait: not where a hook may want to refuse what would have been told as done.
+/// Whether changes may wait: not where a hook could refuse a change that was already acknowledged.
 pub(super) fn may_wait(session: &Session<'_>) -> bool {
     let hooks = session.access.hooks(&session.repository);
     !session.shared.settings.http.autoversioning_wait.is_zero()
@@ -292,12 +292,12 @@ pub(super) fn flush_own(session: &Session<'_>) {
     session.shared.saves.flush(session.shared, |save| *save.who() == own);
 }
 
-/// Makes revisions of what waits, as far as the answer to the request could tell that they are not
-/// there; or answers from what waits.
+/// Commits the pending changes whose absence the reply to this request would show; or answers from
+/// the pending changes.
 pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {
     let saves = &session.shared.saves;
     let method = session.head.method.as_str();
-    // Others are not told of revisions by OPTIONS.
+    // OPTIONS reports revisions to Subversion's clients only.
     if saves.is_empty() || (method == "OPTIONS" && !session.is_svn_client()) {
         return None;
     }

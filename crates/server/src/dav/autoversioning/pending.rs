@@ -1,14 +1,14 @@
-//! What was told as done and waits, for a few seconds, for the rest of the save that it belongs to: one
-//! save of a program is often several requests (a file is made empty, or locked, and then written;
-//! what is in a directory is deleted before the directory).
+//! Changes that were acknowledged and wait, for a few seconds, for the rest of the save that they
+//! belong to: one save of a program is often several requests (a file is made empty, or locked, and
+//! then written; what is in a directory is deleted before the directory).
 //!
-//! Only what carries no text waits: that an empty file or a directory is there, with its properties, and
-//! that something is gone. A text is in a revision before the program hears that it is kept, and what
-//! waits for it is in that revision, too. So a server that is killed loses no text.
+//! Only changes without a text wait: that an empty file or a directory was created, with its properties,
+//! and that a node was deleted. A text is committed before the program gets the reply, and the changes
+//! that wait for it are in the same revision. So a server that is killed loses no text.
 //!
-//! Invariants: what waits is shown to the user and address that it was told to, and is made a revision
-//! before the answer to another client could tell that it is not there yet. Two threads never make
-//! revisions of the same.
+//! Invariants: pending changes are visible to the user and address that made them. They are committed
+//! before the reply to another client could show that they are missing. Two threads never commit the
+//! same changes.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ use crate::common::state::ServerState;
 
 /// Most changes that wait of one user at one address.
 const MAX_CHANGES: usize = 1000;
-/// Most users and addresses of which something waits.
+/// The limit of users and addresses with pending changes.
 const MAX_SAVES: usize = 1000;
 /// Bytes of the properties of one node that waits.
 const MAX_PROPS: usize = 64 << 10;
@@ -77,7 +77,8 @@ pub enum ChangeKind {
     Delete(Vec<(String, String)>),
 }
 
-/// How a path is for those whose changes wait, if it is not as in the repository.
+/// The state of a path for the user who made the pending changes, if it differs from the
+/// repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Something is there, without a text or entries.
@@ -121,7 +122,7 @@ impl Save {
         self.who.repository == repository
     }
 
-    /// Whose it is.
+    /// The user and address that made it.
     #[must_use]
     pub const fn who(&self) -> &Owner {
         &self.who
@@ -407,7 +408,7 @@ impl Saves {
     }
 }
 
-/// A revision is made of a save: whatever becomes of that, it waits no longer.
+/// A save is committed: whether that succeeds or fails, it waits no longer.
 struct Settling<'a> {
     saves: &'a Saves,
     who: &'a Owner,

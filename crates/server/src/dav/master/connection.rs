@@ -200,7 +200,7 @@ impl Master {
     }
 }
 
-/// Speaks http over a stream. The connection goes on by itself; what it has to say of its end, requests hear.
+/// Speaks HTTP over a stream. The connection runs by itself; the requests get the error that it ends with.
 async fn shake(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
 ) -> io::Result<SendRequest<ForwardedBody>> {

@@ -197,7 +197,7 @@ fn is_of_connection(name: &HeaderName, all: &HeaderMap) -> bool {
             .any(|list| list.split(',').any(|word| word.trim().eq_ignore_ascii_case(name.as_str())))
 }
 
-/// Passes the body on. When the client goes, the master hears that there is no end.
+/// Passes the body on. When the client disconnects, the master does not get an end of the body.
 fn send_body(
     exchange: &mut Exchange,
     pieces: &mpsc::Sender<std::io::Result<Bytes>>,

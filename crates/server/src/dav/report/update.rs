@@ -19,7 +19,7 @@ use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 
-/// What the log line tells beside what is wanted.
+/// What the log line has besides the target.
 #[derive(Default)]
 struct Summary {
     entries: u64,
@@ -64,7 +64,7 @@ pub(super) fn read<'a, R: Read>(
     }
     let plan = plan(session, reading.wanted()?)?;
     let wanted = &plan.wanted;
-    // What may not be read is told as being absent. But who has not said a name may still do so.
+    // Unreadable nodes are reported as absent. A client that has not authenticated may still do so.
     let target = FsPathBuf::canonicalized(join(&plan.source, &wanted.target));
     if session.decide(Action::Read, Some(&target)) == Decision::AskWho {
         return Err(Fail::AskWho);

@@ -1,4 +1,4 @@
-//! `commit`: the client drives an editor, and hears of the new revision.
+//! `commit`: the client drives an editor, and gets the new revision.
 
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
@@ -133,7 +133,7 @@ fn take_edit(
             Ok(None)
         }
         Err(DriveError::Editor(error)) => {
-            // Whatever the edit has written is given up before the client hears of it.
+            // Everything that the edit has written is removed before the client gets the error.
             drop(editor);
             conn.failure(&error);
             conn.flush()?;
@@ -144,7 +144,7 @@ fn take_edit(
     }
 }
 
-/// Ignores what the client sends until it has heard of the failure.
+/// Ignores what the client sends until it has read the error.
 fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
     loop {
         conn.begin_request();

@@ -27,7 +27,7 @@ use crate::svn::session::{CommandResult, Fail, Session};
 /// The properties that have places of their own in a log entry, and that clients before 1.5 want.
 const STANDARD: [&str; 3] = [names::AUTHOR, names::DATE, names::LOG];
 
-/// Whether a log entry tells a property outside the list of properties.
+/// Whether a log entry has a property outside the list of properties.
 fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name)
 }
@@ -111,7 +111,7 @@ impl LogReceiver for LogSender<'_> {
     }
 
     fn encoder(&self) -> Option<LogEncoder> {
-        // Nothing that is told of single revisions depends on the client.
+        // Nothing that is sent for a single revision depends on the client.
         Some(LogEncoder {
             protocol: Protocol::Svn,
             encode: |entry, out| write_entry(out, entry, &mut 0),
@@ -140,7 +140,7 @@ fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&FsPath]) {
 /// Appends a log entry; `depth` is how many lists of merged revisions are open.
 fn write_entry(out: &mut Vec<u8>, entry: &LogRevision<'_>, depth: &mut u64) {
     if entry.revision.is_none() {
-        // The end of the whole log is told otherwise.
+        // The end of the whole log is sent in another way.
         if *depth == 0 {
             return;
         }

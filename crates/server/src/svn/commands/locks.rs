@@ -1,4 +1,4 @@
-//! Locks on paths: told, made, removed, one or many at once.
+//! Locks on paths: listed, made, removed, one or many at once.
 //!
 //! A reply to a request for many paths is one result a path, in the order of the request, then
 //! `done`, then how it went besides. Only one challenge may be sent a request, so the rights on

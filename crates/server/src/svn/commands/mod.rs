@@ -24,7 +24,7 @@ use crate::svn::session::{CommandResult, Fail, Session};
 /// # Errors
 /// Whatever keeps it from being done.
 pub(crate) fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandResult {
-    // What other protocols have told as done is there for this one.
+    // Changes that other protocols have acknowledged must be visible here.
     session.shared.commit_pending(session.repository.path());
     match name {
         "reparent" => revisions::reparent(session, params),

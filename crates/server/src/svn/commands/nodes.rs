@@ -40,8 +40,8 @@ fn all_or_nothing<'s>(
     result
 }
 
-/// Appends the properties that `get-file` and `get-dir` tell: the node's own, and of its last
-/// change.
+/// Appends the properties that `get-file` and `get-dir` send: those of the node, and those of its
+/// last change.
 fn write_node_props(session: &mut Session<'_>, root: &Root, node: &Node) -> CommandResult {
     let props = node.props()?;
     let entry_props = EntryProps::of(&mut root.fs().revprops_snapshot(), node, &session.uuid)?;
@@ -112,7 +112,7 @@ impl NodeRequest {
     }
 }
 
-/// The node that `get-file` or `get-dir` tell of.
+/// The node that `get-file` or `get-dir` asks for.
 struct FoundNode {
     rev: Revnum,
     want_props: bool,

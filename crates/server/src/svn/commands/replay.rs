@@ -1,4 +1,4 @@
-//! Commands that tell revisions as they were committed.
+//! Commands that send revisions as they were committed.
 
 use sapwood_core::ReplayRequest;
 use sapwood_core::{Revnum, SvnError};

@@ -15,7 +15,7 @@ use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::Wait;
 use crate::svn::session::{CommandResult, Fail, Session};
 
-/// What the log line of a report tells beside the command's own parameters.
+/// What the log line of a report has besides the command's own parameters.
 #[derive(Default)]
 struct Summary {
     entries: u64,
@@ -191,7 +191,7 @@ fn accept_report(session: &mut Session<'_>, request: &ReportWalk<'_>) -> Result<
             }
             "abort-report" => return finish(session, None).map(|()| summary),
             _ => {
-                // Told at once, and the report goes on.
+                // The error is sent at once, and the report goes on.
                 if let Fail::Command(e) = unknown(name) {
                     conn.failure(&e);
                 }
