@@ -12,7 +12,7 @@ use crate::root::WorkingCopy;
 use crate::status::{Options, State};
 use crate::view::{Status, View};
 
-/// What is told of each node that goes.
+/// Called for each node that is removed.
 type Tell<'a> = Option<&'a dyn Fn(&Notify<'_>)>;
 
 impl WorkingCopy {

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// A lock as the repository told of it.
+/// A lock as the repository reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryLock {
     /// The token.

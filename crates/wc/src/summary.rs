@@ -9,7 +9,7 @@ use crate::local::subtree;
 use crate::root::WorkingCopy;
 use crate::status::{Options, State};
 
-/// What `svnversion` tells.
+/// What `svnversion` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The lowest and the highest revision; `None` of what was never committed.

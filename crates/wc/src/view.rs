@@ -23,7 +23,7 @@ pub enum Status {
     ServerExcluded,
     /// Not there, although the repository has it in the parent's revision.
     NotPresent,
-    /// Added, copied or moved here locally ([`WorkingCopy::addition`] tells which).
+    /// Added, copied or moved here locally ([`WorkingCopy::addition`] says which).
     Added,
     /// Deleted or moved away locally.
     Deleted,

@@ -27,7 +27,7 @@ const ACTUAL: i64 = -1;
 /// A property whose value counts for whole trees has this in its name.
 const FOR_TREES: &[u8] = b"global-ignores";
 
-/// Columns of which a status depends. Revisions are not among them: only `-v` tells of those.
+/// The columns that a status depends on. Revisions are not among them: only `-v` prints those.
 const COLUMNS: [&str; 15] = [
     "local_relpath",
     "op_depth",

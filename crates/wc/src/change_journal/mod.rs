@@ -1,9 +1,10 @@
-//! The form of what is remembered beyond wc.db, in `.svn/sapwood/`: numbers little-endian, names and parts with
-//! their length in front, and a sum after everything, so that damage is found.
+//! The format of what is cached beside wc.db, in `.svn/sapwood/`: numbers are little-endian, names and parts
+//! are preceded by their length, and a checksum follows everything, so that damage is found.
 //!
-//! `status` is what a full status found in order ([`crate::status`]); `status.notes` what happened since: which
+//! `status` lists what a full status found clean ([`crate::status`]); `status.notes` what happened since: which
 //! paths our own changes of wc.db touched ([`touched`]), and what a later status found of them. Both may be
-//! deleted at any moment, and neither is believed over wc.db: a [`State`] says which wc.db they speak of.
+//! deleted at any time. Where they contradict wc.db, wc.db is right: a [`State`] says which wc.db they
+//! describe.
 
 pub(crate) mod listed;
 mod state;

@@ -1,11 +1,11 @@
-//! Which nodes our own changes of wc.db touch, so that what is remembered outlives them.
+//! Which nodes our own changes of wc.db touch, so that the status cache stays valid after them.
 //!
-//! From the first change of a connection on, the paths of rows that change in what a status tells of are
-//! [listed](super::listed). At the end it is asked
-//! whether another process has written since: SQLite's `data_version` of a connection changes with every commit of
-//! others and with none of its own. If none has, a note says that wc.db went from one [`State`] to another
-//! and which paths to look at. In every other case (too many paths, a process that was killed, a change of
-//! what whole trees inherit) there is no note, and the states do not join.
+//! From the first change of a connection on, the paths of rows whose status columns change are
+//! [listed](super::listed). At the end we check whether another process has written since: SQLite's `data_version`
+//! of a connection changes with every commit of another connection and with none of its own. If there was none, a
+//! note says that wc.db went from one [`State`] to another and which paths to look at. In every other case (too
+//! many paths, a process that was killed, a change of what whole trees inherit) there is no note, and the cache
+//! becomes invalid.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(crate) const TOUCHED: u8 = 3;
 /// What was changed from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Changes<S> {
-    /// The paths of rows that changed in what a status tells of, and whether each is a directory.
+    /// The paths of rows whose status columns changed, and whether each is a directory.
     pub(crate) touched: Vec<(S, bool)>,
     /// Those whose rows of BASE changed in nothing but their revision; `None` when they were too many to list.
     pub(crate) revised: Option<Vec<S>>,
@@ -45,7 +45,7 @@ pub(crate) enum Tracking {
     Ready,
     /// Paths are listed since this state of wc.db and of `data_version`.
     Since(State, i64),
-    /// Nothing is remembered that could be carried on.
+    /// There is no cache to keep valid.
     Off,
 }
 

@@ -517,7 +517,7 @@ impl Db {
         Ok(self.connection.execute_batch(sql)?)
     }
 
-    /// What a statement is about to change is listed; if that fails, nothing is remembered from here on.
+    /// Lists what a statement is about to change; if that fails, nothing is cached from here on.
     fn list_before(&self, touches: Touches<'_>) {
         if matches!(self.tracking.get(), Tracking::Since(..))
             && self.listed.before(&self.connection, self.wc_id, touches).is_err()

@@ -32,8 +32,8 @@ struct AddUpdate<'a> {
 }
 
 impl WorkingCopy {
-    /// Merges a directory that was added here into the one that an update added, which settles the tree
-    /// conflict of both, and tells of it. Needs a lock.
+    /// Merges a directory that was added here into the one that an update added. This resolves the tree
+    /// conflict between the two, and is reported. Needs a lock.
     ///
     /// # Errors
     /// E155027 when BASE has no such directory; that files cannot be read or written.

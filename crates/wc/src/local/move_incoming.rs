@@ -25,9 +25,9 @@ use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 
 impl WorkingCopy {
-    /// Brings the local changes of a directory that is in conflict with an incoming deletion to where it
-    /// was moved, and tells of them. Needs locks over both. Returns the nodes whose changes are not there: a tree
-    /// conflict was left in their place.
+    /// Moves the local changes of a directory that is in conflict with an incoming deletion to the directory's
+    /// new path, and reports them. Needs locks over both. Returns the nodes whose changes were not moved: each
+    /// has a tree conflict instead.
     ///
     /// # Errors
     /// E155027 when there are local changes at the destination, or it has several revisions.
@@ -161,7 +161,7 @@ impl MoveUpdate<'_> {
         let wc = self.wc;
         let db = wc.db();
         let mut conflict = Conflict::default();
-        // What moved on, or is gone there, is more than can be settled.
+        // A node that was moved on or deleted there cannot be resolved.
         wc.require_view(relpath)?;
         if wc.has_local_changes(relpath)? || wc.has_unversioned(relpath)? {
             db.make_copy(relpath, false)?;

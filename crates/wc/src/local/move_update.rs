@@ -25,7 +25,7 @@ use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::Status;
 
-/// What is told of one path when the transaction is through.
+/// What is reported of one path when the transaction is complete.
 pub(super) struct Saying {
     pub(super) action: Told,
     pub(super) kind: Option<NodeKind>,
@@ -76,8 +76,8 @@ pub(super) struct MoveUpdate<'a> {
 }
 
 impl WorkingCopy {
-    /// Brings the change of a node that was moved away, which is the victim of a tree conflict, to its
-    /// destination, and tells of it. Needs locks over source and destination.
+    /// Applies the change of a node that was moved away, which is the victim of a tree conflict, to
+    /// its destination, and reports it. Needs locks over source and destination.
     ///
     /// # Errors
     /// E155027 when it was not moved or its source has several revisions; E155015 for another conflict
@@ -127,7 +127,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Tells what is to be told of single paths, and that it is complete.
+    /// Reports what was recorded for single paths, and that the operation is complete.
     pub(super) fn notify_recorded(
         &self,
         said: BTreeMap<RelPathBuf, Saying>,
@@ -371,7 +371,8 @@ impl MoveUpdate<'_> {
         work.iter().try_for_each(|item| self.wc.db().add_work(item).map(|_| ()))
     }
 
-    /// Tells of a node and records its conflict; a tree conflict is what is told then.
+    /// Reports a node and records its conflict; of a node with a tree conflict only the conflict is
+    /// reported.
     pub(super) fn close(
         &mut self,
         relpath: &RelPath,

@@ -1,8 +1,9 @@
 //! Taking local changes back: first the rows, then what is on disk.
 //!
-//! The rows that go are remembered ([`Gone`]); from them and from what the database says afterwards
-//! follows what must happen on disk: copied files are removed, missing or modified ones written
-//! again, flags set right. Below a directory only what is not [settled](super::settled) is looked at.
+//! The removed rows are kept ([`Gone`]). From them and from the new state of the database follows
+//! what must happen on disk: copied files are removed, missing or modified files are written again,
+//! and permission flags are corrected. Below a directory, nodes that are known to be
+//! [unmodified](super::settled) are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -58,7 +59,7 @@ struct Row {
     raised: bool,
 }
 
-/// The rows that a revert removed, by path, until they are told of.
+/// The rows that a revert removed, by path, until they are reported.
 #[derive(Debug, Default)]
 struct RemovedRows(BTreeMap<RelPathBuf, Row>);
 
@@ -114,7 +115,7 @@ impl RemovedRows {
             .collect()
     }
 
-    /// Tells of what is left at and below a path.
+    /// Reports what is left at and below a path.
     fn notify(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
         let here: Vec<RelPathBuf> =
             self.0.keys().filter(|at| at.is_at_or_below(relpath)).cloned().collect();

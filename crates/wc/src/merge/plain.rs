@@ -112,7 +112,7 @@ impl WorkingCopy {
         }
         let path = self.abspath(view.relpath());
         let Ok(size) = u64::try_from(old.len()) else { return Ok(None) };
-        // What cannot be read is told by the merge that takes its time.
+        // If the file cannot be read, the full merge reports the error.
         let Ok(Some(mine)) = read_exactly(&path, size) else { return Ok(None) };
         if mine != old {
             return Ok(None);

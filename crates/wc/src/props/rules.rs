@@ -266,7 +266,7 @@ fn check_externals(value: &[u8], display: &str) -> SvnResult<()> {
     Ok(())
 }
 
-/// Whether the line endings in some text are all of one kind, told piece by piece.
+/// Checks, piece by piece, whether the line endings of a text are all of one kind.
 #[derive(Debug, Default)]
 pub struct Newlines {
     seen: Option<Newline>,

@@ -33,8 +33,8 @@ impl Status {
             && self.moved_to.is_none()
     }
 
-    /// Whether to tell of a name in a directory that the edit went into. Locks of the working copy
-    /// are no reason here, other than in a local walk.
+    /// Whether to report a name in a directory that the edit went into. Locks of the working copy
+    /// are no reason here, only in a local walk.
     fn is_worth_telling(&self, options: &Options) -> bool {
         if self.remote.node != State::None || self.remote.lock.is_some() || self.conflicted {
             return true;

@@ -11,7 +11,7 @@ use crate::db::{Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 
-/// The directory that nodes are told of in, and where it is in the repository.
+/// The directory whose nodes are reported, and its path in the repository.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) dir: RelPathBuf,
@@ -116,8 +116,8 @@ pub(super) fn unversioned(
     }
 }
 
-/// Which kinds of conflict are still there: those of text and properties are settled when their
-/// files are gone.
+/// Which kinds of conflict are still there: conflicts of text and properties are resolved when
+/// their files are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenConflicts {
     /// The text.
@@ -129,7 +129,7 @@ pub struct OpenConflicts {
 }
 
 impl WorkingCopy {
-    /// Which conflicts a record tells of that are still there.
+    /// Which of the conflicts in a record are still there.
     ///
     /// # Errors
     /// When the record is malformed.
@@ -151,7 +151,7 @@ impl WorkingCopy {
     }
 }
 
-/// The files that a record of a conflict tells of, below the root.
+/// The files that a record of a conflict names, below the root.
 pub(crate) fn markers(record: &[u8]) -> Result<Vec<RelPathBuf>> {
     Ok(Conflict::parse(record)?.files().into_iter().map(RelPath::to_owned).collect())
 }

@@ -1,6 +1,6 @@
-//! A tree in which nothing is out of the ordinary, told by one scan of `NODES` and a list of each directory's
-//! names: what a merge asks of its target before anything else. A status of all nodes says that too, and more,
-//! for three times the work; it is asked where something is not as here.
+//! Finds out whether a tree is clean by one scan of `NODES` and a list of each directory's names: a merge
+//! checks its target so before anything else. A status of all nodes shows that too, and more, for three times
+//! the work; it runs only where a tree is not clean.
 
 use hashbrown::HashMap;
 use rusqlite::{Row, params};

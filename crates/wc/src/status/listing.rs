@@ -25,8 +25,8 @@ pub(crate) struct Look {
     pub(crate) is_linked: bool,
 }
 
-/// What tells that names came into a directory, or went, or that it is another one. Times are
-/// nanoseconds since 1970.
+/// A stamp that changes when names are added to a directory or removed, or when it is replaced by
+/// another one. Times are nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) inode: u64,
@@ -128,7 +128,7 @@ impl OpenDir {
         read.is_ok() && seen == names.len()
     }
 
-    /// What tells that this directory changes.
+    /// The stamp that changes with this directory.
     pub(super) fn own_stamp(&self) -> Option<Stamp> {
         stamp_of(&fstat(&self.0).ok()?)
     }

@@ -47,16 +47,16 @@ use walk::{Item, Items, Walk};
 pub struct Options {
     /// How deep to go; unknown is infinity.
     pub depth: Depth,
-    /// Whether to tell of nodes with nothing to say.
+    /// Whether to report nodes without changes.
     pub all: bool,
-    /// Whether to tell of those of them that have layers above BASE.
+    /// Whether to report those of them that have layers above BASE.
     pub layers: bool,
-    /// Whether to tell of ignored names.
+    /// Whether to report ignored names.
     pub no_ignore: bool,
-    /// Whether to tell of unversioned names. Without, no directory is read.
+    /// Whether to report unversioned names. Without, no directory is read.
     pub unversioned: bool,
-    /// Whether only the kind of what is on disk matters: directories are read, files are not looked at, and of
-    /// changes of texts nothing is told.
+    /// Whether only the kind of what is on disk matters: directories are read, files are not looked at, and
+    /// changes of texts are not reported.
     pub kinds_only: bool,
     /// The patterns of the configuration.
     pub ignores: Patterns,
@@ -80,7 +80,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether to tell of a node even if there is nothing to say.
+    /// Whether to report a node even if it has no changes.
     const fn wants(&self, node: &Node) -> bool {
         self.all || (self.layers && !node.work.is_empty())
     }
@@ -128,8 +128,8 @@ impl WorkingCopy {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let remembers =
             depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
-        // The question takes the lock under which no writer changes what is compared then.
-        // Of a file nothing is worth remembering: what is remembered of all others is not read for it.
+        // This query takes the lock that keeps writers from changing what is compared below. The
+        // status of a single file does not need the cache, and does not read it.
         let is_dir = |row: NodeRow| row.kind == Kind::Dir;
         let remembers = remembers && self.db().base(relpath)?.is_some_and(is_dir);
         let known = match self.db().base(RelPath::ROOT)?.filter(|_| remembers) {
@@ -152,7 +152,7 @@ impl WorkingCopy {
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
             _ => Scope::One(relpath),
         };
-        // What is not remembered of a working copy of many directories takes a while to read.
+        // Reading the part of a large working copy that is not cached takes a while.
         let walks_ahead = remembers && options.unversioned && prefetch::pays(self.db());
         let (table, ahead) = if walks_ahead {
             let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
@@ -207,8 +207,9 @@ impl WorkingCopy {
         cache::WalkStart { clock, token: known.token }
     }
 
-    /// The status of a directory, when it is known that there is nothing to say but of what is in some
-    /// directories. Whether it could be told: the target must be a directory that a status goes into.
+    /// The status of a directory, when the cache shows that only some directories below it can have
+    /// changes. Returns whether that was possible: the target must be a directory that a status
+    /// descends into.
     fn status_of_some(
         &self,
         relpath: &RelPath,
@@ -247,7 +248,7 @@ impl WorkingCopy {
         };
         let mut items = Items::new();
         let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
-        // Nothing is told of what lies in a directory that is none any longer.
+        // The contents of a path that is not a directory any more are not reported.
         for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
             items.insert(dir.clone(), walk.one(dir, inherited)?);

@@ -47,7 +47,7 @@ pub(super) struct Entry {
 /// A directory that was listed.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// What tells that it changes, taken before its names.
+    /// The stamp that shows later changes, taken before the directory's names.
     pub(super) stamp: Option<Stamp>,
     /// In order.
     pub(super) entries: Vec<Entry>,

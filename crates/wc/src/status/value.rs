@@ -86,8 +86,8 @@ pub enum DiskKind {
     Special,
 }
 
-/// A lock of the repository that this working copy knows the token of, or that the repository
-/// told of.
+/// A lock in the repository: one whose token this working copy has, or one that the repository
+/// reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockInfo {
     /// The token.

@@ -459,7 +459,7 @@ pub(super) fn dir_patterns(
     DirPatterns { local, inheritable }
 }
 
-/// Whether only the text can tell if a file is modified.
+/// Whether the text must be compared to find out if a file is modified.
 pub(super) fn needs_text_check(node: &Node, look: Option<Look>) -> bool {
     let Some((top, look)) = node.top().zip(look) else { return false };
     if !matches!(top.kind, Kind::File | Kind::Symlink) || !top.presence.is_there() {

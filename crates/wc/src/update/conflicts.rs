@@ -146,7 +146,7 @@ impl UpdateEditor<'_> {
         Ok((false, false))
     }
 
-    /// Records a conflict now and tells of it.
+    /// Records a conflict now and reports it.
     pub(super) fn raise(
         &mut self,
         relpath: &RelPath,

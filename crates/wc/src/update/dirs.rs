@@ -142,7 +142,7 @@ pub(super) fn patched(base: &PropList, changes: &[PropChange]) -> PropList {
     new
 }
 
-/// The state that is told of a merge of properties.
+/// The state that is reported for a merge of properties.
 pub(super) const fn notify_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,
@@ -304,7 +304,7 @@ impl UpdateEditor<'_> {
         parent.deletions.get(path::basename(relpath)).cloned()
     }
 
-    /// Reserves the file that tells of a property conflict, and has it written.
+    /// Reserves the file that describes a property conflict, and queues writing it.
     pub(super) fn add_marker(
         &self,
         relpath: &RelPath,

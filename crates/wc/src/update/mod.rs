@@ -69,7 +69,7 @@ pub struct Params<'a> {
     /// What directories that an update of less depth leaves incomplete hold in the repository, by
     /// their paths in it.
     pub children: HashMap<RelPathBuf, Vec<(String, NodeKind)>>,
-    /// Is told what happens.
+    /// Called for everything that happens.
     pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
     /// Asks to stop.
     pub cancel: CancelToken,
@@ -229,7 +229,7 @@ impl<'a> UpdateEditor<'a> {
         self.notify_value(relpath, Notify { kind, ..Notify::new(action, "") });
     }
 
-    /// Tells a value about a path, which is filled in.
+    /// Reports a value with the path filled in.
     fn notify_value(&self, relpath: &RelPath, value: Notify<'_>) {
         if let Some(notify) = self.params.notify {
             let path = self.wc.abspath(relpath);
@@ -370,7 +370,8 @@ fn sort_changes(changes: Vec<PropChange>) -> SortedChanges {
     sorted
 }
 
-/// The versioned ones among properties that a repository told, and what they say of the last change.
+/// Splits the properties that a repository sent: the versioned ones, and what the others say about
+/// the last change.
 pub(crate) fn split_props(props: &PropList) -> (PropList, LastChange) {
     let all = props.iter().map(|(name, value)| (name.to_owned(), Some(value.to_vec())));
     let sorted = sort_changes(all.collect());

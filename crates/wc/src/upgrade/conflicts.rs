@@ -18,7 +18,7 @@ use crate::conflict::{
 use crate::db::{Kind, parent_of};
 use crate::error::{Error, Result};
 
-/// The conflict of texts and properties that an entry tells of.
+/// The conflict of texts and properties that an entry records.
 pub(super) fn of_entry(entry: &Entry, relpath: &RelPath) -> Result<Option<Conflict>> {
     let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
     let beside = |file: &Option<String>| file.as_ref().map(|file| joined(parent, file)).transpose();
@@ -43,7 +43,7 @@ fn joined(dir: &RelPath, file: &str) -> Result<RelPathBuf> {
     Ok(RelPathBuf::new(path::join(dir, file))?)
 }
 
-/// The tree conflicts that a directory's entry tells of, by path.
+/// The tree conflicts that a directory's entry records, by path.
 ///
 /// # Errors
 /// E155016 for what is no list of such.

@@ -213,7 +213,7 @@ impl<'a> Making<'a> {
         Ok(())
     }
 
-    /// The last change, as the entry tells it.
+    /// The last change, as the entry has it.
     fn changed(&self, row: &mut NodeRow) {
         row.changed_revision = self.entry.changed_revision;
         row.changed_date = Some(self.entry.changed_date);
@@ -338,7 +338,7 @@ impl<'a> Making<'a> {
         row.depth = Some(Depth::Infinity);
         let knows = |work: &&mut NodeRow| deletes && work.repos_path.is_some();
         if let Some(work) = self.layers.work.as_mut().filter(knows) {
-            // Nothing to guess: what is deleted tells. It is asked for in the lower layer from now on.
+            // Nothing to guess: the deleted row has it. From now on it is read from the lower layer.
             row.repos_id = work.repos_id.take();
             row.repos_path = work.repos_path.take();
             row.revision = work.revision.take();

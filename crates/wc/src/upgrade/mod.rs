@@ -77,7 +77,7 @@ pub struct Caller<'a> {
     pub cancel: &'a CancelToken,
     /// Finds the repository where no entry says it (before 1.3).
     pub ask: &'a mut AskRepository<'a>,
-    /// Is told of each directory.
+    /// Called for each directory.
     pub tell: &'a mut dyn FnMut(&Path, UpgradeNotice),
 }
 

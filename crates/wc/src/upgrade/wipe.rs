@@ -1,8 +1,8 @@
 //! What old formats leave behind, removed.
 //!
-//! A directory's `entries` go last of its files: they tell which directories are below, so what a kill
-//! leaves can still be found. Nothing but administrative folders is touched, and no link is
-//! followed to one.
+//! The `entries` file of a directory is removed last: it names the directories below, so that the
+//! remains of a killed process can still be found. Only administrative directories are touched, and
+//! symbolic links to them are not followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

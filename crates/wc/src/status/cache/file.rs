@@ -14,9 +14,9 @@ use sapwood_core::paths::RelPath;
 
 /// What the file begins with; another number for another form.
 const MAGIC: &[u8; 8] = b"sapstat6";
-/// What the first byte of a note says that tells what a status found.
+/// The first byte of a note with what a status found.
 const FOUND: u8 = 2;
-/// What is said of a directory: it is in order.
+/// The flag of a directory that is clean.
 const IN_ORDER: u8 = 1;
 /// It is none any longer.
 const GONE: u8 = 2;
@@ -44,7 +44,7 @@ pub(super) struct CachedDir<'b> {
     pub(super) files: &'b [u8],
 }
 
-/// All that is remembered.
+/// All that is cached.
 #[derive(Debug)]
 pub(super) struct Memory<'b> {
     pub(super) token: Token,
@@ -107,7 +107,7 @@ impl<'b> Memory<'b> {
         Some(memory)
     }
 
-    /// Only what is at and below a directory, which must be among what is remembered.
+    /// Keeps only the entries at and below a directory, which must be in the cache.
     pub(super) fn below(mut self, dir: &RelPath) -> Option<Self> {
         if !dir.is_empty() {
             self.all.retain(|one| one.dir.is_at_or_below(dir));
@@ -273,7 +273,7 @@ fn write_entry(out: &mut Vec<u8>, dir: &RelPath, known: u8, stamp: Option<Stamp>
     write_part(out, files);
 }
 
-/// A directory as it was remembered.
+/// Writes a cached directory again.
 pub(super) fn write_again(out: &mut Vec<u8>, one: &CachedDir<'_>) {
     let known = what_is_known(one.stamp, one.is_calm, one.has_links);
     write_entry(out, one.dir, known, one.stamp, one.files);

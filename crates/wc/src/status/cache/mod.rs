@@ -1,20 +1,20 @@
-//! What the last full status found to be in order, kept in `.svn/sapwood/status`: while the database and
-//! a directory have not changed since, looks at the directory and its files are all that is needed.
+//! The directories that the last full status found clean, kept in `.svn/sapwood/status`: while the
+//! database and a directory have not changed since, only the directory and its files need a `stat`.
 //!
-//! The file is good for one state of wc.db, told by its inode, its length and the counter that every
-//! change of it raises; any other state makes it worthless, and so does any doubt about its own bytes.
-//! Our own changes leave notes of what they touched ([`crate::memory::touched`]), which lead from the file's
-//! state to the one of now: then what they touched is looked at, and a note of what was found there added.
-//! It only ever says of a directory that there was nothing to tell of it. Everything else, and every
-//! directory that is not as it was, is looked at as if there were no such file. It may be deleted at any
-//! moment.
+//! The file is valid for one state of wc.db, which is identified by its inode, its length and the counter
+//! that every change increments. Any other state makes the file invalid, and so does damage to its own
+//! bytes. Our own changes leave notes of what they touched ([`crate::change_journal::touched`]), which lead
+//! from the file's state to the current one: then the touched paths are looked at, and a note with the
+//! result is added. An entry can only say that there was nothing to report for a directory. Everything else,
+//! and every directory that has changed, is looked at as if there were no such file. The file may be deleted
+//! at any time.
 //!
 //! Where a monitor watches the working copy (`sapwood-watch`), it is asked in place of the disk: the file
 //! holds the token of the moment before the walk.
 //!
-//! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
-//! but ignored names lies beside it, and it had not changed within the last steps of the file system's clock. Its time tells
-//! whether names came or went since.
+//! A directory is cached when everything that BASE has in it is there with recorded size and time, only ignored names lie
+//! beside it, and it had not changed within the last few ticks of the file system's clock. Its modification time shows
+//! whether names were added or removed since.
 
 mod even;
 mod file;
@@ -42,7 +42,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 /// Numbers of file systems whose directories have no times that can be relied on: FAT and exFAT.
 const UNDATED: [u32; 2] = [0x4d44, 0x2011_bab0];
 
-/// Bytes of what is remembered of two or three files.
+/// Bytes that two or three files take in the cache.
 const FEW_FILES: usize = 80;
 
 /// What else a finding depends on.
@@ -50,7 +50,7 @@ const FEW_FILES: usize = 80;
 struct Context {
     /// Where the working copy's root is in the repository.
     place: u64,
-    /// The patterns of the configuration, which decide what is told of unversioned names.
+    /// The patterns of the configuration, which decide which unversioned names are reported.
     ignores: u64,
 }
 
@@ -70,7 +70,8 @@ fn place_of(root_repos: &RelPath) -> u64 {
 enum CacheQuery {
     /// Those of one context.
     Of(Context),
-    /// Those of one place of the root, whatever the patterns: of unversioned names nothing is told.
+    /// Those for one path of the root in the repository, whatever the patterns: unversioned names
+    /// are not reported.
     At(u64),
     /// Any.
     Any,
@@ -91,7 +92,7 @@ impl CacheQuery {
     }
 }
 
-/// Whether a status of a whole tree may use, and make, what is remembered.
+/// Whether a status of a whole tree may use and write the cache.
 pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
     let ignored_told = options.no_ignore && options.unversioned;
     !options.all && !ignored_told && !wc.options().access.exclusive && !wc.db().is_writing()
@@ -101,7 +102,7 @@ pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
 #[derive(Debug)]
 pub(super) struct FoundDir {
     pub(super) dir: RelPathBuf,
-    /// What tells that it changed, of one that is in order.
+    /// The stamp that shows later changes, for a directory that is clean.
     pub(super) stamp: Option<Stamp>,
     /// Whether a revert would do nothing in it either: its files have the right bits, and it is no other working
     /// copy.
@@ -116,8 +117,8 @@ pub(super) type FoundDirs = Vec<FoundDir>;
 /// When a walk began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkStart {
-    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing is
-    /// to be remembered.
+    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing
+    /// may be cached.
     pub(super) clock: Option<i64>,
     /// By the monitor.
     pub(super) token: Token,
@@ -153,8 +154,8 @@ pub(super) fn keep(
     write_file(wc, out);
 }
 
-/// Whether the times of directories tell that names came or went. FAT keeps none of its root, and other systems
-/// that write to one leave those of directories as they are.
+/// Whether the times of directories show that names were added or removed. FAT has no time for its root
+/// directory, and other systems that write to a FAT volume do not update those of directories.
 fn dates_directories(wc: &WorkingCopy) -> bool {
     let kind = rustix::fs::statfs(wc.root()).ok().map(|found| found.f_type & 0xffff_ffff);
     kind.and_then(|kind| u32::try_from(kind).ok()).is_some_and(|kind| !UNDATED.contains(&kind))
@@ -208,11 +209,11 @@ pub(super) fn save_changes(
             file::write_gone(&mut note, dir);
             continue;
         }
-        // What is too young is looked at again, and settled then.
+        // A directory that changed too recently is looked at again later, and cached then.
         if let Some(one) = found.iter().find(|one| one.dir == *dir)
             && one.stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
-            // The root is told of where its directory is looked at.
+            // The root itself is reported where its directory is looked at.
             let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
             file::write_found(&mut note, table, one, one.stamp.filter(|_| quiet));
         }
@@ -242,7 +243,7 @@ fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMon
     let token = renewed.map_or(memory.token, |(token, _)| token);
     let mut out = file::head(state, context, token, even.as_ref());
     for one in &memory.all {
-        // The monitor does not tell of what changed before it watched: such a directory is always looked at.
+        // The monitor does not report changes from before it watched: such a directory is always looked at.
         match renewed {
             Some((_, changed)) if changed.contains(one.dir) => {
                 file::write_again(&mut out, &CachedDir { stamp: None, is_calm: false, ..*one });
@@ -340,7 +341,7 @@ fn most_to_look_at(all: &[CachedDir<'_>]) -> usize {
     (all.len() >> 3).saturating_add(8)
 }
 
-/// What is known of a working copy before BASE is told of.
+/// What is known of a working copy before BASE is reported.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) even: UniformBase,
@@ -399,7 +400,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What is remembered, if no process but this one changed the database since.
+    /// The cached directories, if no process but this one changed the database since.
     pub(crate) fn cached(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let since = wc.db().since()?;
@@ -422,7 +423,8 @@ impl Whole {
     }
 }
 
-/// What the monitor told of, as far as it is remembered: other directories are not versioned.
+/// The directories that the monitor reported and that are in the cache: other directories are not
+/// versioned.
 fn cached_dirs(all: &[CachedDir<'_>], told: &Told) -> Vec<RelPathBuf> {
     let mut found = Vec::new();
     if let Ok(at) = all.binary_search_by(|one| one.dir.as_str().cmp(&told.dir)) {

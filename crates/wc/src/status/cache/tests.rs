@@ -1,4 +1,4 @@
-//! What is remembered, against what a walk says.
+//! The cache, compared with the result of a walk.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl Fixture {
     }
 }
 
-/// What a user may do, the path that status tells of then, and how it is undone.
+/// What a user may do, the path that status reports then, and how it is undone.
 #[test]
 fn what_changes_is_told() {
     let place = Fixture::new();
