@@ -20,10 +20,11 @@ use sapwood_core::paths::RelPath;
 pub(crate) use state::{Since, State};
 pub(crate) use touched::Changes;
 
-/// Notes are thrown away when the file has grown to so many bytes: no user asks for a status here.
+/// Notes are deleted when the file has grown to so many bytes: then the user never runs status
+/// here.
 const NOTES_LIMIT: u64 = 4 << 20;
 
-/// What a full status found, by the administrative folder.
+/// The result of a full status, below the administrative directory.
 pub(crate) fn place(adm: &Path) -> PathBuf {
     adm.join("sapwood").join("status")
 }
@@ -33,7 +34,7 @@ pub(crate) fn notes_place(adm: &Path) -> PathBuf {
     adm.join("sapwood").join("status.notes")
 }
 
-/// A number that bytes hardly share with others: finds damage, not ill will.
+/// A checksum: it finds damage, but not deliberate changes.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     let mut words = bytes.chunks_exact(8);
@@ -52,7 +53,7 @@ pub(crate) fn write_part(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Takes values off the front of bytes; nothing when they end too early.
+/// Reads values from the front of bytes; returns `None` when they end too early.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
 
@@ -93,10 +94,10 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Adds a note to those that are there. Returns how many bytes there are then.
+/// Appends a note to the file. Returns the size of the file in bytes.
 ///
 /// # Errors
-/// Those of the system; then the notes say nothing of what happened, and are not enough.
+/// Those of the system; then the notes are incomplete and must not be used.
 pub(crate) fn append_note(adm: &Path, body: &[u8]) -> io::Result<u64> {
     let place = notes_place(adm);
     let mut note = Vec::new();
@@ -108,7 +109,7 @@ pub(crate) fn append_note(adm: &Path, body: &[u8]) -> io::Result<u64> {
         fs::remove_file(&place)?;
         return Ok(0);
     }
-    // One call, so that notes of two programs do not run into each other.
+    // One call, so that notes of two programs are not interleaved.
     file.write_all(&note)?;
     Ok(before.plus(u64::try_from(note.len()).unwrap_or(u64::MAX)))
 }

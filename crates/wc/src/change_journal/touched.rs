@@ -15,7 +15,7 @@ use super::listed::ChangedRows;
 use super::{Reader, State, append_note, place, write_part};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// What the first byte of a note of touched paths says.
+/// The first byte of a note of touched paths.
 pub(crate) const TOUCHED: u8 = 3;
 
 /// What was changed from one state to another.
@@ -23,7 +23,7 @@ pub(crate) const TOUCHED: u8 = 3;
 pub(crate) struct Changes<S> {
     /// The paths of rows whose status columns changed, and whether each is a directory.
     pub(crate) touched: Vec<(S, bool)>,
-    /// Those whose rows of BASE changed in nothing but their revision; `None` when they were too many to list.
+    /// The paths whose rows of BASE changed only in their revision; `None` when they were too many to list.
     pub(crate) revised: Option<Vec<S>>,
     /// The revision to which all rows of BASE were brought, before or after the others changed.
     pub(crate) bumped: Option<u64>,
@@ -36,12 +36,12 @@ impl<S> Changes<S> {
     }
 }
 
-/// Where a connection is with its changes.
+/// The state of a connection's list of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tracking {
     /// Nothing was changed yet.
     Idle,
-    /// Changes are to be listed; from where is not yet said.
+    /// Changes are to be listed; the state that they start from is not known yet.
     Ready,
     /// Paths are listed since this state of wc.db and of `data_version`.
     Since(State, i64),
@@ -49,12 +49,12 @@ pub(crate) enum Tracking {
     Off,
 }
 
-/// Before the first change, outside of a transaction.
+/// Called before the first change, outside of a transaction.
 pub(crate) fn prepare(adm: &Path) -> Tracking {
     if place(adm).exists() { Tracking::Ready } else { Tracking::Off }
 }
 
-/// Within a transaction, before its first change: this is where the paths begin.
+/// Called within a transaction, before its first change: the list of paths starts here.
 pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
     match (State::of(db), data_version(connection)) {
         (Some(state), Ok(version)) => Tracking::Since(state, version),
@@ -62,17 +62,17 @@ pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
     }
 }
 
-/// Whether a directory is locked for this process or another: what is touched is not all yet.
+/// Whether a directory is locked for this process or another: then more changes may follow.
 pub(crate) fn is_locked(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM wc_lock)", [], |row| row.get(0))
 }
 
-/// A number that stays as it is while no other process changes the database.
+/// A number that stays the same while no other process changes the database.
 pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
-/// After the last change, outside of a transaction: leaves a note of what was touched.
+/// After the last change, outside of a transaction: writes a note of what was touched.
 pub(crate) fn end(
     connection: &Connection,
     wc_id: i64,
@@ -81,7 +81,7 @@ pub(crate) fn end(
     (from, version): (State, i64),
 ) {
     let Some(adm) = db.parent() else { return };
-    // What cannot be asked or written leaves no note.
+    // If a query or a write fails, there is no note.
     let _ = connection.execute_batch("BEGIN");
     let note = note(connection, wc_id, db, listed, (from, version));
     let _ = connection.execute_batch("COMMIT");

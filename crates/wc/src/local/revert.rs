@@ -1,6 +1,6 @@
 //! Taking local changes back: first the rows, then what is on disk.
 //!
-//! The removed rows are kept ([`Gone`]). From them and from the new state of the database follows
+//! The removed rows are kept ([`RemovedRows`]). From them and from the new state of the database follows
 //! what must happen on disk: copied files are removed, missing or modified files are written again,
 //! and permission flags are corrected. Below a directory, nodes that are known to be
 //! [unmodified](super::settled) are skipped.

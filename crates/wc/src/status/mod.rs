@@ -1,4 +1,4 @@
-//! What differs between the working copy and what was checked out.
+//! The differences between the working copy and what was checked out.
 //!
 //! [`walk`](WorkingCopy::status) reads wc.db once ([`table`]), walks the disk beside it with several
 //! threads ([`walk`]), compares the texts of files whose size or time is not the recorded one, and
@@ -90,7 +90,7 @@ impl Options {
 pub type Visit<'v> = dyn FnMut(Status) -> Result<()> + 'v;
 
 impl WorkingCopy {
-    /// The status of one path, as it is, whatever there is to say.
+    /// The status of one path, even if it has no changes.
     ///
     /// # Errors
     /// Those of the database and of the disk; E155010 when the parent is not versioned either.
@@ -197,7 +197,8 @@ impl WorkingCopy {
         tell.directory(&context)
     }
 
-    /// When a walk begins. Only of one whose findings are kept the clock need be known, which costs a file.
+    /// The time when a walk begins. The clock is read only when the results will be cached, since reading
+    /// it writes a file.
     fn began(&self, known: &cache::CachedStatus, keeps: bool) -> cache::WalkStart {
         let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
             self.db().clock().now()
@@ -219,7 +220,7 @@ impl WorkingCopy {
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
-        // Of the root it is known that it is quiet, if there is nothing to look at.
+        // The root is known to have no changes if there is nothing to look at.
         if dirs.is_empty() && relpath.is_empty() {
             return Ok(true);
         }
@@ -227,7 +228,7 @@ impl WorkingCopy {
         if !relpath.is_empty() && !table.is_reached(relpath) {
             return Ok(false);
         }
-        // Of another directory than the root its parent says whether it is there.
+        // For another directory than the root, the entry in its parent shows whether it is there.
         let may_tell = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
         if let Some(node) = table.find(relpath).filter(may_tell) {
             let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
@@ -258,7 +259,8 @@ impl WorkingCopy {
                 at = parent;
             }
         }
-        // What was left out of the directories above only leads to those that were looked at.
+        // Of the directories above, only the children that lead to a directory to look at are
+        // added.
         for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
             let look = Some(Look::DIR);
             let lead = |path: &RelPath| {
@@ -378,7 +380,7 @@ pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Gives what was found, in order.
+/// Passes on what was found, in order.
 struct Tell<'t, 'v> {
     wc: &'t WorkingCopy,
     table: &'t Table,
