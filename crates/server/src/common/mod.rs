@@ -1,14 +1,16 @@
 //! What all protocols share.
 //!
 //! * [`settings`]: the settings that a server is started with.
-//! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
+//! * [`state`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
-//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which of
-//!   them may make room for others.
+//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
+//! idle
+//!   connections may be closed to make room for others.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
-//! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how names are proved.
-//! * [`oplog`]: the operational log; its lines are values, [`operation::Operation`].
+//! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
+//! authenticate.
+//! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: the directories of this machine that no peer may see.
