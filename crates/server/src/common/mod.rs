@@ -4,12 +4,11 @@
 //! * [`state`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
-//! idle
-//!   connections may be closed to make room for others.
+//!   idle connections may be closed to make room for others.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
-//! authenticate.
+//!   authenticate.
 //! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
