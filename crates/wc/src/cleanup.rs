@@ -17,7 +17,7 @@ use crate::view::stat_file;
 /// What a cleanup does beside running the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cleanup {
-    /// Takes the locks of others away, who are believed to be gone.
+    /// Removes the locks of other processes, which are assumed to have ended.
     pub break_locks: bool,
     /// Forgets what DAV servers said.
     pub clear_dav_cache: bool,

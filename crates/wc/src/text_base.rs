@@ -140,7 +140,7 @@ impl WorkingCopy {
         }
     }
 
-    /// As [`WorkingCopy::kept_pristine`], by the text's row.
+    /// As [`WorkingCopy::stored_pristine`], by the text's row.
     pub(crate) fn at_hand(&self, sha1: &Sha1) -> Result<Option<File>> {
         let marked =
             self.stores_pristines() || self.db().pristine(sha1)?.is_some_and(|row| row.hydrated);

@@ -1,7 +1,7 @@
-//! Bringing local changes of a directory to where an update found it moved.
+//! Moving local changes of a directory to where an update found it moved.
 //!
-//! The update left what was changed as a copy of what it was before. That copy is compared with what is on
-//! top of it, and what differs is done again at the destination, which is in BASE and has no local changes.
+//! The update left the changed nodes as a copy of their former state. That copy is compared with the layers
+//! above it, and the differences are applied at the destination, which is in BASE and has no local changes.
 //! All of it is one transaction; files follow by work items.
 
 use std::collections::BTreeMap;
@@ -142,7 +142,8 @@ impl MoveUpdate<'_> {
         Ok(())
     }
 
-    /// What is here of the node at the end of the steps, and below, is not brought to the destination.
+    /// The local changes of the node at the end of the steps, and below, are not moved to the
+    /// destination.
     fn leave_here(&mut self) {
         self.left.extend(self.steps.last().map(|step| step.source.clone()));
     }
@@ -196,8 +197,8 @@ impl MoveUpdate<'_> {
         db.set_actual_props(target, props.as_ref())
     }
 
-    /// Refuses to put a node where nothing is above it: what it was in moved on, or is gone there. (1.14 ends there
-    /// without a word, and without a change.)
+    /// Refuses to put a node where it has no parent: the parent was moved on, or is gone there. (1.14 ends there
+    /// without a message, and without a change.)
     fn require_parent_there(&self, source: &RelPath, relpath: &RelPath) -> Result<()> {
         let parent = relpath.parent();
         if self.wc.view(parent)?.is_some_and(|view| view.top().presence.is_there()) {

@@ -1,9 +1,9 @@
-//! Bringing what came to the source of a move to where it was moved.
+//! Applying incoming changes of a move's source to its destination.
 //!
-//! After an update BASE has the new state at the source of a move, the layer of the move still the old
-//! one at its destination. The two are compared node by node. What differs is merged into the working
-//! files and properties at the destination, or becomes a conflict there; at last the layer follows.
-//! All of it is one transaction; files follow by work items.
+//! After an update BASE has the new state at the source of a move, and the layer of the move still has
+//! the old one at its destination. The two are compared node by node. Differences are merged into the
+//! working files and properties at the destination, or become conflicts there; at the end the layer is
+//! updated. All of it is one transaction; files follow by work items.
 
 use std::collections::BTreeMap;
 
@@ -313,7 +313,7 @@ impl MoveUpdate<'_> {
         Ok(())
     }
 
-    /// A tree conflict at the root of what hides a node.
+    /// Records a tree conflict at the root of the operation that hides a node.
     pub(super) fn mark_hidden(
         &mut self,
         at: usize,

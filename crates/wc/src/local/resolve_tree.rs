@@ -45,7 +45,7 @@ impl WorkingCopy {
         let gone = matches!(tree.reason, Reason::Deleted | Reason::Replaced);
         match (choice, moves) {
             (Choice::Working, Some(_)) if gone || tree.reason == Reason::MovedAway => {
-                // Who accepts what is here gives up that moves follow what came.
+                // Accepting the local state gives up applying incoming changes to moved nodes.
                 let deletion = tree.move_source.as_deref().unwrap_or(relpath);
                 self.break_moves(relpath, deletion, tell)?;
             }

@@ -1,4 +1,4 @@
-//! Taking local changes back: first the rows, then what is on disk.
+//! Reverting local changes: first the rows, then the files on disk.
 //!
 //! The removed rows are kept ([`RemovedRows`]). From them and from the new state of the database follows
 //! what must happen on disk: copied files are removed, missing or modified files are written again,
@@ -46,12 +46,12 @@ pub struct RevertOptions {
     pub cancel: CancelToken,
 }
 
-/// What went of one path.
+/// What was removed of one path.
 #[derive(Debug, Default)]
 struct Row {
     /// The highest layer: its number, whether it was a copy, its kind.
     layer: Option<(i64, bool, Kind)>,
-    /// Whether local properties went, or all that was known of the path.
+    /// Whether local properties were removed, or the whole row of ACTUAL_NODE.
     notify: bool,
     /// The record of a conflict.
     conflict: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ struct Row {
 struct RemovedRows(BTreeMap<RelPathBuf, Row>);
 
 impl RemovedRows {
-    /// Remembers the layers from `op_depth` of a path, and of what is below if `deep`.
+    /// Keeps the layers from `op_depth` of a path, and of what is below if `deep`.
     fn layers(&mut self, db: &Db, relpath: &RelPath, op_depth: i64, deep: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         let below =
@@ -84,7 +84,7 @@ impl RemovedRows {
         Ok(())
     }
 
-    /// Remembers local properties and conflicts; the layers are gone already.
+    /// Keeps local properties and conflicts; the layers are removed already.
     fn actual(&mut self, db: &Db, relpath: &RelPath, deep: bool) -> Result<()> {
         let rows = if deep {
             db.actual_subtree(relpath)?
@@ -372,7 +372,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Whether a file differs from what a checkout would write, in the smallest thing.
+    /// Whether a file differs in any way from what a checkout would write.
     fn differs_exactly(&self, view: &View) -> Result<bool> {
         let relpath = view.relpath();
         let path = self.abspath(relpath);
@@ -595,7 +595,8 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// A file that is there: whether it must be written again. Flags are set right otherwise.
+    /// Handles an existing file: returns whether it must be written again. Otherwise its permission
+    /// bits are corrected.
     fn file(&self, view: &View, path: &Path, stat: FileStat, changed: &mut bool) -> Result<bool> {
         let props = view.pristine_props()?;
         if props.get(names::SPECIAL).is_some() != stat.link {

@@ -129,7 +129,7 @@ impl WorkItem {
         match self {
             Self::FileRemove { relpath } => needed.contains(relpath),
             Self::FileMove { from, .. } => needed.contains(from),
-            // It takes away nodes whose sizes and times may wait to be recorded.
+            // It may remove nodes whose sizes and times wait to be recorded.
             Self::BaseRemove { .. } => true,
             _ => false,
         }
