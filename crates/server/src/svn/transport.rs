@@ -10,16 +10,16 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sapwood_wire_svn::buffer::write_both;
 
-/// Where the bytes of a connection come from and go to.
+/// Where a connection reads from and writes to.
 #[derive(Debug)]
 pub enum Transport {
     /// A TCP connection.
     Tcp {
         /// The socket.
         stream: Arc<TcpStream>,
-        /// The time limit of reads that is set.
+        /// The current time limit of reads.
         timeout: Option<Duration>,
-        /// Held while something is sent, so that nothing else comes in between.
+        /// Held while something is sent, so that other output does not mix with it.
         sending: Arc<Mutex<()>>,
     },
     /// Standard input and output of a program started by a login agent or a super-server.

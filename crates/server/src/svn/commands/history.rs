@@ -24,7 +24,7 @@ use crate::svn::auth::trivial_auth;
 use crate::svn::connection::Connection;
 use crate::svn::session::{CommandResult, Fail, Session};
 
-/// The properties that have places of their own in a log entry, and that clients before 1.5 want.
+/// The properties with fields of their own in a log entry, which clients before 1.5 ask for.
 const STANDARD: [&str; 3] = [names::AUTHOR, names::DATE, names::LOG];
 
 /// Whether a log entry has a property outside the list of properties.
@@ -32,7 +32,7 @@ fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name)
 }
 
-/// What a `log` command asks for.
+/// The parameters of a `log` command.
 struct LogParams<'a> {
     paths: List<'a>,
     start: Option<Revnum>,
@@ -50,7 +50,7 @@ fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
     let end = params.bracketed_rev()?;
     let changed_paths = params.bool()?;
     let strict = params.bool()?;
-    // No client asks for so many; then it means all.
+    // No client asks for so many entries; a larger number means all.
     let limit = params.opt_number()?.filter(|n| i32::try_from(*n).is_ok()).unwrap_or(0);
     let mut merged = false;
     let mut revprops = Some(STANDARD.to_vec());

@@ -1,4 +1,4 @@
-//! Commands about the session and about revisions as such.
+//! Commands about the session and about revisions themselves.
 
 use sapwood_core::SvnError;
 use sapwood_core::date::Timestamp;
