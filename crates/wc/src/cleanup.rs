@@ -1,5 +1,5 @@
-//! Mending what an operation that was stopped left: locks, the queue, temporary files; and giving
-//! space back.
+//! Repairs what an interrupted operation left behind: locks, the queue, temporary files. Also frees
+//! disk space.
 
 use std::fs;
 

@@ -64,9 +64,9 @@ fn granularity(time: i64) -> i64 {
 fn is_over(recorded: i64, now: i64) -> bool {
     let now = moved(now, -now.rem_euclid(1000));
     let step = granularity(recorded);
-    // A clock as coarse as the time has ticked when it shows more. A time that is coarser than the clock may come
-    // from another file system, which is mounted below: then a whole step must have gone by. (Of 100 ms there is
-    // none of which this clock is not.)
+    // A clock as coarse as the time has ticked when it shows a later time. A time that is coarser than the clock
+    // may come from another file system that is mounted below: then a whole step must have passed. (Steps of
+    // 100 ms occur only in this file system's own clock.)
     if granularity(now) >= step.min(SECOND) {
         now > recorded
     } else {

@@ -129,7 +129,8 @@ impl Db {
         Ok(())
     }
 
-    /// After a commit of `relpath`: what was moved out of it comes from where it is now.
+    /// After a commit of `relpath`: nodes that were moved out of it now have their current
+    /// repository path as source.
     pub(super) fn moves_come_from(
         &self,
         relpath: &RelPath,

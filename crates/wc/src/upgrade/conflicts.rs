@@ -1,4 +1,4 @@
-//! Conflicts as old formats keep them, made into the one skel of today.
+//! Conflicts as old formats store them, converted to one skel as today.
 //!
 //! Up to format 10 an entry names the files of its text and property conflicts, and a directory's entry
 //! has the tree conflicts of its children, a list of skels. Up to format 29 the same stands in columns
@@ -73,7 +73,7 @@ fn invalid(bytes: &[u8]) -> Error {
     corrupt(format!("Invalid conflict info '{shown}' in tree conflict description"))
 }
 
-/// What a row of ACTUAL_NODE says of conflicts in format 29.
+/// The conflict columns of a row of ACTUAL_NODE in format 29.
 pub(super) struct OldConflict {
     pub(super) wc_id: i64,
     pub(super) relpath: RelPathBuf,

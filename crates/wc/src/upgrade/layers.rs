@@ -1,4 +1,4 @@
-//! What an entry becomes in NODES: which layers, and what is in them.
+//! Converts an entry to rows of NODES: which layers there are, and what is in them.
 //!
 //! | entry | parent | rows |
 //! | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | replaced | in BASE | BASE, and a layer of its own |
 //! | replaced | copied | the copy's layer, guessed from the parent, and a layer of its own |
 //!
-//! Entries know one layer, so what was below a copy or a replacement is guessed from the parent, as
-//! 1.14 guesses it. Subdirectories begin incomplete: their own file makes them whole.
+//! Entries have only one layer, so what was below a copy or a replacement is guessed from the
+//! parent, as 1.14 guesses it. Subdirectories begin incomplete: their own file completes them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(super) struct DirEntryContext<'a> {
     pub(super) this: &'a Entry,
 }
 
-/// An entry on its way into rows.
+/// An entry that is being converted to rows.
 struct Making<'a> {
     shared: &'a DirEntryContext<'a>,
     entry: &'a Entry,
