@@ -23,7 +23,7 @@ fn unquote(text: &str) -> &str {
     quoted('"').or_else(|| quoted('\'')).unwrap_or(text)
 }
 
-/// The parts between semicolons; two of them stand for one.
+/// The parts between semicolons; two semicolons are an escaped one.
 fn parts(value: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     let mut chars = value.chars().peekable();

@@ -115,7 +115,7 @@ impl WorkingCopy {
             if self.may_record_after_wait(&stat)
                 && let Some(view) = self.view(&file)?
             {
-                // Records the times when the text proves equal.
+                // Records the times when the text turns out to be equal.
                 self.file_modified(&view)?;
             }
         }

@@ -47,8 +47,8 @@ impl WorkingCopy {
         )
     }
 
-    /// Takes a node out of the working copy; its parent remembers that it is not wanted. What has
-    /// local changes stays.
+    /// Removes a node from the working copy; its parent records that it is excluded. Nodes with
+    /// local changes stay.
     ///
     /// # Errors
     /// E200007 for roots, switched and locally added or deleted nodes.

@@ -26,7 +26,7 @@ impl WorkingCopy {
         place.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    /// Remembers a lock on a file, which may be written then.
+    /// Records a lock on a file, which then becomes writable.
     ///
     /// # Errors
     /// `E155010` when BASE has no such node; SQLite's; those of the file.

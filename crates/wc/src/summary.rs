@@ -1,4 +1,5 @@
-//! A working copy in one line: which revisions, and whether anything is out of the ordinary.
+//! A summary of a working copy in one line: its revisions, and whether it has changes or is
+//! switched.
 
 use rusqlite::params;
 use sapwood_core::paths::RelPath;

@@ -133,7 +133,7 @@ impl Db {
         self.put_inherited(to)
     }
 
-    /// Removes the rows that stand for nodes that are not in the new revision.
+    /// Removes the rows of nodes that are not in the new revision.
     fn remove_stale(&self, above: &str, end: &str, revision: Revnum) -> Result<()> {
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
@@ -225,7 +225,7 @@ fn number(revision: Revnum) -> i64 {
     i64::try_from(revision.0).unwrap_or(i64::MAX)
 }
 
-/// Whether a row stands for a node that is not in the new revision.
+/// Whether a row is that of a node that is not in the new revision.
 fn is_stale(row: &NodeRow, revision: Revnum) -> bool {
     row.presence == Presence::NotPresent
         || (row.presence == Presence::ServerExcluded && row.revision != Some(revision))

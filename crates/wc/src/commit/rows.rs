@@ -111,7 +111,7 @@ impl Db {
         )
     }
 
-    /// Makes the destination of a move an ordinary copy.
+    /// Makes the destination of a move a plain copy.
     pub(super) fn forget_moved_here(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = below(relpath);
         let changed = self.execute(
@@ -122,7 +122,7 @@ impl Db {
         if changed > 0 { Ok(()) } else { Err(Error::NodeNotFound(relpath.as_str().into())) }
     }
 
-    /// Makes the source of a move an ordinary deletion.
+    /// Makes the source of a move a plain deletion.
     pub(super) fn forget_moved_to(&self, target: &RelPath) -> Result<()> {
         let sql = "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2";
         self.execute(sql, params![self.wc_id(), target.as_str()])?;

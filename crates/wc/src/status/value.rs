@@ -6,7 +6,7 @@ use sapwood_core::{Depth, NodeKind, Revnum};
 /// One of the states that a node, its text or its properties can be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Nothing to say: no properties, not looked at.
+    /// No state: no properties, or not examined.
     #[default]
     None,
     /// Not under version control.

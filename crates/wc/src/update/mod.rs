@@ -99,7 +99,7 @@ pub struct UpdateEditor<'a> {
     file_external: bool,
     /// Whether a file was closed that was not skipped.
     file_closed: bool,
-    /// Whether the folder for temporary files was looked for.
+    /// Whether the directory for temporary files was checked.
     temporary_seen: bool,
 }
 

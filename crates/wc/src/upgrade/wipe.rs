@@ -50,8 +50,8 @@ struct Old {
     deleted: bool,
 }
 
-/// Ends an upgrade: removes the administrative folders of all directories below a root that its old
-/// entries name, and the old files of the root's own. Those at the same depth at once, by several threads.
+/// Ends an upgrade: removes the administrative directories below a root that its old entries name, and the
+/// old files in the root's own. Several threads remove those at the same depth.
 ///
 /// # Errors
 /// That a folder cannot be removed.
