@@ -133,7 +133,7 @@ impl LoginDelay {
     /// delays.
     ///
     /// # Errors
-    /// How long to wait before the next try, where too many are under way.
+    /// How long to wait before the next try, when too many are in progress.
     pub fn begin(
         &self,
         address: Option<IpAddr>,
@@ -334,7 +334,7 @@ mod tests {
         for _ in 0..40 {
             assert!(fail(&logins, address(1), "ada", now) <= SECOND * MOST);
         }
-        // The right password of the same user at the same address is looked at at once, and bob's too.
+        // The right password of the same user at the same address is checked at once, and bob's too.
         logins.begin(address(1), "ada", SECOND, now).unwrap().succeeded(now);
         logins.begin(address(1), "bob", SECOND, now).unwrap().succeeded(now);
         assert_eq!(fail(&logins, None, "ada", now), Duration::ZERO, "success clears the user");

@@ -179,7 +179,7 @@ pub struct HttpSettings {
     pub gzip: bool,
     /// Whether the server announces HTTPv2 to clients.
     pub v2: bool,
-    /// As [`Location::autoversioning`], for what is served besides.
+    /// As [`Location::autoversioning`], for paths outside of the locations.
     pub autoversioning: bool,
     /// How long such changes wait for the rest of the save that they belong to, if they carry no text.
     pub autoversioning_wait: Duration,

@@ -17,7 +17,7 @@ const SPARED: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct Standing(Mutex<HashMap<usize, Instant>>);
 
-/// What stands for a socket.
+/// Identifies a socket.
 fn key(stream: &Arc<TcpStream>) -> usize {
     Arc::as_ptr(stream).addr()
 }

@@ -31,7 +31,7 @@ use crate::common::fair::Permit;
 use crate::common::spool::SpoolFile;
 use crate::settings::Limits;
 
-/// Bytes of a packed body that are unpacked at a time.
+/// Bytes of a compressed body that are decompressed at a time.
 const UNPACKED_AT_ONCE: usize = 4 << 10;
 /// Bytes of a body that are read and dropped after the reply to a request.
 const READ_OVER: usize = 16 << 20;

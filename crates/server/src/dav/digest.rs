@@ -111,7 +111,7 @@ impl Nonces {
         format!("Digest realm=\"{realm}\", qop=\"auth\", algorithm=MD5, nonce=\"{nonce}\"{stale}")
     }
 
-    /// Whether the request's header, if it is one of this kind, proves a user. It does so once.
+    /// Whether the request's header, if it is of this kind, authenticates a user. It does so once.
     pub(super) fn proof(&self, head: &Head, file: &Htdigest, realm: &str) -> Option<Proof> {
         let said = said(head)?;
         let own = match &head.query {

@@ -244,7 +244,7 @@ pub(super) async fn serve<S, H>(
         if !first.is_empty() {
             continue;
         }
-        // All of the buffer lives as long as any part of it, even an empty one.
+        // All of the buffer lives as long as any part of it, including an empty one.
         first = Bytes::new();
         if !is_wanted(&socket, times.patience, &mut stopped).await {
             let _ = tokio::time::timeout(END_TIME, socket.shutdown()).await;

@@ -202,7 +202,7 @@ impl<'s> Session<'s> {
         format!("{}{}", self.root, resource.path(SPECIAL))
     }
 
-    /// The resource that an absolute URL or path within this repository stands for.
+    /// The resource that an absolute URL or path within this repository refers to.
     ///
     /// # Errors
     /// When it is not in this repository.

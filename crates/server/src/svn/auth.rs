@@ -117,7 +117,7 @@ pub(crate) fn request_auth(
     out.raw(b") ) ");
     loop {
         let answer = session.conn.receive_with(Wait::Login, |mut answer| {
-            // Only an empty mechanism, which is not even a valid word in the protocol, declines.
+            // Only an empty mechanism, which is not a valid word in the protocol, declines.
             let mechanism = answer.word()?.to_owned();
             let token = answer.bracketed_text()?.map(str::to_owned);
             Ok((mechanism, token))

@@ -1,5 +1,5 @@
-//! Autoversioning: what other programs than Subversion's do at plain URLs becomes revisions, where the
-//! configuration allows it. A file manager can then use a repository as a network folder.
+//! Autoversioning: changes that other programs than Subversion's make at plain URLs are committed,
+//! where the configuration allows it. A file manager can then use a repository as a network folder.
 //!
 //! * `changes`: PUT, MKCOL, DELETE, COPY, MOVE.
 //! * `properties`: PROPPATCH, with any names in any namespace.

@@ -7,7 +7,7 @@ use super::addresses::AddressMap;
 
 /// A longer address is not one of ours, and is not changed.
 const MAX_ADDRESS: usize = 64 << 10;
-/// Bytes of an element's name that are looked at.
+/// Bytes of an element's name that are checked.
 const MAX_NAME: usize = 64;
 
 /// The state of the parser.

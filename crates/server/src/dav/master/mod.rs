@@ -279,7 +279,7 @@ fn reply(
     Ok(())
 }
 
-/// Whether a reply is XML, not packed.
+/// Whether a reply is XML that is not compressed.
 fn is_plain_xml(parts: &Parts) -> bool {
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
     let media = media.unwrap_or("").split(';').next().unwrap_or("").trim();

@@ -50,7 +50,7 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     }
 }
 
-/// The fspath that a report's relative path stands for.
+/// The fspath that a report's relative path refers to.
 fn full_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
     let base = session
         .resource_path()
