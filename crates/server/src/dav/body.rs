@@ -274,7 +274,8 @@ impl RawBody {
         self.permit = Some(permit);
     }
 
-    /// Collects what came together with the head, up to `most` bytes, without waiting for the client.
+    /// Collects what arrived together with the head, up to `most` bytes, without waiting for the
+    /// client.
     pub(super) async fn collect_ready(&mut self, most: usize) -> SvnResult<()> {
         let mut looks = LOOKS;
         while !self.ended && self.collected < most {

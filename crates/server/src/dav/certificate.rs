@@ -102,8 +102,8 @@ impl ClientCertificate {
         Some(read)
     }
 
-    /// The name by which it is known; the first where there are several of its kind. One that is empty
-    /// or has control characters is none.
+    /// The name by which it is known; the first where there are several of its kind. A name that is
+    /// empty or has control characters is ignored.
     #[must_use]
     pub fn name(&self, which: CertificateName) -> Option<&str> {
         let part = |number: &str| {

@@ -207,7 +207,7 @@ async fn send_on(ring: Arc<Ring>, pieces: Pieces, outlet: Outlet) {
                 return;
             }
         };
-        // First the room: as long as there is none nothing is held in memory.
+        // First the room: while there is none, nothing is held in memory.
         let Ok(Ok(room)) = tokio::time::timeout(patience, pieces.queue.reserve()).await else {
             return ring.close();
         };

@@ -49,7 +49,7 @@ impl Changes {
         self != Self::default()
     }
 
-    /// Whether there is nothing but a lock token.
+    /// Whether only a lock token is sent.
     #[must_use]
     pub fn only_lock(self) -> bool {
         self == Self { lock_token: true, ..Self::default() }

@@ -191,7 +191,7 @@ impl WorkItem {
     /// The item of a skel.
     ///
     /// # Errors
-    /// E155009 when it is none that this program knows.
+    /// E155009 when this program does not know the item.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let unknown = || {
             Error::new(

@@ -6,8 +6,8 @@
 //! * `locking`: LOCK, UNLOCK; [`held`]: locks that a repository cannot have.
 //! * `conditions`: what a request depends on.
 //!
-//! * [`pending`]: changes that wait for the rest of the save that they belong to; `flush`: commits
-//! them.
+//! * [`pending`]: changes that wait for the rest of the save that they belong to; `flush`:
+//!   commits them.
 //!
 //! A request is a commit of its own, on top of the youngest revision, unless it carries no text and waits.
 

@@ -54,7 +54,7 @@ pub(super) struct Memory<'b> {
     /// Directories that our own changes touched, which no status has looked at since.
     pub(super) touched: Vec<&'b RelPath>,
     pub(super) even: Option<UniformBase>,
-    /// Whether there was a summary once and is none any more.
+    /// Whether there was a summary once that is lost.
     pub(super) lost_even: bool,
 }
 
