@@ -284,7 +284,7 @@ const TAKEN_AS_THEY_ARE: &[Name] = &[
 pub(crate) struct Invocation<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: Options,
-    /// The repository argument, for [`Run::Repository`].
+    /// The repository argument, for [`Runner::Repository`].
     pub(crate) repository: String,
     /// The other arguments.
     pub(crate) args: VecDeque<OsString>,

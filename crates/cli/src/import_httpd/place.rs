@@ -3,7 +3,7 @@
 //! Sections are merged as each module merges its own: mod_dav_svn takes what the inner one says and keeps the rest,
 //! mod_authz_svn and mod_access_compat take the inner one's as a whole, mod_authz_core as `AuthMerging` says.
 //!
-//! Invariant: what is not understood closes the place ([`Merged::closed`]).
+//! Invariant: what is not understood closes the place ([`MergedSections::closed`]).
 
 use std::path::{Path, PathBuf};
 

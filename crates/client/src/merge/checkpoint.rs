@@ -1,5 +1,5 @@
 //! How far a merge came, so that it can go on there: of one source ([`Stage`]), and of the edit under
-//! way ([`Reached`]).
+//! way ([`Checkpoint`]).
 //!
 //! Invariant: what is noted as done is whole in the working copy. A change of a node is not stopped halfway, and
 //! is noted right after it, before anything that can be stopped.

@@ -1,6 +1,6 @@
 //! Takes the edit that leads from the left side to the right one, fetches what it does not bring,
 //! and gives each node to [`Apply`]. While it waits for the server it gives back the lock of questions to wc.db
-//! that [`super::ahead`] takes.
+//! that [`super::buffered_edit`] takes.
 
 use std::collections::HashMap;
 use std::io;

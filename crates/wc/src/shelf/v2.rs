@@ -346,7 +346,7 @@ impl StoredVersion {
     /// Writes the text after the change in normal form.
     ///
     /// # Errors
-    /// As [`Stored::work`]; that it cannot be written.
+    /// As [`StoredVersion::work`]; that it cannot be written.
     pub fn normal_work(&self, node: &Node, props: &PropList, to: &mut dyn io::Write) -> Result<()> {
         let file = self.work(node)?;
         // A link is in normal form already.
