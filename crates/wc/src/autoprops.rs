@@ -23,7 +23,7 @@ fn unquote(text: &str) -> &str {
     quoted('"').or_else(|| quoted('\'')).unwrap_or(text)
 }
 
-/// The parts between semicolons; two of them stand for one.
+/// The parts between semicolons; two semicolons are an escaped one.
 fn parts(value: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     let mut chars = value.chars().peekable();
@@ -90,7 +90,7 @@ pub fn media_type(name: &str, types: &BTreeMap<String, String>, start: &[u8]) ->
     known.cloned().or_else(|| is_binary(start).then(|| "application/octet-stream".to_owned()))
 }
 
-/// Whether the first bytes of a text (up to 1024) say that it is none.
+/// Whether the first bytes of a file (up to 1024) show that it is not text.
 #[must_use]
 pub fn is_binary(start: &[u8]) -> bool {
     if start == b"\xef\xbb\xbf" || start.is_empty() {

@@ -1,5 +1,5 @@
-//! Mending what an operation that was stopped left: locks, the queue, temporary files; and giving
-//! space back.
+//! Repairs what an interrupted operation left behind: locks, the queue, temporary files. Also frees
+//! disk space.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use crate::view::stat_file;
 /// What a cleanup does beside running the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cleanup {
-    /// Takes the locks of others away, who are believed to be gone.
+    /// Removes the locks of other processes, which are assumed to have ended.
     pub break_locks: bool,
     /// Forgets what DAV servers said.
     pub clear_dav_cache: bool,
@@ -115,7 +115,7 @@ impl WorkingCopy {
             if self.may_record_after_wait(&stat)
                 && let Some(view) = self.view(&file)?
             {
-                // Records the times when the text proves equal.
+                // Records the times when the text turns out to be equal.
                 self.file_modified(&view)?;
             }
         }

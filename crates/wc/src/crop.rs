@@ -12,7 +12,7 @@ use crate::root::WorkingCopy;
 use crate::status::{Options, State};
 use crate::view::{Status, View};
 
-/// What is told of each node that goes.
+/// Called for each node that is removed.
 type Tell<'a> = Option<&'a dyn Fn(&Notify<'_>)>;
 
 impl WorkingCopy {
@@ -47,8 +47,8 @@ impl WorkingCopy {
         )
     }
 
-    /// Takes a node out of the working copy; its parent remembers that it is not wanted. What has
-    /// local changes stays.
+    /// Removes a node from the working copy; its parent records that it is excluded. Nodes with
+    /// local changes stay.
     ///
     /// # Errors
     /// E200007 for roots, switched and locally added or deleted nodes.

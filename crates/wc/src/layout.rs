@@ -63,8 +63,8 @@ pub fn pristine(root: &Path, sha1: &Sha1) -> PathBuf {
     root.join(pristine_relpath(sha1))
 }
 
-/// Makes the folders and the two files for old programs; the database is not made here. Folders
-/// that are there are taken as they are.
+/// Makes the directories and the two files for old programs; the database is not made here.
+/// Existing directories are kept.
 pub(crate) fn create(root: &Path) -> Result<()> {
     for dir in [adm(root), adm(root).join(PRISTINE), tmp(root)] {
         match fs::create_dir(&dir) {

@@ -55,7 +55,7 @@ impl Lock {
         self.borrowed = true;
         self.wc.held_locks().borrow_mut().retain(|held| held.relpath != self.relpath);
         self.wc.db().write(|db| {
-            // What is left in the queue is for cleanup, which the row tells.
+            // What is left in the queue is for cleanup, which finds it by the row.
             if !db.has_work()? {
                 db.remove_wc_lock(&self.relpath)?;
             }

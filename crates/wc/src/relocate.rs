@@ -1,4 +1,4 @@
-//! Telling a working copy that its repository has another URL.
+//! Changing the repository URL that a working copy records.
 
 use rusqlite::params;
 use sapwood_core::paths::RelPath;

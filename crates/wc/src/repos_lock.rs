@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// A lock as the repository told of it.
+/// A lock as the repository reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryLock {
     /// The token.
@@ -26,7 +26,7 @@ impl WorkingCopy {
         place.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    /// Remembers a lock on a file, which may be written then.
+    /// Records a lock on a file, which then becomes writable.
     ///
     /// # Errors
     /// `E155010` when BASE has no such node; SQLite's; those of the file.

@@ -237,7 +237,7 @@ fn check_old(root: &Path) -> Result<()> {
 /// Whether there is anything at a path, a link counting as itself.
 ///
 /// # Errors
-/// That it cannot be looked at.
+/// Errors of the file system.
 pub fn disk_kind(path: &Path) -> Result<Option<fs::FileType>> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found.file_type())),

@@ -1,4 +1,5 @@
-//! A working copy in one line: which revisions, and whether anything is out of the ordinary.
+//! A summary of a working copy in one line: its revisions, and whether it has changes or is
+//! switched.
 
 use rusqlite::params;
 use sapwood_core::paths::RelPath;
@@ -9,7 +10,7 @@ use crate::local::subtree;
 use crate::root::WorkingCopy;
 use crate::status::{Options, State};
 
-/// What `svnversion` tells.
+/// What `svnversion` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The lowest and the highest revision; `None` of what was never committed.

@@ -23,7 +23,7 @@ pub enum Status {
     ServerExcluded,
     /// Not there, although the repository has it in the parent's revision.
     NotPresent,
-    /// Added, copied or moved here locally ([`WorkingCopy::addition`] tells which).
+    /// Added, copied or moved here locally ([`WorkingCopy::addition`] says which).
     Added,
     /// Deleted or moved away locally.
     Deleted,
@@ -263,8 +263,8 @@ impl WorkingCopy {
     }
 
     /// Whether a working file differs from its pristine text; `false` when there is no file. Recorded
-    /// size and time answer where they can; a file that proves equal under a lock that this process
-    /// holds gets them recorded anew.
+    /// size and time decide where they can; when a file turns out to be equal under a lock that this
+    /// process holds, they are recorded anew.
     ///
     /// # Errors
     /// That files cannot be read; SQLite's.
@@ -349,7 +349,7 @@ impl FileStat {
 /// Looks at a file, a link counting as itself; `None` when there is nothing.
 ///
 /// # Errors
-/// That it cannot be looked at.
+/// Errors of the file system.
 pub fn stat_file(path: &Path) -> Result<Option<FileStat>> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     match std::fs::symlink_metadata(path) {

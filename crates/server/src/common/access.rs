@@ -29,12 +29,12 @@ impl Action {
     }
 }
 
-/// What comes of asking whether something may be done.
+/// The result of an access check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It may be done.
     Allow,
-    /// Not without a name: the client is asked for one, and then it is decided again.
+    /// Not without a name: the client is asked for one, and then access is checked again.
     AskWho,
     /// It may not be done.
     Deny,
@@ -54,7 +54,7 @@ pub struct UserAccess<'s> {
 }
 
 impl<'s> UserAccess<'s> {
-    /// A user without a name, yet.
+    /// A user without a name so far.
     #[must_use]
     pub fn new(
         shared: &'s ServerState,
@@ -84,7 +84,7 @@ impl<'s> UserAccess<'s> {
         self.user.as_deref()
     }
 
-    /// Notes the name that was proved.
+    /// Notes the authenticated name.
     pub fn set_user(&mut self, user: Option<String>) {
         let name = user.as_deref().map(|u| self.config.username_case.apply(u));
         self.rules =
@@ -92,7 +92,7 @@ impl<'s> UserAccess<'s> {
         self.user = user;
     }
 
-    /// What the configuration grants to the user as they are now.
+    /// What the configuration grants to the user at present.
     #[must_use]
     pub fn blanket(&self) -> Blanket {
         if self.user.is_some() { self.config.auth_access } else { self.config.anon_access }
@@ -121,8 +121,8 @@ impl<'s> UserAccess<'s> {
         }
     }
 
-    /// Whether the user may do what is required at `path` (anywhere, without one) as they are
-    /// now, and has a name if one is needed.
+    /// Whether the user may do what is required at `path` (anywhere, without one) at present, and
+    /// has a name if one is needed.
     #[must_use]
     pub fn may(&self, required: Action, path: Option<&FsPath>, needs_username: bool) -> bool {
         self.rules_allow(required, path, false)
@@ -131,7 +131,7 @@ impl<'s> UserAccess<'s> {
     }
 
     /// Decides whether the user may do what is required at `path` (anywhere, without one).
-    /// `can_authenticate`: whether there is a way to prove a name.
+    /// `can_authenticate`: whether the user can still authenticate.
     #[must_use]
     pub fn decide(
         &self,
@@ -151,7 +151,7 @@ impl<'s> UserAccess<'s> {
         }
     }
 
-    /// The rules for what a reply tells of.
+    /// The rules for the paths that a reply contains.
     fn inner_rules(&self) -> Option<&UserAuthz> {
         self.rules.as_ref().filter(|_| self.config.each_path)
     }

@@ -1,5 +1,5 @@
-//! How a repository may be used, whatever file says so: what users may do, and how they prove their
-//! names. [`super::svnserve_conf`] reads it.
+//! How a repository may be used, whichever file says so: what users may do, and how they
+//! authenticate. [`super::svnserve_conf`] reads it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub enum Blanket {
     Write,
 }
 
-/// What is done to the case of user names before authz rules are asked.
+/// The change of case of user names before authz rules are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UsernameCase {
     /// Nothing.
@@ -39,15 +39,15 @@ impl UsernameCase {
     }
 }
 
-/// Whether users have to prove their names. (Over http; svn:// knows [`Login::Optional`] only.)
+/// Whether users have to authenticate. (Over http; svn:// has [`Login::Optional`] only.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Login {
     /// They cannot.
     Never,
-    /// When what they want is not for all users.
+    /// When anonymous users may not do what they request.
     #[default]
     Optional,
-    /// The same; and a user with a wrong password is an anonymous one, not refused.
+    /// The same; but a user with a wrong password is treated as anonymous, not refused.
     Lenient,
     /// Always.
     Required,
@@ -84,7 +84,7 @@ impl CertificateName {
         ("SAN_DNS", Self::OtherHost),
     ];
 
-    /// What a word stands for.
+    /// The field that a word stands for.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
@@ -94,20 +94,21 @@ impl CertificateName {
 /// How one repository may be used.
 #[derive(Clone, Debug)]
 pub struct AccessConfig {
-    /// Whether users have to prove their names.
+    /// Whether users have to authenticate.
     pub login: Login,
-    /// A password file of httpd, for http.
+    /// A password file in httpd's format, for http.
     pub htpasswd: Option<PathBuf>,
-    /// The same for Digest.
+    /// The same for Digest authentication.
     pub htdigest: Option<PathBuf>,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
     /// Whether a client must show a certificate. (Over http)
     pub requires_certificate: bool,
-    /// What of a client's certificate is the user's name, if it says who the user is.
+    /// Which field of a client's certificate is the user's name, if certificates authenticate
+    /// users.
     pub certificate_name: Option<CertificateName>,
-    /// Whether the authz file is asked about each path that a reply tells of, and not about that of the
-    /// request only.
+    /// Whether the authz file is asked about each path in a reply, and not only about the path of the
+    /// request.
     pub each_path: bool,
     /// Whether names of authz files are relative to the repository's `conf` folder.
     pub is_relative_to_conf: bool,
@@ -123,29 +124,30 @@ pub struct AccessConfig {
     pub groups_db: Option<String>,
     /// The realm of authentication; the repository's UUID when there is none.
     pub realm: Option<String>,
-    /// What is done to the case of user names before authz rules are asked.
+    /// The change of case of user names before authz rules are asked.
     pub username_case: UsernameCase,
     /// Where the environment of hooks is set, relative to the repository's `conf` folder.
     pub hooks_env: Option<PathBuf>,
     /// Set when users authenticate by SASL.
     pub sasl: Option<SaslStrength>,
-    /// How long a hook may run; for ever when there is none.
+    /// How long a hook may run; without a limit if there is none.
     pub hook_time_limit: Option<Duration>,
-    /// How late the first wrong password that is not free is answered; zero for no delays.
+    /// The delay of the answer to the first wrong password beyond the free ones; zero for no
+    /// delays.
     pub password_delay: Duration,
     /// The folder that relative names are relative to.
     pub base: PathBuf,
 }
 
 impl AccessConfig {
-    /// Whether there are passwords by which users prove their names.
+    /// Whether there is a password file for users to authenticate with.
     #[must_use]
     pub const fn has_passwords(&self) -> bool {
         self.htpasswd.is_some() || self.htdigest.is_some() || self.password_db.is_some()
     }
 }
 
-/// How strong the encryption of a connection must and may be, in bits of the key: 0 is none.
+/// The minimum and maximum strength of a connection's encryption, in bits of the key: 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaslStrength {
     /// `min-encryption`

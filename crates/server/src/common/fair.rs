@@ -1,12 +1,12 @@
-//! Permits that are given out fairly: to the networks that wait in turn, and within a network to its users in
-//! turn.
+//! Permits that are given out fairly: networks that wait get them in turn, and so do the users within a
+//! network.
 //!
-//! One network never has more than half of what the other networks leave, and one user not more than half of
-//! what the other users of that network leave. So a client from elsewhere finds a permit, however many one
-//! network holds: of one network half is left, of two a quarter, and so on.
+//! A network gets at most half of what the other networks leave, and a user at most half of what the other
+//! users of that network leave. So a client from another network finds a permit, however many one network
+//! holds: one network leaves half, two leave a quarter, and so on.
 //!
-//! Invariants: no more permits are out than the limit; a permit comes back when it is dropped; a caller that
-//! waits holds no thread, and a waiting future that is dropped leaves the queue.
+//! Invariants: there are never more permits in use than the limit; a permit is returned when it is dropped;
+//! a caller that waits holds no thread, and a waiting future that is dropped leaves the queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
@@ -19,16 +19,16 @@ use tokio::sync::oneshot;
 
 use crate::common::login_delay::network;
 
-/// Who asks for a permit.
+/// The client that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// A hash of the address, or of IPv6 of the network of 64 bits.
+    /// A hash of the address, or of the 64-bit network for IPv6.
     site: u64,
     /// A hash of the user's name.
     user: u64,
 }
 
-/// A map whose keys are hashes already, by a random key.
+/// A map whose keys are hashes already, made with a random key.
 type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
 
 /// The hash of a hash.
@@ -52,9 +52,9 @@ impl Hasher for AsItIs {
 }
 
 impl Caller {
-    /// The client at `address`, with the name that it shows, whether that is proved or not.
+    /// The client at `address`, with the user name that it claims, whether authenticated or not.
     pub(crate) fn new(address: Option<IpAddr>, user: Option<&str>) -> Self {
-        // A random key: clients cannot choose names that meet in one queue.
+        // A random key, so that clients cannot choose names that share a queue.
         static KEY: OnceLock<RandomState> = OnceLock::new();
         let key = KEY.get_or_init(RandomState::new);
         Self { site: key.hash_one(address.map(network)), user: key.hash_one(user) }
@@ -68,17 +68,17 @@ pub(crate) struct FairPermits {
     state: Mutex<State>,
 }
 
-/// A permit; it goes back when it is dropped.
+/// A permit; it is returned when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    /// None once it was given back.
+    /// None once it was returned.
     from: Option<Arc<FairPermits>>,
     caller: Caller,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Permits that are out.
+    /// Permits in use.
     out: usize,
     waiting: usize,
     sites: ByHash<Site>,
@@ -100,7 +100,8 @@ struct User {
     waiters: VecDeque<oneshot::Sender<Permit>>,
 }
 
-/// How many of `limit` one of several may have, when the others have so many.
+/// How many of `limit` permits one of several sites or users may have, when the others have so
+/// many.
 fn share(limit: usize, of_others: usize) -> usize {
     limit.saturating_sub(of_others).div_euclid(2).max(1)
 }
@@ -197,7 +198,7 @@ impl State {
 }
 
 impl FairPermits {
-    /// So many permits, at least one.
+    /// Makes a set of so many permits, at least one.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { limit: limit.max(1), state: Mutex::default() })
     }
@@ -229,15 +230,15 @@ impl FairPermits {
                 state.enqueue(caller, give);
                 given
             };
-            // The sender lives in the queue until it has sent: an error would be a fault of ours, and asking
-            // again is right all the same.
+            // The sender stays in the queue until it has sent. An error would be a fault of ours; asking
+            // again is correct in that case, too.
             if let Ok(permit) = given.await {
                 return permit;
             }
         }
     }
 
-    /// Whether a caller waits for a permit. Those who have gone meanwhile may be counted.
+    /// Whether a caller waits for a permit. Callers that have gone meanwhile may be counted.
     pub(crate) fn is_contended(&self) -> bool {
         self.state.lock().waiting > 0
     }
@@ -252,7 +253,7 @@ impl Drop for Permit {
             state.count(caller);
             let permit = Self { from: Some(Arc::clone(&from)), caller };
             if let Err(mut unused) = waiter.send(permit) {
-                // The waiter has gone. Its permit is taken back here: to drop it would lock again.
+                // The waiter has gone. Its permit is returned here: dropping it would lock again.
                 state.give_back(caller);
                 unused.from = None;
             }

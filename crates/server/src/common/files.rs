@@ -15,7 +15,7 @@ use crate::common::htpasswd::Htpasswd;
 
 /// Largest configuration file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 20;
-/// Most files that are kept parsed.
+/// The limit of files that are kept parsed.
 const MAX_KEPT: usize = 4096;
 
 /// What `stat` says about a file: as long as it stays the same, so do the contents.
@@ -26,7 +26,7 @@ pub struct Stamp {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
-    /// What is no plain file can be read once only.
+    /// Something other than a regular file can be read only once.
     plain: bool,
 }
 
@@ -45,7 +45,7 @@ impl Stamp {
         })
     }
 
-    /// Whether the file was changed so lately that another change might leave the stamp as it is.
+    /// Whether the file was changed so recently that another change might leave the stamp as it is.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         if !self.plain {
@@ -70,7 +70,7 @@ impl<T> Default for FileCache<T> {
 }
 
 impl<T: Clone> FileCache<T> {
-    /// What `make` makes of the file at `path`, kept until the file changes.
+    /// The result of `make` for the file at `path`, cached until the file changes.
     ///
     /// # Errors
     /// What `make` returns.

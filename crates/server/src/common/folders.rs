@@ -1,5 +1,5 @@
-//! The folders of the machine that no peer hears of: they are taken out of the errors that go over a wire. The log
-//! has them whole.
+//! The directories of this machine that no peer may see: they are removed from errors that are sent over a wire.
+//! The log has the whole errors.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl Folders {
         Self { roots }
     }
 
-    /// The error as a peer may hear it.
+    /// The error as a peer may see it.
     #[must_use]
     pub fn hide<'e>(&self, error: &'e SvnError) -> Cow<'e, SvnError> {
         let names_one = |link: &SvnError| {

@@ -9,7 +9,7 @@ pub struct Htdigest {
 }
 
 impl Htdigest {
-    /// Reads the text of a file. Lines that make no sense are passed over.
+    /// Reads the text of a file. Malformed lines are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut users = HashMap::new();

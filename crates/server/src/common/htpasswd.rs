@@ -1,12 +1,12 @@
 //! Password files of httpd, as `htpasswd` writes them: `user:hash` a line.
 //!
-//! Known are bcrypt (`$2y$`), SHA-256 and SHA-512 crypt (`$5$`, `$6$`), httpd's own MD5 (`$apr1$`) and
-//! `{SHA}`. Old DES hashes are not: they look at eight characters only. A hash that is not known lets
-//! no user in.
+//! Supported are bcrypt (`$2y$`), SHA-256 and SHA-512 crypt (`$5$`, `$6$`), httpd's own MD5 (`$apr1$`)
+//! and `{SHA}`. Old DES hashes are not: they use only eight characters. A user with an unsupported
+//! hash cannot log in.
 //!
-//! Invariant: a password that proved right is remembered for a short time as a digest under a key of
-//! this process, together with the hash that it proved: a bcrypt for each request would be all that
-//! the server does.
+//! Invariant: a password that was verified is cached for a short time, as a digest under a key of
+//! this process, together with the hash that it matched. Computing bcrypt for each request would
+//! take all of the server's time.
 
 use sapwood_core::Cut;
 use std::collections::HashMap;
@@ -18,21 +18,22 @@ use sapwood_core::base64;
 use sha1::Sha1;
 use sha2::Sha256;
 
-/// How long a password that proved right is taken for right without another look.
+/// How long a verified password is accepted without computing its hash again.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// Most passwords that are remembered.
+/// The limit of cached passwords.
 const MOST: usize = 16 << 10;
 
 /// A password file.
 #[derive(Debug, Default)]
 pub struct Htpasswd {
     users: HashMap<String, String>,
-    /// A hash of the file, which is computed for users that there are not: time shall not tell them apart.
+    /// A hash of the file. It is computed for unknown users, so that the time of the reply does not reveal
+    /// which users exist.
     decoy: Option<String>,
 }
 
 impl Htpasswd {
-    /// Reads the text of a file. Lines that make no sense are passed over, as httpd does.
+    /// Reads the text of a file. Malformed lines are skipped, as httpd does.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut users = HashMap::new();
@@ -42,7 +43,7 @@ impl Htpasswd {
                 continue;
             }
             if let Some((user, hash)) = line.split_once(':') {
-                // The first line of a user counts, and what follows another colon does not.
+                // The first line of a user counts, and text after another colon is ignored.
                 let hash = hash.split(':').next().unwrap_or("");
                 if is_known(hash) {
                     decoy.get_or_insert_with(|| hash.to_owned());
@@ -53,7 +54,7 @@ impl Htpasswd {
         Self { users, decoy }
     }
 
-    /// The users whose hashes are of no kind that is known, sorted.
+    /// The users whose hashes are of an unknown kind, sorted.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let odd = |hash: &str| !is_known(hash);
@@ -63,8 +64,8 @@ impl Htpasswd {
         users
     }
 
-    /// Whether this is the password of the user. What was proved before is in `proved`. For a user that there
-    /// is not it takes as long as for the first one of the file.
+    /// Whether this is the password of the user. `proved` caches verified passwords. An unknown user takes as
+    /// long as the first one of the file.
     #[must_use]
     pub fn verify(&self, user: &str, password: &str, proved: &VerifiedPasswords) -> bool {
         match (self.users.get(user), &self.decoy) {
@@ -79,7 +80,7 @@ impl Htpasswd {
         }
     }
 
-    /// Whether this was proved to be the password of the user a short time ago.
+    /// Whether this password of the user was verified a short time ago.
     #[must_use]
     pub fn has_proved(&self, user: &str, password: &str, proved: &VerifiedPasswords) -> bool {
         self.users.get(user).is_some_and(|hash| proved.is_known(&proved.digest(hash, password)))
@@ -111,7 +112,7 @@ fn matches(hash: &str, password: &str) -> bool {
     false
 }
 
-/// Compares in a time that does not tell where the two differ.
+/// Compares in a time that does not depend on where the two differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (Sha256::digest(a), Sha256::digest(b));
     a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
@@ -168,12 +169,12 @@ fn push64(text: &mut String, mut value: u32, count: usize) {
     }
 }
 
-/// Whether a proof that was made at a time still counts.
+/// Whether a password that was verified at a time is still accepted.
 fn is_fresh(at: Instant) -> bool {
     at.elapsed() < REMEMBERED
 }
 
-/// Passwords that proved right a short time ago.
+/// Passwords that were verified a short time ago.
 #[derive(Debug)]
 pub struct VerifiedPasswords {
     key: [u8; 32],
@@ -182,7 +183,7 @@ pub struct VerifiedPasswords {
 
 impl Default for VerifiedPasswords {
     fn default() -> Self {
-        // What is kept shall be of no use to a thief who reads this process's memory later.
+        // A thief who reads this process's memory later must not be able to use what is cached.
         use std::hash::BuildHasher as _;
         let random = || std::hash::RandomState::new().hash_one(0u8).to_le_bytes();
         let mut key = [0; 32];
@@ -194,7 +195,7 @@ impl Default for VerifiedPasswords {
 }
 
 impl VerifiedPasswords {
-    /// What is kept of a password and the hash that it proved.
+    /// The cache entry of a password and the hash that it matched.
     fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(self.key);
@@ -207,7 +208,7 @@ impl VerifiedPasswords {
         self.known.lock().get(digest).is_some_and(|at| is_fresh(*at))
     }
 
-    /// Whether `password` belongs to `hash`: as was found out before, or as `prove` says.
+    /// Whether `password` matches `hash`: from the cache, or computed by `prove`.
     fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
         let digest = self.digest(hash, password);
         let now = Instant::now();

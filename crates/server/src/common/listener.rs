@@ -1,5 +1,4 @@
-//! Accepts connections and gives each a thread, within limits. What is said on them is the business of
-//! the [`Handler`].
+//! Accepts connections and gives each a thread, within limits. The [`Handler`] speaks the protocol.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,9 +18,9 @@ use crate::common::state::ServerState;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// Stack of a connection's thread. Nothing recurses by what a client or a repository says.
+/// Stack of a connection's thread. No recursion depends on input of a client or on a repository.
 const STACK: usize = 1 << 20;
-/// How often a full server looks whether it is to end.
+/// How often a full server checks whether it is to end.
 const STOP_CHECK: Duration = Duration::from_millis(200);
 /// How long connections get to end when the server does.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -33,7 +32,7 @@ pub type Handler = fn(&ServerState, Arc<TcpStream>) -> SvnResult<()>;
 #[derive(Debug)]
 pub struct Listener {
     socket: Arc<TcpListener>,
-    /// Whether another process listens on the same socket, and goes on with it.
+    /// Whether another process listens on the same socket, and will continue to.
     lent: bool,
 }
 
@@ -54,7 +53,8 @@ impl Stopper {
             let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Both);
             return;
         }
-        // A socket that is shut down is so for all processes: a client does it here.
+        // Shutting a socket down would affect all processes that share it: so a client connects
+        // here instead.
         let Ok(mut address) = self.socket.local_addr() else { return };
         match address.ip() {
             ip if !ip.is_unspecified() => {}
@@ -81,7 +81,7 @@ fn resolve(host: Option<&str>, port: u16, prefer_ipv6: bool) -> SvnResult<Socket
         };
         return Ok(SocketAddr::new(any, port));
     };
-    // The resolver's errors have no number in Rust: its words stand behind std's own.
+    // The resolver's errors have no number in Rust: its own message follows std's.
     let failed = |e: &io::Error| {
         let words = e.to_string();
         match words.rsplit_once("address information: ") {
@@ -112,7 +112,7 @@ impl Listener {
         Ok(Self::from_socket(socket.into()))
     }
 
-    /// Takes over a socket that listens already.
+    /// Takes over a socket that is already listening.
     #[must_use]
     pub fn from_socket(socket: TcpListener) -> Self {
         Self { socket: Arc::new(socket), lent: false }
@@ -192,7 +192,7 @@ impl Listener {
                 continue;
             }
             let shared = Arc::clone(shared);
-            // Without a thread the connection is closed, and others may fare better.
+            // Without a thread the connection is closed; later ones may succeed.
             let _ = std::thread::Builder::new().stack_size(STACK).spawn(move || {
                 // The session has logged what went wrong.
                 let _ = handler(&shared, stream);
@@ -221,7 +221,7 @@ fn accept(socket: &TcpListener) -> SvnResult<(TcpStream, SocketAddr)> {
     }
 }
 
-/// Whether accepting may work again later: out of file handles or memory.
+/// Whether accepting may work again later: after a lack of file handles or memory.
 fn is_passing(error: &SvnError) -> bool {
     const ENFILE: ErrorCode = ErrorCode(23);
     const EMFILE: ErrorCode = ErrorCode(24);
@@ -244,7 +244,7 @@ struct Open {
 }
 
 impl Open {
-    /// Of the connections that stand still, the one that has done so longest of the address that has most of them.
+    /// Among the idle connections of the address that has most of them, the one that has been idle longest.
     fn least_missed(&self, standing: &Standing) -> Option<&Arc<TcpStream>> {
         let weight = |stream: &Arc<TcpStream>| {
             let waited = standing.for_long(stream)?;
@@ -256,7 +256,7 @@ impl Open {
     }
 }
 
-/// One connection's place; gives it back when dropped.
+/// The slot of a connection, which is returned when dropped.
 #[derive(Debug)]
 struct Slot {
     slots: Arc<Slots>,
@@ -265,12 +265,12 @@ struct Slot {
 }
 
 impl Slots {
-    /// Waits until there is room for one more. A connection that stands still makes room.
+    /// Waits until there is room for one more. An idle connection is closed to make room.
     fn wait_for_room(&self, limit: usize, standing: &Standing, stopper: &Stopper) {
         let mut open = self.open.lock();
         while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
             if let Some(stream) = open.least_missed(standing) {
-                // Its thread wakes up, finds the end of the connection, and gives its place back.
+                // Its thread wakes up, finds the end of the connection, and returns its slot.
                 let _ = stream.shutdown(Shutdown::Both);
             }
             self.changed.wait_for(&mut open, STOP_CHECK);

@@ -1,13 +1,15 @@
-//! Wrong passwords are answered late: the more of them from an address or for a user, the later.
+//! Delays the answers to wrong passwords: the more failures from an address or for a user, the
+//! longer.
 //!
-//! The first few cost nothing, for people mistype. Then each doubles the delay of the next, up to a limit. A
-//! right password is answered at once, with one exception: of one user at one address, and of one address in
-//! all, only so many attempts may be under way, one that was wrong until its answer is due, whether its client
-//! still waits or not. Otherwise a guess that is not answered at once could be given up for the next one.
-//! What comes on top of those waits for its turn, and what would wait too long is refused.
+//! The first few failures have no delay, since people mistype. After that each failure doubles the delay of
+//! the next, up to a limit. A right password is answered at once, with one exception: the number of attempts
+//! in progress is limited, for each user at one address, and for each address. A wrong attempt stays in
+//! progress until its answer is due, even if its client disconnects; otherwise an attacker could drop a guess
+//! that is not answered at once and try the next one. Attempts beyond the limit wait for their turn, and are
+//! refused if that would take too long.
 //!
-//! Invariants: no answer is later than two of the longest delays; what is kept is bounded; clocks that jump
-//! change nothing, for all times are of the monotonic clock.
+//! Invariants: no answer takes longer than twice the longest delay; the table has a limited size; changes
+//! of the system's clock have no effect, since all times are of the monotonic clock.
 
 use sapwood_core::exact::Exact;
 use std::collections::HashMap;
@@ -17,19 +19,20 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// So many wrong passwords are answered at once. (Clients try each twice.)
+/// The number of wrong passwords without a delay. (Clients try each password twice.)
 const FREE: u32 = 6;
 /// A delay is at most this many times the first one.
 pub(crate) const MOST: u32 = 32;
-/// Attempts of one user at one address that may be under way.
+/// The limit of attempts in progress of one user at one address.
 const OF_USER: usize = 64;
-/// Attempts from one address that may be under way. Users who logged in from there lately do not count.
+/// The limit of attempts in progress from one address. Users who logged in from there recently do not
+/// count.
 const OF_ADDRESS: usize = 512;
-/// Failures are forgotten after so much time without another.
+/// Failures are removed after so much time without another.
 const MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a user who logged in from an address is known there.
+/// How long a user who logged in from an address counts as known there.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
-/// Most addresses and users that are kept. When there are more, the oldest are forgotten.
+/// The limit of addresses and users in the table. Beyond it the oldest are removed.
 const MOST_RECORDS: usize = 16 << 10;
 
 /// Where failures are counted. Users whose names differ only in case are one, as in `password-db`.
@@ -47,9 +50,9 @@ struct Record {
     last: Instant,
     /// The last time that the user logged in from the address.
     proved: Option<Instant>,
-    /// Attempts whose passwords are being looked at.
+    /// Attempts whose passwords are being checked.
     begun: usize,
-    /// When the wrong answers that were given are due.
+    /// When the answers to wrong passwords are due.
     due: Vec<Instant>,
 }
 
@@ -63,7 +66,7 @@ impl Record {
         self.begun == 0 && since(self.last, now) > MEMORY && !is_known
     }
 
-    /// How long until one of `most` attempts is over, if that many are under way.
+    /// How long until one of `most` attempts ends, if that many are in progress.
     fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
         self.due.retain(|due| *due > now);
         if self.begun.plus(self.due.len()) < most {
@@ -74,7 +77,7 @@ impl Record {
     }
 }
 
-/// The least and the most time after which it is looked again whether there is room for an attempt.
+/// The shortest and the longest time between checks whether an attempt may begin.
 const LOOK: Duration = Duration::from_millis(50);
 const MOST_LOOK: Duration = Duration::from_millis(500);
 
@@ -84,7 +87,7 @@ pub struct LoginDelay {
     records: Arc<Mutex<HashMap<Key, Record>>>,
 }
 
-/// What follows from a wrong password.
+/// The consequences of a wrong password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Penalty {
     /// How long the answer has to wait.
@@ -93,18 +96,18 @@ pub struct Penalty {
     pub failures: u32,
 }
 
-/// An attempt to log in, while the password is looked at. When it is dropped, it was none.
+/// An attempt to log in, while the password is checked. If it is dropped, it does not count.
 #[derive(Debug)]
 pub struct Attempt {
     logins: LoginDelay,
     address: Option<IpAddr>,
     user: String,
     first: Duration,
-    /// Whether it is counted among those under way.
+    /// Whether it counts as in progress.
     counts: bool,
 }
 
-/// The part of an address that one customer of a network has: of IPv6, 64 bits.
+/// The part of an address that one customer of a network has: 64 bits for IPv6.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
@@ -130,7 +133,7 @@ impl LoginDelay {
     /// delays.
     ///
     /// # Errors
-    /// How long to wait before the next try, where too many are under way.
+    /// How long to wait before the next try, when too many are in progress.
     pub fn begin(
         &self,
         address: Option<IpAddr>,
@@ -154,8 +157,8 @@ impl LoginDelay {
         Ok(attempt(true))
     }
 
-    /// An attempt whose password is known to be right without looking: begins and succeeds in one step. `false`
-    /// where too many are under way, so that it has to wait for its turn as others do.
+    /// An attempt whose password is already known to be right: begins and succeeds in one step. `false` if too
+    /// many attempts are in progress, so that it has to wait for its turn as others do.
     pub fn prove_at_once(
         &self,
         address: Option<IpAddr>,
@@ -186,7 +189,7 @@ impl LoginDelay {
 }
 
 impl Attempt {
-    /// The password was wrong, or there is no such user.
+    /// Notes that the password was wrong, or that there is no such user.
     #[must_use]
     pub fn failed(mut self, now: Instant) -> Penalty {
         let mut records = self.logins.records.lock();
@@ -217,7 +220,7 @@ impl Attempt {
         Penalty { wait, failures: of_address.unwrap_or(of_user) }
     }
 
-    /// The user has proved the name.
+    /// Notes that the user has authenticated.
     pub fn succeeded(mut self, now: Instant) {
         let mut records = self.logins.records.lock();
         records.remove(&Key::User(self.user.clone()));
@@ -234,7 +237,7 @@ impl Attempt {
         self.address.map(at).into_iter().flatten().collect()
     }
 
-    /// It is not under way any more.
+    /// It is no longer in progress.
     fn end(&mut self) {
         if !std::mem::take(&mut self.counts) {
             return;
@@ -254,7 +257,8 @@ impl Drop for Attempt {
     }
 }
 
-/// How long an attempt has to wait, if too many are under way. `both` is its user at its address, `at`.
+/// How long an attempt has to wait, if too many are in progress. `both` is its user at its address,
+/// `at`.
 fn wait(
     records: &mut HashMap<Key, Record>,
     both: &Key,
@@ -274,7 +278,7 @@ fn wait(
     wait.max(all.wait(OF_ADDRESS, now))
 }
 
-/// Forgets what is old, when there is too much.
+/// Removes old entries, when there are too many.
 fn make_room(records: &mut HashMap<Key, Record>, now: Instant) {
     if records.len() < MOST_RECORDS {
         return;
@@ -283,7 +287,7 @@ fn make_room(records: &mut HashMap<Key, Record>, now: Instant) {
     if records.len() < MOST_RECORDS {
         return;
     }
-    // The older half goes, so that this is not done for each new one.
+    // The older half is removed, so that this does not happen for each new entry.
     let mut times: Vec<Instant> = records.values().map(|record| record.last).collect();
     let middle = times.len() / 2;
     let (_, middle, _) = times.select_nth_unstable(middle);
@@ -330,7 +334,7 @@ mod tests {
         for _ in 0..40 {
             assert!(fail(&logins, address(1), "ada", now) <= SECOND * MOST);
         }
-        // The right password of the same user at the same address is looked at at once, and bob's too.
+        // The right password of the same user at the same address is checked at once, and bob's too.
         logins.begin(address(1), "ada", SECOND, now).unwrap().succeeded(now);
         logins.begin(address(1), "bob", SECOND, now).unwrap().succeeded(now);
         assert_eq!(fail(&logins, None, "ada", now), Duration::ZERO, "success clears the user");

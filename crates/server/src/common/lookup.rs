@@ -70,12 +70,12 @@ fn requested_path(url: &str, virtual_host: bool) -> SvnResult<String> {
     Ok(parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Finds the repository that `url` (canonical) leads to. `warn` is told what is odd in authz
+/// Finds the repository that `url` (canonical) leads to. `warn` is called with warnings about authz
 /// files.
 ///
 /// # Errors
-/// E210005 when there is none, E220003 and E215004 (with causes that are not for the client) for
-/// broken authz and password files, and whatever opening meets.
+/// E210005 when there is none, E220003 and E215004 (with causes that the client must not see) for
+/// broken authz and password files, and all errors of opening.
 pub fn find(
     shared: &ServerState,
     url: &str,
@@ -95,7 +95,7 @@ pub fn find(
             format!("No repository found in '{url}'"),
         ));
     };
-    // A guess here would be the root, and what is asked for is checked by the rules of its path.
+    // A guess here would be the root, and access is checked by the rules of this path.
     let inner = full
         .strip_prefix(&top)
         .map_err(|_| SvnError::internal("a repository that is not above the path"))?
@@ -109,8 +109,8 @@ pub fn find(
     })
 }
 
-/// Finds out all about the repository whose folder is `top`, named by its path below `root`; its
-/// URL is empty and the fspath is the root. `access` takes the place of what its own files say.
+/// Collects everything about the repository whose folder is `top`, named by its path below `root`;
+/// its URL is empty and the fspath is the root. `access` replaces its own configuration files.
 ///
 /// # Errors
 /// As [`find`].
@@ -183,7 +183,8 @@ fn configuration(
     Ok((shared.files.server(&base.join("svnserve.conf"), false)?, base))
 }
 
-/// The access rules that a configuration names, for repositories at or below `top`. `warn` gets what is odd.
+/// The access rules that a configuration names, for repositories at or below `top`. `warn` gets the
+/// warnings.
 ///
 /// # Errors
 /// When they cannot be read.

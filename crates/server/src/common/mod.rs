@@ -1,17 +1,18 @@
 //! What all protocols share.
 //!
-//! * [`settings`]: everything that a server is told when it is started.
+//! * [`settings`]: the settings that a server is started with.
 //! * [`state`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
-//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which of
-//!   them may make room for others.
+//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
+//!   idle connections may be closed to make room for others.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
-//! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how names are proved.
+//! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
+//!   authenticate.
 //! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
-//! * [`folders`]: what of the machine no peer hears of.
+//! * [`folders`]: the directories of this machine that no peer may see.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;

@@ -1,7 +1,7 @@
-//! What a request does, as the operational log tells it.
+//! What a request does, as the operational log reports it.
 //!
-//! Both servers make these values; how they are written is here alone, since programs of
-//! administrators read these lines and know the reference's forms.
+//! Both servers create these values. Only this file formats them, since programs of administrators
+//! read these lines and expect the reference's format.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -19,7 +19,7 @@ pub enum Operation<'a> {
         ra_client: Option<&'a str>,
         client: Option<&'a str>,
     },
-    /// A password was wrong, or there is no such user. For programs that shut addresses out.
+    /// A password was wrong, or there is no such user. For programs that block addresses.
     WrongPassword {
         mechanism: &'a str,
         user: Option<&'a str>,

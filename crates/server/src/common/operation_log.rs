@@ -1,7 +1,7 @@
 //! The operational log: one line a request, in the reference's form, and one a link of each error.
 //!
-//! A line is process, time, client address, user and repository, then what was asked. Lines are
-//! written whole and at once, so that several servers may append to one file.
+//! A line has process, time, client address, user and repository, then the request. Each line is
+//! written whole with one call, so that several servers may append to one file.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,7 @@ use sapwood_core::{SvnError, SvnResult};
 
 pub use super::operation::Operation;
 
-/// Longest line, in bytes; the rest of a longer message is cut off.
+/// Longest line, in bytes; a longer message is truncated.
 const MAX_LINE: usize = 8192;
 
 /// Where the lines go.

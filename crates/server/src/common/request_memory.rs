@@ -1,16 +1,16 @@
-//! The memory that requests under way take, over all connections together.
+//! The memory that requests in progress take, over all connections together.
 //!
 //! One request may take megabytes, and a client may send most of it and then nothing more. So all
-//! that connections hold of requests, beyond a little each, comes out of one budget. When it is used
-//! up, a connection that needs more waits (it does not read, so its client waits too), and the
-//! connections that wait for slow clients are ended.
+//! memory that connections hold for requests, beyond a small free amount each, comes from one
+//! budget. When it is used up, a connection that needs more waits (it does not read, so its client
+//! waits too), and connections that wait for slow clients are closed.
 //!
-//! One address (of IPv6: one network of 64 bits, which is what one site has) gets no more than half
-//! of what the others leave. A client at another address finds room, however many requests
-//! the first one has begun: of one address half is left, of two a quarter, and so on.
+//! One address (for IPv6: one network of 64 bits, which is what one site has) gets at most half of
+//! what the others leave. A client at another address finds room, however many requests the first
+//! one has begun: one address leaves half, two leave a quarter, and so on.
 //!
-//! Invariants: no more is held than the budget and one largest request, for the request that began
-//! first gets what it needs, whatever the others hold; so some request always comes to its end.
+//! Invariants: at most the budget and one largest request are held, since the oldest request gets
+//! what it needs, whatever the others hold; so some request always finishes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Shutdown, TcpStream};
@@ -23,17 +23,18 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::common::login_delay::network;
 
-/// What a connection holds without being counted, in bytes: ordinary requests are not even seen here.
+/// Bytes that a connection may hold without being counted: most requests need no more, and are not
+/// counted at all.
 pub(crate) const FREE: usize = 32 << 10;
-/// A client has so long to send something of its request before it counts as slow.
+/// How long a client may send nothing of its request before it counts as slow.
 const GRACE: Duration = Duration::from_secs(3);
-/// A client that sends fewer bytes a second than this is slow, when others wait.
+/// A client that sends fewer bytes a second than this counts as slow, when others wait.
 const SLOW: u64 = 64 << 10;
 /// How long a connection waits for memory before it gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often one that waits looks whether another has become slow.
+/// How often a waiting connection checks whether another has become slow.
 const LOOK: Duration = Duration::from_millis(500);
-/// The same without a thread, which is not woken when something is given back.
+/// The same without a thread, which is not woken when memory is returned.
 const LOOK_ASYNC: Duration = Duration::from_millis(20);
 
 /// The budget and its holders.
@@ -48,9 +49,9 @@ pub struct RequestMemory {
 struct State {
     next: u64,
     held: usize,
-    /// By number, the request that began first in front.
+    /// By number, the oldest request first.
     holders: BTreeMap<u64, Holder>,
-    /// What the holders of each site have together; only those that have something.
+    /// What the holders of each site have together; only sites that hold something.
     by_site: HashMap<Option<IpAddr>, usize>,
 }
 
@@ -94,18 +95,18 @@ impl State {
 struct Holder {
     bytes: usize,
     begun: Instant,
-    /// When its client was last seen to send something.
+    /// When its client last sent something.
     fed: Instant,
-    /// Time that it waited for memory, and not for its client.
+    /// Time that it waited for memory, not for its client.
     waited: Duration,
-    /// It is waiting for memory, or is being worked on: its client cannot help it.
+    /// It waits for memory, or is being processed: its client cannot speed it up.
     busy: bool,
-    /// How it is ended.
+    /// How its connection is closed.
     stream: Option<Arc<TcpStream>>,
 }
 
 impl Holder {
-    /// Whether its client stands still, or has sent little in the time that it had.
+    /// Whether its client sends nothing, or has sent too little in the time that it had.
     fn is_slow(&self, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.begun).saturating_sub(self.waited);
         let bytes = u64::try_from(self.bytes).unwrap_or(u64::MAX);
@@ -129,20 +130,20 @@ impl RequestMemory {
     }
 }
 
-/// What one connection holds of the budget; given back when dropped.
+/// What one connection holds of the budget; returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     memory: Arc<RequestMemory>,
     stream: Option<Arc<TcpStream>>,
-    /// Where its client is.
+    /// The client's address.
     site: Option<IpAddr>,
     /// Its number while it is a holder.
     number: Option<u64>,
 }
 
 impl Share {
-    /// A share of nothing yet, for a client at `address`. `stream` is what is shut when the
-    /// connection has to end.
+    /// An empty share for a client at `address`. `stream` is shut down when the connection has to
+    /// end.
     pub(crate) fn new(
         memory: &Arc<RequestMemory>,
         stream: Option<Arc<TcpStream>>,
@@ -152,7 +153,7 @@ impl Share {
         Self { memory: Arc::clone(memory), stream, site, number: None }
     }
 
-    /// Makes the share `bytes` large, waiting when there is not so much.
+    /// Grows the share to `bytes`, waiting when there is not so much.
     ///
     /// # Errors
     /// E210002 when it would have to wait too long.
@@ -179,7 +180,7 @@ impl Share {
         Ok(())
     }
 
-    /// Makes the share `bytes` large; `false` where it has to wait for others, of which the slow ones are ended.
+    /// Grows the share to `bytes`; `false` if it has to wait for others; slow ones are then closed.
     fn try_to_grow(&mut self, state: &mut State, bytes: usize, begun: Instant) -> SvnResult<bool> {
         if self.grow_now(state, bytes, begun)? {
             return Ok(true);
@@ -191,7 +192,7 @@ impl Share {
         Ok(false)
     }
 
-    /// Makes the share `bytes` large, if there is so much. It has waited since `begun`.
+    /// Grows the share to `bytes`, if there is so much. It has waited since `begun`.
     fn grow_now(&mut self, state: &mut State, bytes: usize, begun: Instant) -> SvnResult<bool> {
         if bytes <= FREE {
             if let Some(number) = self.number.take() {
@@ -220,7 +221,7 @@ impl Share {
         Ok(true)
     }
 
-    /// Notes that the request is complete and is being worked on.
+    /// Notes that the request is complete and is being processed.
     pub(crate) fn set_busy(&self) {
         if let Some(number) = self.number
             && let Some(own) = self.memory.state.lock().holders.get_mut(&number)
@@ -229,7 +230,7 @@ impl Share {
         }
     }
 
-    /// Gives everything back.
+    /// Returns everything.
     pub(crate) fn release(&mut self) {
         let Some(number) = self.number.take() else { return };
         self.memory.state.lock().remove(number, self.site);
@@ -243,12 +244,12 @@ impl Drop for Share {
     }
 }
 
-/// Ends the connections whose clients are slow.
+/// Closes the connections whose clients are slow.
 fn end_slow(state: &State) {
     let now = Instant::now();
     for slow in state.holders.values().filter(|one| one.is_slow(now)) {
         if let Some(stream) = &slow.stream {
-            // Its thread wakes up, finds the end of the input, and gives its share back.
+            // Its thread wakes up, finds the end of the input, and returns its share.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }

@@ -2,7 +2,7 @@
 
 use rustix::param::page_size;
 
-/// Bytes of memory that belong to this process now; `None` where the system does not tell.
+/// Bytes of memory that belong to this process now; `None` where the system does not report them.
 pub(crate) fn resident() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     pages(&text)?.checked_mul(page_size())

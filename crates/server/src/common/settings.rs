@@ -1,4 +1,4 @@
-//! What a server is told when it is started.
+//! The settings that a server is started with.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use sapwood_core::exact::Exact;
 use super::config::AccessConfig;
 use crate::dav::Master;
 
-/// Everything that a server is told. Paths are absolute.
+/// All settings of a server. Paths are absolute.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder that URLs are relative to.
@@ -26,20 +26,20 @@ pub struct Settings {
     pub config_file: Option<PathBuf>,
     /// Bytes of memory for all caches together.
     pub cache_bytes: usize,
-    /// How hard to compress what is sent, 0 (not, and no svndiff newer than 0) to 9.
+    /// The compression level of what is sent: 0 (none, and svndiff version 0 only) to 9.
     pub compression: u8,
-    /// Set in tunnel mode: the user's name, as the login agent says.
+    /// Set in tunnel mode: the user's name, from the login agent.
     pub tunnel: Option<Tunnel>,
-    /// Where Cyrus SASL's own configuration of this service is looked for: folders.
+    /// The directories with Cyrus SASL's own configuration of this service.
     pub sasl_config: Vec<PathBuf>,
-    /// What a connection may take.
+    /// The limits of a connection.
     pub limits: Limits,
-    /// Called with why a connection finds no repository, before its client hears of it: a client
-    /// that heard may end the process at once.
+    /// Called with the reason why no repository was found for a connection, before the reply is
+    /// sent to its client: a client that has the reply may end the process at once.
     pub tell_first: Option<fn(&SvnError)>,
     /// The folder for temporary files.
     pub scratch: PathBuf,
-    /// What concerns http only.
+    /// Settings for http only.
     pub http: HttpSettings,
 }
 
@@ -50,7 +50,7 @@ pub enum BulkUpdates {
     On,
     /// Never.
     Off,
-    /// The client is told that it should.
+    /// The server recommends it to the client.
     Prefer,
 }
 
@@ -63,7 +63,7 @@ pub struct Location {
     pub root: PathBuf,
     /// How many names below the root its repositories are; at any depth, without one.
     pub levels: Option<usize>,
-    /// How it may be used; when nothing is said, as the repositories' own files say.
+    /// How it may be used; if this is missing, the repositories' own files decide.
     pub access: Option<Arc<AccessConfig>>,
     /// Whether the folder's page lists its repositories.
     pub list: bool,
@@ -71,16 +71,16 @@ pub struct Location {
     pub name: Option<String>,
     /// Whether pages are as mod_dav_svn writes them.
     pub plain_pages: bool,
-    /// Whether what other programs than Subversion's do at plain URLs becomes revisions.
+    /// Whether changes that other programs than Subversion's make at plain URLs become revisions.
     pub autoversioning: bool,
     /// Whether browsers may run scripts of stored pages and images, with the rights of their visitors.
     pub trusted: bool,
-    /// Where what writes is passed on to: then this is a mirror.
+    /// Where write requests are passed on to: then this is a mirror.
     pub master: Option<Arc<Master>>,
 }
 
 impl Location {
-    /// A place whose repositories' own files say how they may be used.
+    /// A location whose repositories' own files say how they may be used.
     #[must_use]
     pub fn new(prefix: &str, root: PathBuf) -> Self {
         Self {
@@ -98,12 +98,12 @@ impl Location {
     }
 }
 
-/// Addresses that are other ones.
+/// Addresses that have been moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// What such a path begins with, percent-encoded; with a star at the end also within a name.
+    /// The prefix of such a path, percent-encoded; with a star at the end it may end within a name.
     pub from: String,
-    /// What takes its place: a path or a URL.
+    /// What replaces it: a path or a URL.
     pub to: String,
     /// Whether clients should note the new address.
     pub permanent: bool,
@@ -158,38 +158,38 @@ impl Network {
     }
 }
 
-/// What concerns http only.
+/// Settings for http only.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// What is served besides the root, where it hides what the root has there.
+    /// What is served besides the root; it hides what the root has at the same path.
     pub locations: Vec<Location>,
     /// Whether nothing else is served.
     pub locations_only: bool,
-    /// Addresses that have moved.
+    /// Addresses that have been moved.
     pub redirects: Vec<Redirect>,
-    /// Whose word is taken for who the client is, and how it called us.
+    /// The proxies that are trusted to say who the client is, and which address it called.
     pub trusted_proxies: Vec<Network>,
     /// Where a line is written for each request.
     pub access_log: Option<PathBuf>,
-    /// Whether such a line tells of the client's program and the page it came from, too.
+    /// Whether such a line also has the client's program and the referring page.
     pub combined_log: bool,
     /// Whether update reports hold texts.
     pub bulk_updates: BulkUpdates,
-    /// Whether replies that are text are packed for clients that take it.
+    /// Whether replies that are text are compressed for clients that accept it.
     pub gzip: bool,
-    /// Whether clients are told of HTTPv2.
+    /// Whether the server announces HTTPv2 to clients.
     pub v2: bool,
-    /// As [`Location::autoversioning`], for what is served besides.
+    /// As [`Location::autoversioning`], for paths outside of the locations.
     pub autoversioning: bool,
     /// How long such changes wait for the rest of the save that they belong to, if they carry no text.
     pub autoversioning_wait: Duration,
-    /// Commits that may be under way at one time.
+    /// The limit of commits in progress.
     pub transactions: usize,
-    /// Time without a request after which such a commit is given up.
+    /// Time without a request after which such a commit is aborted.
     pub transaction_idle: Duration,
-    /// Whether a client must show a certificate, whatever it asks for.
+    /// Whether every client must show a certificate.
     pub requires_certificate: bool,
-    /// Where https is spoken, if what comes without encryption is only sent there.
+    /// The https address that unencrypted requests are redirected to, if they are.
     pub redirect_to_https: Option<u16>,
 }
 
@@ -229,9 +229,10 @@ pub struct Limits {
     pub request_bytes: Option<usize>,
     /// Bytes of the reply to one request; `None` for no limit.
     pub response_bytes: Option<u64>,
-    /// Bytes that requests under way may take, beyond a little each, over all connections together.
+    /// Bytes that requests in progress may take, beyond a small free amount each, over all
+    /// connections together.
     pub pending_bytes: usize,
-    /// Connections that are served at one time; more wait to be accepted.
+    /// Connections that are served at the same time; more wait to be accepted.
     pub connections: usize,
     /// Connections over http that are open at one time, over all listeners together.
     pub http_connections: usize,
@@ -244,17 +245,17 @@ pub struct Limits {
     /// Time for one authentication: people type passwords.
     pub login: Duration,
     /// Time between two requests. Clients keep a connection open while their user writes a log
-    /// message, so this is long; dead ones are found by TCP keep-alive.
+    /// message, so this is long; dead connections are found by TCP keep-alive.
     pub idle: Duration,
-    /// Time that a request over svn:// that has begun, or a reply, may stand still; and that such a request
-    /// may take in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
+    /// Time without progress that is allowed for a request over svn:// that has begun, or a reply. Such a
+    /// request may also take this time in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
     pub stall: Duration,
     /// Time for the body of a request over http, with a second more for each [`Limits::SLOWEST_BODY`] bytes
     /// of it that have come.
     pub body_first: Duration,
-    /// Time that such a body may stand still.
+    /// Time without progress that is allowed for such a body.
     pub body_stall: Duration,
-    /// Bytes of temporary files for bodies that come in slowly and for replies that are not read.
+    /// Bytes of temporary files for bodies that arrive slowly and for replies that are not read.
     pub spool_bytes: u64,
 }
 
@@ -265,14 +266,14 @@ impl Limits {
     /// Bytes a second of a body over http, as for httpd's `RequestReadTimeout`.
     pub const SLOWEST_BODY: u64 = 500;
 
-    /// How long a client may have been waited for of whose body so much has come.
+    /// How long the server may have waited for a client that has sent so many bytes of a body.
     #[must_use]
     pub fn body_time(&self, bytes: usize) -> Duration {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.body_first.saturating_add(Duration::from_secs(bytes / Self::SLOWEST_BODY))
     }
 
-    /// How long a request of which so much has arrived may have taken until now.
+    /// How long a request may have taken so far, of which so many bytes have arrived.
     #[must_use]
     pub fn time_for(&self, bytes: usize) -> Duration {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);

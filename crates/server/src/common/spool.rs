@@ -1,9 +1,11 @@
-//! Temporary files for what waits for a client: the body of a request that comes in slowly, a reply that is not
-//! read. Such a file has no name, so that it goes with the process, and all of them together have a budget.
+//! Temporary files for data that waits for a client: a request's body that arrives slowly, or a reply that is
+//! not read. Such a file has no name, so that it disappears with the process, and all of them together have a
+//! budget.
 //!
-//! One network gets no more than half of what the others leave, as with all that clients may hold.
+//! One network gets at most half of what the others leave, as for all resources that clients may
+//! hold.
 //!
-//! Invariant: what a [`SpoolFile`] holds of the budget goes back when it is dropped.
+//! Invariant: what a [`SpoolFile`] holds of the budget is returned when it is dropped.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -93,7 +95,7 @@ impl Spool {
 }
 
 impl SpoolFile {
-    /// Makes sure that the budget has room for so many bytes; `false` where it has not.
+    /// Reserves so many bytes of the budget; `false` if there is no room.
     pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
         let wanted = bytes.div_ceil(STEP).saturating_mul(STEP);
         if let Some(more) = wanted.checked_sub(self.held).filter(|more| *more > 0) {

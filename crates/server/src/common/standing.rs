@@ -1,7 +1,7 @@
-//! Connections of svn:// that stand still: each has a thread that waits for its client, to say something or to
-//! read. When a server is full, such a one makes room for a new client.
+//! Idle connections of svn://: each has a thread that waits for its client to send or to read something. When
+//! a server is full, such a connection is closed to make room for a new client.
 //!
-//! Invariant: only a connection whose thread waits at the moment is given up.
+//! Invariant: a connection is closed only while its thread waits.
 
 use std::collections::HashMap;
 use std::net::TcpStream;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A client may be waited for so long before its connection may be given up for another client.
+/// How long a client may be idle before its connection may be closed for another client.
 const SPARED: Duration = Duration::from_secs(10);
 
-/// Since when connections wait.
+/// The times since which connections have been idle.
 #[derive(Debug, Default)]
 pub struct Standing(Mutex<HashMap<usize, Instant>>);
 
-/// What stands for a socket.
+/// Identifies a socket.
 fn key(stream: &Arc<TcpStream>) -> usize {
     Arc::as_ptr(stream).addr()
 }
 
 impl Standing {
-    /// The connection waits for its client while `wait` runs.
+    /// Marks the connection as idle while `wait` runs.
     pub(crate) fn during<T>(&self, stream: Option<&Arc<TcpStream>>, wait: impl FnOnce() -> T) -> T {
         let Some(stream) = stream else { return wait() };
         self.0.lock().insert(key(stream), Instant::now());
@@ -32,7 +32,7 @@ impl Standing {
         done
     }
 
-    /// How long the connection has waited, if that is long enough to give it up.
+    /// How long the connection has been idle, if that is long enough to close it.
     pub(crate) fn for_long(&self, stream: &Arc<TcpStream>) -> Option<Duration> {
         let since = self.0.lock().get(&key(stream)).copied()?;
         Some(since.elapsed()).filter(|waited| *waited >= SPARED)

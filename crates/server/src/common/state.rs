@@ -21,17 +21,17 @@ use crate::common::settings::Settings;
 use crate::common::standing::Standing;
 use crate::dav::AccessLog;
 
-/// Most repositories that are kept open.
+/// The limit of repositories that are kept open.
 const MAX_OPEN: usize = 4096;
 
-/// The state that outlives a connection.
+/// The state that is shared by all connections.
 #[derive(Debug)]
 pub struct ServerState {
-    /// What the server was told.
+    /// The server's settings.
     pub settings: Settings,
     /// The operational log, if there is one.
     pub log: Option<OpLog>,
-    /// What of the machine no peer hears of.
+    /// The directories of this machine that no peer may see.
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
     pub standing: Arc<Standing>,
@@ -47,15 +47,15 @@ pub struct ServerState {
     pub caches: Arc<Caches>,
     /// Wrong passwords of all connections.
     pub logins: LoginDelay,
-    /// The memory of requests under way.
+    /// The memory of requests in progress.
     pub requests: Arc<RequestMemory>,
     /// How repositories are opened.
     pub options: OpenOptions,
-    /// Set when the server is to end: long requests stop.
+    /// Set when the server is to end: long requests are cancelled.
     pub cancel: CancelToken,
-    /// What nonces of Digest authentication are made with.
+    /// The key for nonces of Digest authentication.
     pub nonces: crate::dav::digest::Nonces,
-    /// Passwords of httpd's files that proved right.
+    /// Passwords of httpd's files that were verified.
     pub proved: VerifiedPasswords,
     /// Locks of DAV programs that repositories cannot have.
     pub held: crate::dav::autoversioning::held::HeldLocks,
@@ -63,14 +63,14 @@ pub struct ServerState {
     pub saves: crate::dav::autoversioning::pending::Saves,
     /// How many http connections may be open.
     pub places: Arc<crate::dav::connection_slots::ConnectionSlots>,
-    /// What http requests share.
+    /// The resources that http requests share.
     pub workers: Arc<crate::dav::workers::Workers>,
-    /// Commits over http that are under way.
+    /// Commits in progress over http.
     pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
 
-/// What tells that the repository at a path is still the one that was opened.
+/// Identifies the repository at a path, to find out whether it is still the one that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     uuid: Option<Stamp>,
@@ -130,7 +130,7 @@ impl ServerState {
     }
 
     /// The repository whose folder is `path`, opened once and then shared, until it is replaced,
-    /// upgraded or configured anew. What is kept of it does not keep its file system in use.
+    /// upgraded or configured anew. The cached entry does not keep its file system open.
     ///
     /// # Errors
     /// Whatever opening meets.
@@ -154,7 +154,7 @@ impl ServerState {
         Ok(repository)
     }
 
-    /// Makes revisions of the changes of DAV programs that wait in a repository.
+    /// Commits the pending changes of DAV programs in a repository.
     pub fn commit_pending(&self, repository: &Path) {
         self.saves.flush(self, |save| save.is_of(repository));
     }
@@ -162,7 +162,7 @@ impl ServerState {
     /// Reads every configuration file anew, and opens the log file anew. (SIGHUP)
     ///
     /// # Errors
-    /// When the log file cannot be opened; the old one is used on.
+    /// When the log file cannot be opened; then the old one is kept.
     pub fn reload(&self) -> SvnResult<()> {
         self.files.clear();
         self.authz.clear();

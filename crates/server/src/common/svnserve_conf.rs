@@ -40,7 +40,7 @@ fn sasl_strength(config: &Config) -> SvnResult<Option<SaslStrength>> {
 }
 
 impl AccessConfig {
-    /// Takes what is needed out of a parsed file in the folder `base`.
+    /// Takes the needed options from a parsed file in the folder `base`.
     ///
     /// # Errors
     /// E125009 and kin for options that make no sense.

@@ -25,7 +25,7 @@ pub struct AccessLog {
     file: Mutex<File>,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome<'a> {
     pub(super) user: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! DeltaV's way to a transaction: MKACTIVITY and CHECKOUT. Clients before 1.7 go it, and others
-//! when the server does not tell them of HTTPv2.
+//! Transactions by DeltaV: MKACTIVITY and CHECKOUT. They are used by clients before 1.7, and by
+//! others when the server does not announce HTTPv2.
 
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};
@@ -54,7 +54,7 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
             }
             Resource::WorkingBaseline(id, *rev)
         }
-        // The version that the repository has just now.
+        // The youngest version in the repository.
         Resource::Vcc => Resource::WorkingBaseline(id, session.youngest()?),
         Resource::Version(rev, path) => {
             check_version(editor, path, *rev)?;
@@ -72,14 +72,15 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
     Ok(())
 }
 
-/// Checks that the version is the one that the transaction has.
+/// Checks that the version is the one that the transaction is based on.
 fn check_version(editor: &sapwood_repos::TxnEditor, path: &FsPath, revision: Revnum) -> DavResult {
     let out_of_date = |kind: &str| {
         let message = format!("{kind} '{path}' is out of date");
         Fail::with(SvnError::new(ErrorCode::FS_CONFLICT, message), 409)
     };
     match editor.kind(path)? {
-        // Not out of date: it may never have been there, and clients have words of their own for that.
+        // Not "out of date": the node may never have existed, and clients have their own message for
+        // that.
         None => {
             let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
             Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into())

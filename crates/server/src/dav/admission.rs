@@ -1,7 +1,7 @@
-//! What is decided of a request by its method and address, before its body is read.
+//! What is decided about a request by its method and address, before its body is read.
 //!
-//! Invariant: where there is no repository the rules are asked as if there were one with that name, so that a user
-//! who may not read it does not learn whether it is there.
+//! Invariant: where there is no repository, access is checked as if there were one with that name, so that a user
+//! who may not read it does not learn whether it exists.
 
 use hyper::Method;
 use sapwood_core::{ErrorCode, FsPath, SvnError};
@@ -19,7 +19,7 @@ use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup;
 use crate::common::state::ServerState;
 
-/// A request whose permission is decided.
+/// A request that was admitted.
 #[derive(Clone, Copy)]
 pub(super) struct Admission<'a> {
     pub(super) access: &'a UserAccess<'a>,
@@ -27,15 +27,15 @@ pub(super) struct Admission<'a> {
     pub(super) resource: &'a Resource,
     /// Where a COPY or MOVE goes to, in the same repository.
     pub(super) destination: Option<&'a FsPath>,
-    /// Whether there is a way to prove a name.
+    /// Whether the client can authenticate.
     pub(super) can_authenticate: bool,
 }
 
 impl Admission<'_> {
-    /// Decides.
+    /// Checks the access of the request.
     ///
     /// # Errors
-    /// What is to be answered instead.
+    /// The error to answer with.
     pub(super) fn decide(&self) -> DavResult {
         if self.access.blanket() == Blanket::None && self.access.user().is_some() {
             return Err(Fail::Forbidden);
@@ -47,13 +47,13 @@ impl Admission<'_> {
         }
         let required = if writes { Action::Write } else { Action::Read };
         match self.resource.fspath() {
-            // What is merged was looked at when it was changed.
+            // Access to the merged changes was checked when they were made.
             Some(_) if method == "MERGE" => self.must(required, None),
             Some(path) if matches!(method, "COPY" | "MOVE" | "DELETE") => {
                 self.must_all(required, path)
             }
             Some(path) => self.must(required, Some(path)),
-            // Of the repository as a whole: for those who may read, or write, something in it.
+            // For the repository as a whole: for users who may read, or write, something in it.
             None => self.must(required, None),
         }
     }
@@ -79,13 +79,13 @@ impl Admission<'_> {
     }
 }
 
-/// What is said where no repository is.
+/// The reply where there is no repository.
 pub(super) fn of_nothing(shared: &ServerState, head: &Head, nothing: &InNothing<'_>) -> Fail {
     let visitor = |access: &AccessConfig| browse::visitor(shared, head, access);
     of_nothing_for(shared, head, nothing, &visitor)
 }
 
-/// The same, for a visitor who is known.
+/// The same, for a visitor who is authenticated.
 pub(super) fn of_nothing_for(
     shared: &ServerState,
     head: &Head,
@@ -103,7 +103,7 @@ pub(super) fn of_nothing_for(
     }
 }
 
-/// Whether the user could do what the request wants, if there were a repository.
+/// Whether the user could make this request, if there were a repository.
 fn as_if_there(
     shared: &ServerState,
     head: &Head,
@@ -115,14 +115,14 @@ fn as_if_there(
     let resource = Resource::parse(rest, SPECIAL)?;
     let user = visitor(access)?;
     let can_authenticate = access.login != Login::Never && access.has_passwords();
-    // Rules inside of a repository that there is not let no user in (CVE-2020-17525).
+    // Rules inside of a repository that does not exist admit no user (CVE-2020-17525).
     let are_inside = access.is_relative_to_conf
         || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
     if are_inside {
         let may_ask = user.is_none() && can_authenticate;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
-    // Rules that cannot be read let no user in either.
+    // Rules that cannot be read admit no user either.
     let authz = lookup::rules(shared, &nothing.location.root, access, &mut |_| {});
     let authz = authz.map_err(|_| Fail::Forbidden)?;
     let host = head.client.to_string();

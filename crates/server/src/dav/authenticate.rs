@@ -1,4 +1,4 @@
-//! Who makes a request: what the headers say, and whether it is true.
+//! Authenticates the user of a request by its headers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
 use crate::common::state::ServerState;
 
-/// The password files of a place.
+/// The password files of a location.
 #[derive(Clone, Debug, Default)]
 pub struct Users {
     plain: Option<Arc<Config>>,
@@ -25,7 +25,7 @@ pub struct Users {
 }
 
 impl Users {
-    /// Those that the configuration names. `plain` is the one of svn://.
+    /// Those that the configuration names. `plain` is that of svn://.
     ///
     /// # Errors
     /// E215004 when httpd's cannot be read.
@@ -43,13 +43,13 @@ impl Users {
         self.plain.is_some() || self.htpasswd.is_some() || self.htdigest.is_some()
     }
 
-    /// Whether this is the user's password. May take long, and takes as long for a user that there is not.
+    /// Whether this is the user's password. May take long, and takes as long for an unknown user.
     pub(super) fn know(&self, shared: &ServerState, user: &str, password: &str) -> bool {
         self.is_plain(user, password)
             || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &shared.proved))
     }
 
-    /// Whether this is known to be the user's password, without computing a hash.
+    /// Whether this password of the user is in the cache of verified ones.
     fn have_proved(&self, shared: &ServerState, user: &str, password: &str) -> bool {
         self.is_plain(user, password)
             || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &shared.proved))
@@ -61,7 +61,7 @@ impl Users {
     }
 }
 
-/// Whether there is a way to prove one's name.
+/// Whether users can authenticate here.
 pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
     access.login != Login::Never && users.are_some()
 }
@@ -69,8 +69,8 @@ pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
 /// The user that made a request; `None` is an anonymous one.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, where they count; [`Fail::Prove`] while it is not known
-/// whether they are right.
+/// [`Fail::AskWho`] for wrong names and passwords, where they count; [`Fail::Prove`] while they have not
+/// been verified.
 pub(super) fn user(
     shared: &ServerState,
     head: &Head,
@@ -94,7 +94,7 @@ pub(super) fn user(
     if let (Some(which), Some(certificate)) = (access.certificate_name, shown) {
         match certificate.name(which) {
             Some(name) => return Ok(Some(name.to_owned())),
-            // It is to say who the user is, and does not.
+            // The certificate has to name the user, and does not.
             None if access.requires_certificate => return Err(Fail::Forbidden),
             None => {}
         }
@@ -111,7 +111,8 @@ pub(super) fn user(
         (Some(Proof::Old), _) => return Err(Fail::AskWho),
         (Some(Proof::Is(user)), _) => (user, Evidence::Digest(true)),
         (Some(Proof::Not(user)), _) => (user, Evidence::Digest(false)),
-        // Where there are no passwords, one that a client shows of its own accord means nothing.
+        // Where there are no password files, a password that a client sends without being asked is
+        // ignored.
         (None, Some((user, word))) if users.are_some() => {
             (user, Evidence::Password(word, users.clone()))
         }
@@ -128,10 +129,10 @@ pub(super) fn user(
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
 }
 
-/// What a client hears that tries too many passwords at a time.
+/// The reply to a client that tries too many passwords at a time.
 const TOO_MANY: &str = "Too many wrong passwords from this address; try again later";
 
-/// How clients are asked for a name at a place.
+/// The challenges of a location.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asks {
     realm: String,
@@ -140,10 +141,10 @@ pub(super) struct Asks {
 }
 
 impl Asks {
-    /// As the place's configuration says; `realm` where that says none.
+    /// As the location's configuration says; `realm` if that has none.
     pub(super) fn of(access: Option<&AccessConfig>, realm: &str) -> Self {
         let own = access.and_then(|access| access.realm.as_deref());
-        // What would end the quoted text has no place in it.
+        // Characters that would end the quoted string are left out.
         let realm = own.unwrap_or(realm).chars().filter(|c| !matches!(c, '"' | '\\')).collect();
         let digest = access.is_some_and(|access| access.htdigest.is_some());
         let has_basic = |a: &AccessConfig| a.htpasswd.is_some() || a.password_db.is_some();
@@ -158,7 +159,7 @@ impl Asks {
     }
 }
 
-/// Compares in a time that does not tell where two passwords differ.
+/// Compares in a time that does not depend on where two passwords differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (Sha256::digest(a), Sha256::digest(b));
     a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0

@@ -1,12 +1,12 @@
 //! The body of a request: collected while no thread has the request, then read by its handler.
 //!
-//! A small body is there whole before a thread takes the request. Of a large one the beginning is there; the rest
-//! is read from the connection as it comes, by as many handlers at a time as there are permits for that, or
-//! from a temporary file, in which the others collect it.
+//! A small body is complete before a thread takes the request. Of a large one only the beginning is; the rest is
+//! read from the connection as it arrives, by as many handlers at a time as there are permits for that. Other
+//! requests collect it in a temporary file first.
 //!
-//! Invariants: a body that does not come in time ends with an error; a request that waits for one without a
-//! permit holds no thread. What its handler leaves of a body is read over after the reply, so that the connection can
-//! serve the next request and a client that is still sending hears the reply.
+//! Invariants: a body that does not arrive in time ends with an error; a request that waits for one without a permit
+//! holds no thread. The part of a body that its handler leaves is read and dropped after the reply, so that the
+//! connection can serve the next request and a client that is still sending gets the reply.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write as _};
@@ -31,11 +31,11 @@ use crate::common::fair::Permit;
 use crate::common::spool::SpoolFile;
 use crate::settings::Limits;
 
-/// Bytes of a packed body that are unpacked at a time.
+/// Bytes of a compressed body that are decompressed at a time.
 const UNPACKED_AT_ONCE: usize = 4 << 10;
-/// Bytes of a body that are read over after the reply to a request.
+/// Bytes of a body that are read and dropped after the reply to a request.
 const READ_OVER: usize = 16 << 20;
-/// How often a body is looked for that came together with its head.
+/// How often to check for a body that arrived together with its head.
 const LOOKS: usize = 3;
 /// Bytes that are read from a temporary file at a time.
 const FILE_PIECE: usize = 64 << 10;
@@ -47,7 +47,7 @@ pub struct Body {
     unpacked: Option<GunzipBuffer>,
 }
 
-/// A body that arrives packed, on its way to its reader: what was unpacked and not read.
+/// A compressed body on its way to its reader: the part that was decompressed and not read.
 #[derive(Debug)]
 struct GunzipBuffer {
     decoder: flate2::write::MultiGzDecoder<Vec<u8>>,
@@ -59,27 +59,27 @@ struct GunzipBuffer {
 pub(super) struct RawBody {
     incoming: Option<Incoming>,
     handle: Handle,
-    /// By which the connection takes over what it was sent.
+    /// Makes the connection hand over what it was sent.
     driver: Driver,
     limits: Limits,
     under_way: UnderWay,
-    /// What was collected first.
+    /// The part that was collected first.
     spooled: Option<SpooledBody>,
-    /// What was collected after that.
+    /// The part that was collected after that.
     front: VecDeque<Bytes>,
     /// Bytes in `front`.
     collected: usize,
-    /// What has arrived, in bytes.
+    /// Bytes that have arrived.
     arrived: usize,
     /// How long the client was waited for.
     waited: Duration,
-    /// What is read next.
+    /// The next position to read.
     piece: Bytes,
     /// Nothing more arrives.
     ended: bool,
-    /// By which a handler may wait for the rest of it.
+    /// Lets a handler wait for the rest of it.
     permit: Option<Permit>,
-    /// What was read of `front`, where it may be read again.
+    /// The part of `front` that was read, if it may be read again.
     again: Option<Vec<Bytes>>,
 }
 
@@ -95,7 +95,7 @@ struct SpooledBody {
 type NextFrame = Option<Result<Frame<Bytes>, hyper::Error>>;
 
 impl Body {
-    /// A body, whose handler reads it.
+    /// A body that its handler reads.
     #[must_use]
     pub(super) const fn new(raw: RawBody) -> Self {
         Self { raw, unpacked: None }
@@ -106,7 +106,7 @@ impl Body {
         &mut self.raw
     }
 
-    /// Unpacks what arrives, if the head says that it is packed.
+    /// Decompresses what arrives, if the head says that it is compressed.
     ///
     /// # Errors
     /// 415 for codings that are not known.
@@ -123,12 +123,12 @@ impl Body {
         }
     }
 
-    /// What arrives packed is read as it is.
+    /// A compressed body is read as it is.
     pub(super) fn leave_packed(&mut self) {
         self.unpacked = None;
     }
 
-    /// Whether there is no body, or it was read whole.
+    /// Whether there is no body, or it was read to its end.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.raw.is_over()
@@ -149,7 +149,7 @@ impl Body {
                 *ready = Bytes::from(std::mem::take(decoder.get_mut()));
                 break;
             }
-            // A little at a time: a little may stand for a thousand times as much.
+            // Only a little at a time: it may decompress to a thousand times as much.
             let some = raw.piece.split_to(raw.piece.len().min(UNPACKED_AT_ONCE));
             decoder.write_all(&some)?;
             *ready = Bytes::from(std::mem::take(decoder.get_mut()));
@@ -196,7 +196,7 @@ impl Body {
         true
     }
 
-    /// The reply is complete: what is left of the body is read over beside it.
+    /// The reply is complete: the rest of the body is read and dropped beside it.
     pub(super) fn drain(&mut self) {
         if let Some(incoming) = self.raw.incoming.take().filter(|_| !self.raw.ended) {
             let (limits, under_way) = (self.raw.limits, self.raw.under_way.clone());
@@ -205,7 +205,7 @@ impl Body {
     }
 }
 
-/// Reads a body over, as long as it keeps coming, up to a limit.
+/// Reads a body and drops it, as long as it keeps coming, up to a limit.
 async fn read_over(mut incoming: Incoming, limits: Limits, under_way: UnderWay) {
     let end = Instant::now().checked_add(limits.body_first);
     let mut left = READ_OVER;
@@ -274,7 +274,8 @@ impl RawBody {
         self.permit = Some(permit);
     }
 
-    /// Collects what came together with the head, up to `most` bytes, without waiting for the client.
+    /// Collects what arrived together with the head, up to `most` bytes, without waiting for the
+    /// client.
     pub(super) async fn collect_ready(&mut self, most: usize) -> SvnResult<()> {
         let mut looks = LOOKS;
         while !self.ended && self.collected < most {
@@ -333,7 +334,7 @@ impl RawBody {
         match frame {
             None => self.ended = true,
             Some(Ok(frame)) => {
-                // Fields behind the body say nothing to us.
+                // Trailers are ignored.
                 let data = frame.into_data().unwrap_or_else(|_| Bytes::new());
                 self.arrived = self.arrived.plus(data.len());
                 self.collected = self.collected.plus(data.len());
@@ -402,8 +403,8 @@ impl RawBody {
         self.keep(frame).map_err(io::Error::other)
     }
 
-    /// What is there without waiting. The connection hands over what it was sent when it hears that it is
-    /// wanted: here, and not on another thread that has to be woken for it.
+    /// The frame that has already arrived, if there is one. The connection hands it over when it is
+    /// polled: that happens here, and not on another thread that would have to be woken for it.
     fn ready_frame(&mut self) -> Poll<NextFrame> {
         let Self { incoming: Some(incoming), driver, .. } = self else { return Poll::Ready(None) };
         let mut cx = Context::from_waker(Waker::noop());

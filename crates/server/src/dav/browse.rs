@@ -27,7 +27,7 @@ use crate::common::settings::Location;
 use crate::common::state::ServerState;
 use sapwood_wire_dav::Resource;
 
-/// Plain enough for any browser, in the light and in the dark.
+/// Simple enough for any browser, with a light and a dark scheme.
 const STYLE: &str = ":root{color-scheme:light dark}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
 h1{font-size:1.6rem;line-height:1.3;overflow-wrap:anywhere}\
@@ -38,7 +38,7 @@ a{text-decoration:none}a:hover{text-decoration:underline}\
 footer{margin-top:2rem;opacity:.6;font-size:.85rem}\
 @media(max-width:40rem){.w{display:none}}";
 
-/// Most entries of one page.
+/// The limit of entries on a page.
 const MAX_ENTRIES: usize = 50_000;
 
 /// A page with the look of all pages.
@@ -68,7 +68,7 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }
 
-/// Who looks at a place that is no repository.
+/// The user who looks at a folder that is no repository.
 ///
 /// # Errors
 /// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
@@ -93,7 +93,7 @@ pub(super) fn visitor(
     Ok(user)
 }
 
-/// Whether a user, or a visitor without a name, may do so much at a place at all.
+/// Whether a user, or an anonymous visitor, may do this anywhere at a location.
 pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: Blanket) -> bool {
     let granted = if user.is_some() { access.auth_access } else { access.anon_access };
     granted >= required && (user.is_some() || access.login != Login::Required)
@@ -108,7 +108,7 @@ pub(super) fn names_in(
     repositories(shared, &place.folder, place.start, place.location, user)
 }
 
-/// The page of a folder above repositories: those in it that its visitor may read.
+/// The page of a folder above repositories: those in it that the visitor may read.
 pub(super) fn folder(
     shared: &ServerState,
     head: &Head,
@@ -122,7 +122,7 @@ pub(super) fn folder(
         None => None,
     };
     let names = || repositories(shared, &folder, start, location, exchange.user.as_deref());
-    // A folder in which the visitor may read nothing is as one that is not there.
+    // A folder in which the visitor may read nothing looks like one that does not exist.
     let mut known = None;
     if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
         && (!location.list || known.insert(names()).is_empty())
@@ -204,7 +204,7 @@ fn is_open(
     access.may(Action::Read, Some(FsPath::ROOT), false)
 }
 
-/// A page as mod_dav_svn writes it: some programs take it apart.
+/// A page as mod_dav_svn writes it: some programs parse it.
 fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String], query: &str) {
     let escape = |text: &str| html! { (text) }.into_string();
     let title = escape(title);
@@ -223,7 +223,7 @@ fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String
     exchange.out().extend_from_slice(text.as_bytes());
 }
 
-/// A length for people.
+/// A length in readable form.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut at = 0usize;
@@ -241,7 +241,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// How long ago something was, for people.
+/// The age of a date in readable form.
 fn age(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -268,7 +268,7 @@ fn age_of(date: &str) -> String {
     }
 }
 
-/// A date as it is stored, for people.
+/// A stored date in readable form.
 fn display_date(date: &str) -> String {
     match (date.get(..10), date.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time} UTC"),
@@ -292,7 +292,7 @@ pub(super) fn directory(
     }
     let revision = super::propfind::revision_of(root)?;
     exchange.header("etag", &super::get::etag(node)?);
-    // What is listed depends on the user.
+    // The list depends on the user.
     exchange.header("cache-control", "max-age=0");
     let query = match &session.head.query {
         Some(query) if is_public && query.contains(['r', 'p']) => format!("?p={revision}"),
@@ -304,7 +304,7 @@ pub(super) fn directory(
     let most = if is_plain { usize::MAX } else { MAX_ENTRIES };
     let entries = Entries::of(root, node)?;
     entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
-        // One more tells that there are more, of those that the user may read.
+        // One more row shows that there are more entries that the user may read.
         if rows.len() > most {
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! Certificates that clients show: whose they accept is said once for all of https, and what a
-//! certificate says of its owner.
+//! Client certificates: which authorities are accepted (one setting for all of https), and what a
+//! certificate says about its owner.
 //!
 //! Invariant: a [`ClientCertificate`] was verified, in its handshake, against the authorities that the
 //! configuration names.
@@ -22,12 +22,12 @@ use crate::common::config::CertificateName;
 /// The most names of one kind that are taken from a certificate.
 const MAX_NAMES: usize = 64;
 
-/// Whose certificates clients may show: files in PEM form.
+/// The authorities whose certificates clients may show: files in PEM form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientAuthorities {
     /// The certificates of the authorities.
     pub file: PathBuf,
-    /// What these have called back; certificates on the way to an authority are looked up there, too.
+    /// Their revocation lists; intermediate certificates are looked up there, too.
     pub revoked: Option<PathBuf>,
     /// Whether a client without a certificate is refused before it can ask for anything.
     pub required: bool,
@@ -43,7 +43,7 @@ fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
 }
 
 impl ClientAuthorities {
-    /// What looks at clients' certificates in handshakes.
+    /// The verifier of clients' certificates in handshakes.
     ///
     /// # Errors
     /// When the files cannot be used.
@@ -68,7 +68,7 @@ impl ClientAuthorities {
     }
 }
 
-/// What a client's certificate says of its owner.
+/// What a client's certificate says about its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// The parts of its subject: numbers of attributes, and their texts.
@@ -78,7 +78,7 @@ pub struct ClientCertificate {
 }
 
 impl ClientCertificate {
-    /// The one that was shown in a handshake, if one was.
+    /// The certificate that was shown in a handshake, if there was one.
     pub(super) fn of_connection(connection: &ServerConnection) -> Option<Arc<Self>> {
         let first = connection.peer_certificates()?.first()?;
         Self::read(first).map(Arc::new)
@@ -102,8 +102,8 @@ impl ClientCertificate {
         Some(read)
     }
 
-    /// The name by which it is known; the first where there are several of its kind. One that is empty
-    /// or has control characters is none.
+    /// The name by which it is known; the first where there are several of its kind. A name that is
+    /// empty or has control characters is ignored.
     #[must_use]
     pub fn name(&self, which: CertificateName) -> Option<&str> {
         let part = |number: &str| {

@@ -1,10 +1,11 @@
 //! How many http connections may be open: in all, over all listeners together, and from one address.
 //!
-//! A connection that waits for its client's next request has no thread, so there may be more of them
-//! than requests that are served. A client that opens one after the other shall not take every place; proxies
-//! that are trusted, and this machine, may: behind them are many clients.
+//! A connection that waits for its client's next request has no thread, so there may be more of them than
+//! requests in progress. One client must not take every slot; trusted proxies, and this machine, may: they
+//! stand for many clients.
 //!
-//! Invariant: what [`ConnectionSlots::enter`] counts, the [`ConnectionSlot`] that it gives takes back when it is dropped.
+//! Invariant: what [`ConnectionSlots::enter`] counts is returned when the [`ConnectionSlot`] is
+//! dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,11 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::common::login_delay::network;
 use crate::common::settings::{Limits, Network};
 
-/// File handles that are left to repositories and all else, where the process may have more than twice as
-/// many.
+/// File handles that are reserved for repositories and everything else, where the process may have more
+/// than twice as many.
 const RESERVE: usize = 2048;
 
-/// The places of a server's http connections.
+/// The slots of a server's http connections.
 #[derive(Debug)]
 pub struct ConnectionSlots {
     room: Arc<Semaphore>,
@@ -29,7 +30,7 @@ pub struct ConnectionSlots {
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A connection's place.
+/// A connection's slot.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     places: Arc<ConnectionSlots>,
@@ -39,7 +40,7 @@ pub(super) struct ConnectionSlot {
 }
 
 impl ConnectionSlots {
-    /// As many places as the limits say, and no more than the process has file handles for.
+    /// As many slots as the limits say, and no more than the process has file handles for.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
         let handles = sapwood_store::handles::limit(usize::MAX, 1);
@@ -57,7 +58,7 @@ impl ConnectionSlots {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// The place of a connection from `peer`; `None` where that address has as many as it may.
+    /// The slot of a connection from `peer`; `None` where that address has as many as it may.
     pub(super) fn enter(
         self: &Arc<Self>,
         room: OwnedSemaphorePermit,
@@ -117,7 +118,7 @@ mod tests {
         let again = enter("192.0.2.1").unwrap();
         drop((two, again, site));
         assert!(places.open.lock().is_empty());
-        // A trusted proxy and this machine are only held to the number in all.
+        // A trusted proxy and this machine are limited only by the total number.
         let all = ["10.1.2.3", "10.1.2.3", "10.1.2.3", "127.0.0.1", "127.0.0.1", "::1"];
         let all = all.map(|address| enter(address).unwrap());
         assert!(enter("127.0.0.1").is_none());

@@ -1,6 +1,6 @@
-//! The rest of a reply whose client does not read: made piece by piece, as the client takes it.
+//! The rest of a reply whose client does not read: made piece by piece, as the client reads it.
 //!
-//! Invariant: while the client is waited for, no thread and no piece is held.
+//! Invariant: while the server waits for the client, it holds no thread and no piece.
 
 use super::exchange::Exchange;
 use super::reply::WANTED;

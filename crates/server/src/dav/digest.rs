@@ -1,8 +1,8 @@
 //! Digest authentication (RFC 7616 with MD5 and `qop=auth`, which the files of `htdigest` are for).
 //!
-//! A nonce is the time at which it was made, a number, and what only this process could say of both: nothing is
-//! kept for clients that never come back. Of those with a right password the counts are kept. A nonce that is too old is answered with a new one, and the
-//! client need not ask its user again.
+//! A nonce is the time at which it was made, a number, and a hash of both with this process's secret: nothing is stored for clients that never come back.
+//! For clients with a right password the counts are stored. A nonce that is too old is answered with a new one, and the client need not ask its user
+//! again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,22 +17,23 @@ use super::head::Head;
 use super::nonce_uses::{NonceUses, count};
 use crate::common::htdigest::Htdigest;
 
-/// How long a nonce may be used, in seconds.
+/// The lifetime of a nonce, in seconds.
 const LIFETIME: u64 = 300;
 
-/// What makes nonces this process's own.
+/// The secret of this process.
 #[derive(Debug)]
 pub struct Nonces {
     secret: Vec<u8>,
     uses: NonceUses,
-    /// How many were made.
+    /// The number of nonces made.
     made: AtomicU64,
 }
 
 impl Default for Nonces {
     fn default() -> Self {
         let mut secret = vec![0; 32];
-        // Without random numbers (they are never lacking once the system is up) no nonce is taken.
+        // Without random numbers (they are always available once the system is up) no nonce is
+        // accepted.
         if rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) != Ok(32) {
             secret.clear();
         }
@@ -53,14 +54,14 @@ struct DigestHeader {
     qop: String,
 }
 
-/// Whether a header proves a user.
+/// The result of checking a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// It does.
+    /// The user is authenticated.
     Is(String),
-    /// It would, but for its age: the client has to try again.
+    /// The nonce has expired: the client has to try again.
     Old,
-    /// It does not.
+    /// The user is not authenticated.
     Not(String),
 }
 
@@ -83,10 +84,10 @@ impl Nonces {
     }
 
     fn make(&self, time: u64) -> String {
-        // Each client has its own, for the counts of one belong to one client.
+        // Each client has its own nonce, since its counts belong to one client.
         let time = format!("{time:x}.{:x}", self.made.fetch_add(1, Ordering::Relaxed));
         let sum = self.sign(&time);
-        // One that no client can use, rather than one that each could.
+        // A nonce that no client can use is better than one that all could.
         sum.map_or_else(String::new, |sum| format!("{time}-{sum}"))
     }
 
@@ -110,7 +111,7 @@ impl Nonces {
         format!("Digest realm=\"{realm}\", qop=\"auth\", algorithm=MD5, nonce=\"{nonce}\"{stale}")
     }
 
-    /// Whether the request's header, if it is one of this kind, proves a user. It does so once.
+    /// Whether the request's header, if it is of this kind, authenticates a user. It does so once.
     pub(super) fn proof(&self, head: &Head, file: &Htdigest, realm: &str) -> Option<Proof> {
         let said = said(head)?;
         let own = match &head.query {
@@ -135,7 +136,7 @@ impl Nonces {
                 if is_new { Proof::Is(said.user) } else { Proof::Old }
             }
             Some(_) if is_right => Proof::Old,
-            // One of another process, before this one perhaps: no wrong password.
+            // A nonce of another process, perhaps before this one: that is no wrong password.
             None if is_right => Proof::Old,
             _ => Proof::Not(said.user),
         })
@@ -146,7 +147,7 @@ fn md5(text: &str) -> String {
     Md5::of(text.as_bytes()).to_hex()
 }
 
-/// Compares in a time that does not tell where two texts differ.
+/// Compares in a time that does not depend on where two texts differ.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (x, y)| all | (x ^ y)) == 0
 }
@@ -232,7 +233,7 @@ mod tests {
         let fresh = nonces.make(now());
         let prove = |head: &Head| nonces.proof(head, &file, "a b");
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Is("joe".to_owned())));
-        // The same again may come from an attacker who has overheard it.
+        // A repeated request may come from an attacker who has recorded the first.
         assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Old));
         let again = nonces.challenge("a b", &head(&fresh, "secret", "/x?p=1"));
         assert!(again.ends_with("stale=true"));

@@ -1,9 +1,9 @@
 //! One request and its reply, as a thread that may block sees them.
 //!
-//! A reply is collected in one buffer. A short one goes out whole, with its length; one that
-//! outgrows the buffer goes out in chunks. As long as nothing has gone out, an error takes the
-//! place of what was collected; after that it ends the connection in the middle of the body, so
-//! that no client takes a part for the whole.
+//! A reply is collected in one buffer. A short one is sent whole, with its length; one that
+//! outgrows the buffer is sent in chunks. As long as nothing was sent, an error replaces what was
+//! collected; after that an error ends the connection in the middle of the body, so that no client
+//! takes a part for the whole.
 
 use std::io;
 
@@ -23,16 +23,16 @@ use super::piece::Piece;
 use super::polled_connection::Driver;
 use super::reply::{NextPiece, Outlet, ReplyBody, ReplySender};
 
-/// A reply that grows beyond this goes out in chunks of about this size.
+/// A reply that grows beyond this is sent in chunks of about this size.
 pub(super) const CHUNK: usize = 64 << 10;
-/// The same for chunks of what is kept elsewhere, which take no memory of their own.
+/// The same for chunks of cached bytes, which take no memory of their own.
 const KEPT_CHUNK: usize = 256 << 10;
-/// What is kept elsewhere and is shorter than this is copied.
+/// Cached bytes shorter than this are copied.
 const KEPT_AT_LEAST: usize = 2 << 10;
-/// Makes more of a reply: appends to it, and says whether there is still more.
+/// Makes more of a reply: appends to it, and returns whether there is still more.
 pub(super) type Producer = Box<dyn FnMut(&mut Vec<u8>) -> SvnResult<bool> + Send>;
 
-/// Sends the head, if it has not gone out.
+/// Sends the head, if it was not sent yet.
 fn begin(head: &mut Option<Begin>) -> SvnResult<()> {
     let Some((start, response)) = head.take() else { return Ok(()) };
     start.send(response).map_err(|_| client_gone("by the client"))
@@ -60,13 +60,13 @@ pub struct Exchange {
     head: Option<Begin>,
     sender: Option<ReplySender>,
     outlet: Outlet,
-    /// What makes the rest of the reply when the client reads on.
+    /// What makes the rest of the reply when the client continues to read.
     later: Option<Producer>,
-    /// The bytes of the reply's body that went out.
+    /// The bytes of the reply's body that were sent.
     sent: u64,
-    /// Who made the request, when that is known.
+    /// The user of the request, if it is known.
     pub user: Option<String>,
-    /// Whether the reply may be packed.
+    /// Whether the reply may be compressed.
     pub takes_gzip: bool,
     packer: Option<Packer>,
 }
@@ -103,7 +103,7 @@ impl Exchange {
         }
     }
 
-    /// The status of the reply, and the bytes of its body that went out.
+    /// The status of the reply, and the bytes of its body that were sent.
     #[must_use]
     pub fn outcome(&self) -> (u16, u64) {
         (self.status.as_u16(), self.sent)
@@ -114,13 +114,13 @@ impl Exchange {
         self.status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     }
 
-    /// Whether anything has gone out.
+    /// Whether anything was sent.
     #[must_use]
     pub const fn has_begun(&self) -> bool {
         self.start.is_none()
     }
 
-    /// Adds a header. One that http cannot carry is left out.
+    /// Adds a header. A value that http cannot carry is left out.
     pub fn header(&mut self, name: &'static str, value: &str) {
         let name = HeaderName::from_static(name);
         if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
@@ -128,7 +128,7 @@ impl Exchange {
         }
     }
 
-    /// Adds a header that another server has said.
+    /// Adds a header of another server's reply.
     pub(super) fn append(&mut self, name: HeaderName, value: HeaderValue) {
         self.headers.append(name, value);
     }
@@ -159,7 +159,7 @@ impl Exchange {
                 biased;
                 done = work => Ok(done),
                 () = left => Err(client_gone("by the client")),
-                // While no reply has begun hyper does not look whether the client is there.
+                // Before a reply has begun, hyper does not check whether the client is still there.
                 () = outlet.line.hung_up() => Err(client_gone("by the client")),
                 () = tokio::time::sleep(outlet.patience) => Err(client_gone("nothing happens")),
             }
@@ -171,12 +171,12 @@ impl Exchange {
         self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/xml; charset=\"utf-8\""));
     }
 
-    /// Announces the length of a body that will not be kept in memory.
+    /// Announces the length of a body that is not collected in memory.
     pub fn length(&mut self, bytes: u64) {
         self.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes));
     }
 
-    /// Writes what is kept elsewhere, without copying it if it is long.
+    /// Writes cached bytes, without copying them if they are long.
     ///
     /// # Errors
     /// As of [`Exchange::flush`].
@@ -203,7 +203,7 @@ impl Exchange {
         sender.send(piece, || begin(head))
     }
 
-    /// Sends what there is, and the head before it.
+    /// Sends what was collected, and the head before it.
     ///
     /// # Errors
     /// E190004 when the client has gone, or has stopped reading for too long.
@@ -245,10 +245,10 @@ impl Exchange {
         self.sent.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 
-    /// Sends a piece of the body, packed if the reply is.
+    /// Sends a piece of the body, compressed if the reply is.
     fn send_piece(&mut self, mut piece: Piece, is_last: bool) -> SvnResult<()> {
         if let Some(packer) = &mut self.packer {
-            // Nothing but what was written for this reply is in it.
+            // It holds only what was written for this reply.
             let packed = packer.pack(&piece.copy_to_bytes(piece.remaining()), is_last);
             piece = Piece::from(packed.map_err(|e| client_gone(&e.to_string()))?);
         }
@@ -283,7 +283,7 @@ impl Exchange {
             return;
         }
         let sent = self.flush().and_then(|()| self.send_piece(Piece::default(), true));
-        // When the client has gone there is no one left to write to.
+        // After the client has gone there is nothing to send.
         if let Some(sender) = self.sender.take().filter(|_| sent.is_ok()) {
             sender.finish();
         }

@@ -36,11 +36,11 @@ pub(super) fn get(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
 struct GetTarget {
     root: Root,
     path: FsPathBuf,
-    /// Whether the address always stands for the same.
+    /// Whether the address always refers to the same contents.
     is_fixed: bool,
 }
 
-/// A number behind `r=` or `p=`.
+/// The number in `r=` or `p=`.
 fn number(text: &str) -> DavResult<Revnum> {
     Revnum::parse(text.as_bytes())
         .ok_or_else(|| Fail::status(400, "invalid revision in query string"))
@@ -73,7 +73,7 @@ fn get_target(session: &Session<'_>) -> DavResult<Option<GetTarget>> {
                 return Err(not_found(path, rev));
             };
             let root = fs.revision_root(rev)?;
-            // Without a peg revision another line of history may come to be meant.
+            // Without a peg revision the address may later refer to another node.
             return Ok(Some(GetTarget { root, path, is_fixed: is_pegged }));
         }
     }
@@ -89,7 +89,7 @@ fn not_found(path: &FsPath, rev: Revnum) -> Fail {
 /// The tag of a node: the revision of its last change and its path.
 ///
 /// # Errors
-/// The node is of a transaction: the same tag would stand for different texts.
+/// The node is in a transaction: the same tag would be used for different texts.
 pub(super) fn etag(node: &Node) -> SvnResult<String> {
     let Some(created) = node.created_rev() else {
         return Err(SvnError::internal("a tag for a node of a transaction"));
@@ -109,13 +109,13 @@ pub(super) fn tags(list: &str) -> impl Iterator<Item = &str> {
     between.map(str::trim)
 }
 
-/// Whether a tag that a client says is `tag`, which a packed reply made weak.
+/// Whether a tag from a client is `tag`, which is weak in a compressed reply.
 fn is_same(said: &str, tag: &str) -> bool {
     let plain = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
     said == "*" || plain(said) == plain(tag)
 }
 
-/// A date in the form of http headers.
+/// A date in the format of http headers.
 pub(super) fn http_date(stored: &str) -> Option<String> {
     let time = Timestamp::parse(stored.as_bytes()).ok()?;
     let seconds = u64::try_from(time.0.checked_div(1_000_000)?).ok()?;
@@ -130,7 +130,7 @@ pub(super) fn month_name(digits: &str) -> &'static str {
     name.copied().unwrap_or("Jan")
 }
 
-/// Seconds since 1970 in the form of http headers.
+/// Seconds since 1970 in the format of http headers.
 fn rfc1123(seconds: u64) -> String {
     let days = seconds / 86_400;
     let text = Timestamp(i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000)).to_string();
@@ -142,7 +142,7 @@ fn rfc1123(seconds: u64) -> String {
     [day, ", ", part(8, 10), " ", month, " ", part(0, 4), " ", part(11, 19), " GMT"].concat()
 }
 
-/// The media type of a file: what its property says, if that can be said in a header.
+/// The media type of a file: that of its property, if that is valid in a header.
 pub(super) fn media_type(node: &Node) -> DavResult<String> {
     let props = node.props()?;
     let given = props.get_str(prop_names::MIME_TYPE).map(|t| t.trim().to_owned());
@@ -200,13 +200,14 @@ fn file(
     whole(session, exchange, node, &tag)
 }
 
-/// Says what a text is, and what a browser may make of it.
+/// Sets the headers for a text's media type, and for what a browser may do with it.
 fn describe(session: &Session<'_>, exchange: &mut Exchange, node: &Node) -> DavResult {
     let mut media = media_type(node)?;
-    // Clients of Subversion look at neither.
+    // Clients of Subversion ignore both.
     if !session.is_svn_client() {
         if is_active(&media) && !session.location.is_some_and(|location| location.trusted) {
-            // A committer's page is not the server's: no scripts, no forms, no cookies of its origin.
+            // A committer's page must not act as the server: no scripts, no forms, no cookies of its
+            // origin.
             exchange.header("content-security-policy", "sandbox");
             exchange.header("x-content-type-options", "nosniff");
         }
@@ -219,7 +220,7 @@ fn describe(session: &Session<'_>, exchange: &mut Exchange, node: &Node) -> DavR
     Ok(())
 }
 
-/// Whether browsers run what is in texts of a media type.
+/// Whether browsers run scripts in texts of a media type.
 fn is_active(media: &str) -> bool {
     let essence = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let (kind, name) = essence.split_once('/').unwrap_or((&essence, ""));
@@ -239,7 +240,7 @@ fn begins_as_utf8(node: &Node) -> SvnResult<bool> {
     let is_whole = u64::try_from(piece.len()).ok() == Some(node.length()?);
     Ok(match std::str::from_utf8(piece) {
         Ok(text) => !text.contains('\0'),
-        // A letter may be cut in two where the piece ends.
+        // A character may be cut in two where the piece ends.
         Err(error) => error.error_len().is_none() && !is_whole && !piece.contains(&0),
     })
 }
@@ -254,7 +255,7 @@ fn delta(
     version: sapwood_delta::Version,
 ) -> DavResult {
     exchange.header("vary", "X-SVN-VR-Base");
-    // A base that is not here is as none: the client takes the whole text as well.
+    // An unknown base is ignored: the client accepts the whole text, too.
     let source = match session.repository.fs().revision_root(base.0) {
         Ok(root) => root.find(base.1)?,
         Err(sapwood_fs::Error::NoSuchRevision(..)) => None,
@@ -333,12 +334,12 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
     let mut contents = node.contents()?;
     let (mut skip, is_whole) = (first, range.is_none());
     exchange.produce(Box::new(move |out| {
-        // Of a whole text all is read: the checksum is compared at the end.
+        // A whole text is read to its end: the checksum is compared there.
         if left == 0 && !is_whole {
             return Ok(false);
         }
         let begun = out.len();
-        // No more than a piece: what waits for a client that does not read shall be small.
+        // Only one piece: data that waits for a client that does not read must be small.
         let wanted = usize::try_from(left.plus(skip)).unwrap_or(usize::MAX);
         let room = wanted.clamp(1, CHUNK.minus(begun.min(CHUNK)).max(1));
         out.resize(begun.plus(room), 0);

@@ -18,7 +18,7 @@ pub struct Head {
     pub method: Method,
     /// The percent-encoded path.
     pub path: String,
-    /// What stands behind the `?`.
+    /// The query after the `?`.
     pub query: Option<String>,
     /// The headers.
     pub headers: HeaderMap,
@@ -34,9 +34,9 @@ pub struct Head {
     pub wants_host: bool,
     /// The certificate that was shown on the connection.
     pub certificate: Option<Arc<ClientCertificate>>,
-    /// The name and password of Basic authentication that the request shows.
+    /// The name and password of Basic authentication in the request.
     pub basic: Option<(String, String)>,
-    /// What came of the name and password that the request shows, once they were looked at.
+    /// The result of checking the name and password, once that was done.
     pub verdict: Option<Verdict>,
 }
 

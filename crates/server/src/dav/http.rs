@@ -24,30 +24,31 @@ use super::tls::{Tls, TlsFiles};
 use super::workers::Workers;
 use crate::common::state::ServerState;
 
-/// Threads that wait for sockets, parse requests and take connections. Replies are written, and bodies read, by
-/// the threads of requests; more than one thread here would be woken for each other's work.
+/// Threads that wait for sockets, parse requests and accept connections. Replies are written, and bodies read,
+/// by the threads of requests. More threads here would wake each other for little work.
 const IO_THREADS: usize = 1;
-/// The same where handshakes are made, which take long.
+/// The same where TLS handshakes are made, which take long.
 const TLS_THREADS: usize = 2;
 /// Stack of a thread that handles requests, as of one that serves an svn:// connection.
 const STACK: usize = 1 << 20;
-/// Idle time after which such a thread ends, with its stack and what the allocator keeps for it.
+/// Idle time after which such a thread ends, which frees its stack and the allocator's memory for
+/// it.
 const THREAD_IDLE: Duration = Duration::from_secs(3);
-/// Bytes that the system takes of a reply before the client's system has room for them: enough for the longest
-/// ways, and no megabytes for each client that does not read.
+/// Bytes of a reply that the system buffers before the client's system has room for them: enough for the
+/// longest network paths, and not megabytes for each client that does not read.
 const UNSENT: u32 = 256 << 10;
 /// Headers of one request, and bytes of its head.
 const MAX_HEADERS: usize = 128;
 /// Bytes of a request's head; hyper wants no less than 8 KiB.
 const MAX_HEAD: usize = 64 << 10;
-/// Time from one request, or from the connection, to the first byte of the next one's head, and from there to its end.
+/// Time from one request, or from the connection, to the first byte of the next head, and from there to its end.
 const HEAD_TIME: Duration = Duration::from_secs(60);
-/// How often it is looked whether a connection is idle.
+/// The interval of checks whether a connection is idle.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long a client whose handshake failed is listened to, and how many bytes.
+/// How long, and how many bytes, the server reads from a client whose handshake failed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LAST_BYTES: u64 = 64 << 10;
-/// How long requests that are under way get to end when the server does.
+/// How long requests in progress may take to finish when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
@@ -98,7 +99,7 @@ impl HttpServer {
         self.address
     }
 
-    /// Accepts no more, and gives what is under way a few seconds.
+    /// Accepts no more connections, and gives requests in progress a few seconds.
     pub fn stop(mut self) {
         self.end();
     }
@@ -131,13 +132,14 @@ async fn accept(
             _ = stopped.changed() => return,
         };
         let Ok((stream, peer)) = accepted else {
-            // No file descriptors, or a client that has gone again: others may fare better.
+            // There are no file descriptors left, or the client has gone again: later connections
+            // may succeed.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
         let trusted = &shared.settings.http.trusted_proxies;
         let Some(place) = shared.places.enter(room, peer.ip(), trusted) else { continue };
-        // Not fatal: the connection works without.
+        // Not fatal: the connection works without it.
         let _ = stream.set_nodelay(true);
         let socket = socket2::SockRef::from(&stream);
         let _ = socket.set_keepalive(true);
@@ -151,8 +153,7 @@ async fn accept(
     }
 }
 
-/// Serves a connection that is to be encrypted. A handshake takes no longer than a head, and its failure is the
-/// client's.
+/// Serves an encrypted connection. A handshake may take as long as a head, and its failure is the client's.
 async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: AcceptedConnection) {
     let shaking = acceptor.accept(stream).into_fallible();
     match tokio::time::timeout(HEAD_TIME, shaking).await {
@@ -161,22 +162,22 @@ async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: Accep
         }
         Ok(Ok(stream)) => {
             let certificate = ClientCertificate::of_connection(stream.get_ref().1);
-            // Another task, for what a handshake needs goes with this one.
+            // In another task, so that the memory of the handshake is freed with it.
             tokio::spawn(connection.serve(Box::new(stream), true, certificate));
         }
         Err(_) => {}
     }
 }
 
-/// After a handshake that failed: a client that has sent its request already would not hear why, if the
-/// connection were closed with something unread.
+/// After a handshake that failed: if the connection were closed with unread data, a client that has
+/// sent its request already would not get the reason.
 async fn read_over(mut stream: TcpStream) {
     let _ = stream.shutdown().await;
     let mut rest = (&mut stream).take(LAST_BYTES);
     let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
 }
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
@@ -193,13 +194,13 @@ fn http1() -> Builder {
         .header_read_timeout(HEAD_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD)
-        // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
-        // A client that has said all may close its side, and still gets its reply.
+        // Not `pipeline_flush`: with it hyper buffers everything that a client does not read.
+        // A client may close its sending side after its request, and still gets its reply.
         .half_close(true);
     builder
 }
 
-/// A connection that has a place.
+/// A connection that has a slot.
 struct AcceptedConnection {
     address: SocketAddr,
     shared: Arc<ServerState>,
@@ -208,7 +209,8 @@ struct AcceptedConnection {
 }
 
 impl AcceptedConnection {
-    /// Serves it to its end. What is returned is small, for it lives as long as the connection.
+    /// Serves it to its end. The returned future is small, since it lives as long as the
+    /// connection.
     fn serve<S: Socket>(
         self,
         stream: S,
@@ -238,13 +240,13 @@ impl AcceptedConnection {
     }
 }
 
-/// Makes revisions of what waits for the rest of a save, until nothing does.
+/// Commits changes that wait for the rest of a save, until none is left.
 pub(super) async fn flush_due(shared: Arc<ServerState>) {
     let wait = shared.settings.http.autoversioning_wait;
     while let Some(due) = shared.saves.next_due(wait) {
         tokio::time::sleep_until(due.into()).await;
         let shared = Arc::clone(&shared);
-        // A fault of ours in one is no reason to leave the others.
+        // A panic in one commit must not stop the others.
         let _ = tokio::task::spawn_blocking(move || shared.saves.flush_due(&shared, wait)).await;
     }
 }

@@ -1,14 +1,14 @@
-//! A connection of hyper's, which gives back its memory when its client asks for nothing.
+//! A connection of hyper's that frees its memory while its client is idle.
 //!
-//! hyper keeps its two buffers (16 KiB) and its state as long as a connection lives, and clients that keep one open
-//! for the next command are many. So a connection on which a moment long nothing was asked is taken
-//! apart: what stays is the socket (with the keys, when it is encrypted). With the next byte
-//! there is a new connection of hyper's on it, which serves as if it were the first.
+//! hyper keeps its two buffers (16 KiB) and its state as long as a connection lives, and many clients keep one open
+//! for the next command. So a connection that has been idle for a moment is taken apart: only the socket stays
+//! (with the keys, when it is encrypted). When the next byte arrives, a new connection of hyper's is made for the
+//! socket, which serves as if it were the first.
 //!
-//! Invariants: what was read of the socket and what was to be written is never lost: no connection is
-//! taken apart while a request is under way or while something waits to be written, and what hyper
-//! had read is read again by the next. That happens once at most for each request, so that a client does
-//! not gain time by sending a head in pieces.
+//! Invariants: no data that was read from the socket or is to be written is lost: a connection is not
+//! taken apart while a request is in progress or while data waits to be written, and what hyper had read
+//! is read again by the next one. That happens at most once for each request, so that a client does not
+//! gain time by sending a head in pieces.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -27,13 +27,13 @@ use tokio::sync::watch;
 
 use super::socket::{SharedSocket, Socket};
 
-/// How long a client that has asked for nothing is given to take the end of the connection.
+/// How long an idle client may take to notice the end of the connection.
 const END_TIME: Duration = Duration::from_secs(2);
 
 /// How long things are waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
-    /// How often it is looked whether a connection has been idle: it is taken apart after once to twice
+    /// The interval of checks whether a connection has been idle: it is taken apart after once to twice
     /// this time.
     pub(super) look: Duration,
     /// How long a client may be idle then.
@@ -45,22 +45,23 @@ pub(super) struct Times {
 pub(super) struct Pulse {
     /// Requests that have begun.
     begun: AtomicU64,
-    /// Those whose handler or reply has not ended.
+    /// The requests whose handler or reply has not ended.
     under_way: AtomicUsize,
-    /// Something came in, began or ended since the last look.
+    /// Something came in, began or ended since the last check.
     moved: AtomicBool,
-    /// What was to be written could not be, or the connection is ending.
+    /// A write failed, or the connection is ending.
     stuck: AtomicBool,
 }
 
 impl Pulse {
-    /// A request begins. It is under way as long as what is returned, or a clone of it, lives.
+    /// Begins a request. It is in progress as long as the returned value, or a clone of it, lives.
     pub(super) fn begin(self: &Arc<Self>) -> UnderWay {
         self.begun.fetch_add(1, Ordering::Relaxed);
         UnderWay::new(Arc::clone(self))
     }
 
-    /// Whether nothing has happened since the last look, and nothing is going to without the client.
+    /// Whether nothing has happened since the last check, and nothing will happen without the
+    /// client.
     fn is_still(&self) -> bool {
         let moved = self.moved.swap(false, Ordering::AcqRel);
         !moved && self.under_way.load(Ordering::Acquire) == 0 && !self.stuck.load(Ordering::Relaxed)
@@ -91,7 +92,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// The body of a reply, which is under way until hyper has taken all of it.
+/// The body of a reply, which is in progress until hyper has taken all of it.
 #[derive(Debug)]
 pub(super) struct TrackedBody<B> {
     body: B,
@@ -195,8 +196,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedSocket<S> {
     }
 }
 
-/// Serves a connection to its end, or until `stopped` says something: then what is under way may end.
-/// `pulse` is told by `service` what is under way.
+/// Serves a connection to its end, or until `stopped` has a value: then the request in progress may
+/// finish. `service` reports to `pulse` which requests are in progress.
 pub(super) async fn serve<S, H>(
     mut socket: SharedSocket<S>,
     mut service: H,
@@ -223,7 +224,7 @@ pub(super) async fn serve<S, H>(
         loop {
             tokio::select! {
                 biased;
-                // What goes wrong with a connection is its client's business.
+                // Errors of a connection concern only its client.
                 _ = Pin::new(&mut *connection) => return,
                 _ = stopped.changed() => {
                     Pin::new(&mut *connection).graceful_shutdown();
@@ -243,7 +244,7 @@ pub(super) async fn serve<S, H>(
         if !first.is_empty() {
             continue;
         }
-        // All of the buffer lives as long as anything of it, and be it nothing.
+        // All of the buffer lives as long as any part of it, including an empty one.
         first = Bytes::new();
         if !is_wanted(&socket, times.patience, &mut stopped).await {
             let _ = tokio::time::timeout(END_TIME, socket.shutdown()).await;
@@ -262,7 +263,7 @@ async fn is_wanted<S: Socket>(
     tokio::select! {
         biased;
         _ = stopped.changed() => false,
-        // Errors are told to hyper again when it reads.
+        // hyper gets an error again when it reads.
         seen = tokio::time::timeout(patience, socket.peek()) => seen.is_ok(),
     }
 }

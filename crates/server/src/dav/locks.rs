@@ -21,12 +21,12 @@ use crate::common::operation_log::Operation;
 /// Bytes of the body of a LOCK: a comment.
 pub(super) const MAX_BODY: usize = 1 << 20;
 
-/// How a lock is shown.
+/// The form in which a lock is sent.
 pub(super) fn active_lock<'a>(lock: &'a Lock, root: &'a str) -> wire::ActiveLock<'a> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
     let timeout = lock.expires.map(|end| {
         let left = i128::from(end) - i128::try_from(now).unwrap_or(i128::MAX);
-        // Nothing is left of a lock that has just ended.
+        // Nothing is left of a lock that has just expired.
         u64::try_from(left / 1_000_000).unwrap_or(0)
     });
     wire::ActiveLock {
@@ -70,7 +70,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     make(session, exchange, &path, &wanted)
 }
 
-/// The user, without whom there are no locks.
+/// The user; anonymous users cannot lock.
 pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &FsPath) -> DavResult<&'a str> {
     if let Some(user) = session.access.user() {
         return Ok(user);
@@ -110,14 +110,14 @@ pub(super) fn make(
     Ok(())
 }
 
-/// When a lock shall end that is made now.
+/// When a new lock will expire.
 fn expires(session: &Session<'_>) -> Option<i64> {
     let seconds = i64::try_from(wire::timeout(session.head.header("timeout")?)?).ok()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(now.as_micros()).ok()?.checked_add(seconds.checked_mul(1_000_000)?)
 }
 
-/// Locks a path. That `post-lock` fails is for the log only: the client needs the lock's token.
+/// Locks a path. A failure of `post-lock` is only logged: the client needs the lock's token.
 fn locked(session: &Session<'_>, request: &LockRequest<'_>, target: LockTarget) -> DavResult<Lock> {
     let mut done = lock_paths(request, vec![target]);
     if let [(_, Ok(_))] = done.each.as_slice()
@@ -148,7 +148,7 @@ fn send_lock(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
     wire::reply(exchange.out(), &active_lock(lock, &root));
 }
 
-/// A LOCK without a body wants a lock to last longer, as its `Timeout` says.
+/// A LOCK without a body refreshes a lock, for the time in its `Timeout`.
 pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
     let shown = super::edit::lock_tokens(session);
     let found = session.repository.fs().lock(path)?;

@@ -1,7 +1,8 @@
-//! Names and passwords that requests show, while no thread has the request: an attempt waits for its turn, its
-//! password is looked at by one of few threads, and what is wrong is answered late.
+//! Checks names and passwords of requests, while no thread has the request: an attempt waits for its turn, its
+//! password is checked by one of a few threads, and a failure is answered after a delay.
 //!
-//! Invariant: what waits here ends when its client hangs up, and ends in any case: see [`LoginDelay`].
+//! Invariant: a waiting attempt ends when its client disconnects, and in any case after a limited
+//! time: see [`LoginDelay`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,32 +17,32 @@ use crate::common::login_delay::{self, LoginDelay};
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::state::ServerState;
 
-/// What came of a name and password.
+/// The result of checking a name and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// This user has proved the name.
+    /// This user is authenticated.
     Right(String),
     /// The password is wrong, or there is no such user.
     Wrong,
-    /// Too many attempts are under way.
+    /// Too many attempts are in progress.
     TooMany,
 }
 
-/// What is to be looked at.
+/// What is to be checked.
 #[derive(Debug)]
 pub struct Claim {
     pub(super) user: String,
     pub(super) evidence: Evidence,
-    /// The first delay at the place; zero for none.
+    /// The first delay at the location; zero for none.
     pub(super) delay: Duration,
 }
 
-/// By what a name is to be proved.
+/// How the name is verified.
 #[derive(Debug)]
 pub enum Evidence {
-    /// Digest authentication, which is computed already.
+    /// By Digest authentication, which was checked already.
     Digest(bool),
-    /// A password, for these files.
+    /// By a password, in these files.
     Password(String, Users),
 }
 
@@ -54,7 +55,7 @@ impl Evidence {
     }
 }
 
-/// Looks at what a request claims.
+/// Checks the credentials of a request.
 pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
@@ -70,7 +71,7 @@ pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) 
                 drop(permit);
                 is_known
             });
-            // A fault of ours lets no user in.
+            // After a fault of ours no user is admitted.
             known.await.unwrap_or(false)
         }
     };
@@ -89,7 +90,7 @@ pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) 
     Verdict::Wrong
 }
 
-/// Waits until an attempt may be looked at; `None` when that takes too long.
+/// Waits until an attempt may be checked; `None` when that takes too long.
 async fn turn(
     shared: &ServerState,
     head: &Head,
@@ -104,7 +105,7 @@ async fn turn(
             Err(_) if Instant::now() >= end => return None,
             Err(wait) => {
                 if queue.is_none() {
-                    // Few wait at a time; the others are refused at once.
+                    // Only a few may wait at a time; the others are refused at once.
                     let caller = Caller::new(Some(head.client), Some(user));
                     queue = Some(shared.workers.attempts.try_acquire(caller)?);
                 }

@@ -10,24 +10,24 @@ use crate::common::lookup::{FoundRepository, describe};
 use crate::common::settings::Location;
 use crate::common::state::ServerState;
 
-/// Most names of a path that are looked at for a repository.
+/// The limit of names of a path that are checked for a repository.
 const MAX_LEVELS: usize = 32;
 
 /// Bytes of the longest name that file systems have.
 const MAX_NAME: usize = 255;
 
-/// What a path leads to.
+/// The result of a lookup.
 #[derive(Debug)]
 pub(super) enum LookupResult<'s> {
     /// A repository.
     Repository(Box<InRepository<'s>>),
     /// A folder above repositories.
     Folder(InFolder<'s>),
-    /// Nothing, at a place that the configuration speaks of.
+    /// Nothing, at a location of the configuration.
     Nothing(InNothing<'s>),
 }
 
-/// A path at a place of the configuration where no repository is.
+/// A path at a location of the configuration where there is no repository.
 #[derive(Clone, Debug)]
 pub(super) struct InNothing<'s> {
     /// The place.
@@ -39,7 +39,7 @@ pub(super) struct InNothing<'s> {
 /// The name that a repository would have, and the path in it, percent-encoded.
 ///
 /// # Errors
-/// E175013 for a name that makes no sense.
+/// E175013 for a malformed name.
 pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
     let Some((first, rest)) = first_part(below) else { return Ok((String::new(), "")) };
     let name = name_of(first)?;
@@ -51,9 +51,9 @@ pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
 pub(super) struct InFolder<'s> {
     /// The folder.
     pub(super) folder: PathBuf,
-    /// Where the names of its repositories begin.
+    /// The position at which the names of its repositories begin.
     pub(super) start: &'s Path,
-    /// The place that the configuration speaks of, if it is at one.
+    /// The location of the configuration, if it is at one.
     pub(super) location: Option<&'s Location>,
     /// What follows of the path there, percent-encoded.
     pub(super) below: String,
@@ -68,7 +68,7 @@ pub(super) struct InRepository<'s> {
     pub(super) root: String,
     /// The rest of the path, percent-encoded.
     pub(super) below: String,
-    /// The place that the configuration speaks of, if it is at one.
+    /// The location of the configuration, if it is at one.
     pub(super) location: Option<&'s Location>,
 }
 
@@ -76,7 +76,7 @@ fn bad(why: &'static str) -> SvnError {
     SvnError::new(ErrorCode::APMOD_MALFORMED_URI, why)
 }
 
-/// The name that a part of a path stands for; none for a dot.
+/// The name for a part of a path; none for a dot.
 fn name_of(part: &str) -> SvnResult<Option<String>> {
     let name = uri::decode_utf8(part).ok_or_else(|| bad("The URI is not UTF-8"))?;
     if name.contains(['\0', '/']) || name == ".." {
@@ -95,7 +95,7 @@ fn first_part(path: &str) -> Option<(&str, &str)> {
     (!first.is_empty()).then_some((first, rest))
 }
 
-/// Where a search begins.
+/// The start of a search.
 struct Start<'s, 'p> {
     root: &'s Path,
     location: Option<&'s Location>,
@@ -137,7 +137,8 @@ fn push(path: &mut String, name: &str) {
     path.push_str(name);
 }
 
-/// Finds what the percent-encoded `path` leads to. `warn` is told what is odd in authz files.
+/// Finds what the percent-encoded `path` leads to. `warn` is called with warnings about authz
+/// files.
 pub(super) fn find<'s>(
     shared: &'s ServerState,
     path: &str,
@@ -160,7 +161,8 @@ pub(super) fn find<'s>(
         if is_top(&folder, depth) {
             let access = location.and_then(|location| location.access.as_deref());
             let mut found = describe(shared, start, &folder, access, warn)?;
-            // One that has a place of its own has that place's name, as with mod_authz_svn.
+            // A repository with a location of its own has that location's name, as with
+            // mod_authz_svn.
             let own = decoded.rsplit('/').next().filter(|name| !name.is_empty());
             if let Some(name) = own.filter(|_| access.is_some() && folder == start) {
                 name.clone_into(&mut found.authz_name);
@@ -178,7 +180,7 @@ pub(super) fn find<'s>(
         };
         rest = after;
         if let Some(name) = name_of(first)? {
-            // No file system has such names, and what it would say of them is not for clients.
+            // File systems have no names like this, and their error is not for clients.
             if name.len() > MAX_NAME {
                 break;
             }

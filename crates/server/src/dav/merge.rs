@@ -116,7 +116,7 @@ fn reply(session: &Session<'_>, exchange: &mut Exchange, committed: &CommitResul
     Ok(())
 }
 
-/// Tells what changed, for clients of DeltaV: they want the addresses of new versions.
+/// Sends what changed, for clients of DeltaV: they want the addresses of new versions.
 fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> DavResult {
     let root = session.repository.fs().revision_root(revision)?;
     let mut told = std::collections::HashSet::new();

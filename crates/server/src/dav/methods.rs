@@ -1,4 +1,4 @@
-//! Which method is answered where, and what is said when one fails.
+//! Calls the handler of each method, and answers when one fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATC
 /// The realm of places whose configuration names none.
 const REALM: &str = "Subversion";
 
-/// How far a request is taken.
+/// How far a request is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// As far as its body is not needed.
@@ -35,14 +35,14 @@ pub(super) enum Stage {
     Run,
 }
 
-/// What has to be done next.
+/// The next step of a request.
 #[derive(Debug)]
 pub(super) enum Next {
     /// Nothing: there is a reply.
     Done,
-    /// A name and password have to be looked at; then the same again.
+    /// The name and password have to be checked; then the request is handled again.
     Prove(Box<Claim>),
-    /// The body has to come.
+    /// The body has to arrive.
     Body,
 }
 
@@ -50,11 +50,11 @@ pub(super) enum Next {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Given,
-    /// It may be given, once the body is there.
+    /// It is admitted, and waits for its body.
     Admitted,
 }
 
-/// Handles one request, as far as the stage says.
+/// Handles one request, up to a stage.
 pub(super) fn handle(
     shared: &Arc<ServerState>,
     head: &Head,
@@ -62,7 +62,7 @@ pub(super) fn handle(
     stage: Stage,
 ) -> Next {
     let looks = matches!(head.method.as_str(), "GET" | "HEAD" | "PROPFIND");
-    // A fault of ours costs one request, not the server.
+    // A panic ends one request, not the server.
     let done = catch_unwind(AssertUnwindSafe(|| answer(shared, head, exchange, stage)));
     match done {
         Ok(Ok(Answer::Given)) => exchange.finish(),
@@ -72,8 +72,8 @@ pub(super) fn handle(
             ask_who(head, exchange, &asks.challenges(shared, head));
         }
         Ok(Err((Fail::Forbidden, _))) => say(head, exchange, 403, &[], "Access forbidden\n"),
-        // For a path below a file, too: clients without HTTPv2 then go on with the folder above,
-        // which they do for no other answer.
+        // For a path below a file, too: clients without HTTPv2 then try the parent folder, which
+        // they do for no other status.
         Ok(Err((Fail::Error(error, 404 | 500), _)))
             if error.is_no_path() && !exchange.has_begun() && looks =>
         {
@@ -90,7 +90,7 @@ pub(super) fn handle(
     Next::Done
 }
 
-/// A reply that is for people. Clients of Subversion make a sentence of their own of its status.
+/// A reply that is shown to people. Clients of Subversion have their own message for its status.
 fn say(
     head: &Head,
     exchange: &mut Exchange,
@@ -113,7 +113,7 @@ fn say(
     exchange.finish();
 }
 
-/// An error, as the client understands it.
+/// An error, in the form that the client understands.
 fn fail(head: &Head, exchange: &mut Exchange, error: &SvnError, status: u16) {
     if exchange.has_begun() || !error_page::is_wanted(head) {
         return exchange.fail(error, status);
@@ -143,7 +143,7 @@ fn answer(
         }
     };
     let nowhere = |fail: Fail| (fail, Asks::default());
-    // Two programs in a row could each believe another one.
+    // A proxy and this server could each use a different one.
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
     }
@@ -176,8 +176,8 @@ fn answer(
     let place = found.map_err(|error| {
         log(&error, false);
         nowhere(match error.code() {
-            // What is wrong with the files is the administrator's business only. Rules that cannot
-            // be read let no user in.
+            // Errors of these files are shown to the administrator only. If rules cannot be read,
+            // no user is admitted.
             ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
             code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
             _ => Fail::from(error),
@@ -222,7 +222,7 @@ fn answer(
     result.map_err(|fail| (fail, asks))
 }
 
-/// What is asked for is elsewhere.
+/// The requested resource was moved.
 fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) {
     let query = head.query.as_ref().map_or(String::new(), |query| format!("?{query}"));
     let target = format!("{}{rest}{query}", moved.to);

@@ -6,18 +6,18 @@
 //!
 //! * [`http`]: the listener and the runtime; `socket`: what its connections are made of.
 //! * `service`: a request from its head to the end of its reply; `workers`: the threads, memory and files that requests share.
-//! * [`head`], [`body`]: what a request says; [`exchange`]: the body and the reply as the handler sees them.
-//! * [`reply`], `overflow`, `continued`: the reply on its way to the client, and what happens when that does not read.
-//! * `driven`: the connection, which the handler of its request drives, too.
-//! * `idle`: connections give back their memory when their clients ask for nothing.
-//! * [`session`]: what a request is about: repository, user, resource; `admission`: what is decided before its body is read.
-//! * `who`, [`login`]: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
-//! * [`digest`], `nonce_uses`: proofs of Digest authentication; `packing`: gzip.
+//! * [`head`], [`body`]: the parts of a request; [`exchange`]: the body and the reply as the handler sees them.
+//! * [`reply`], `overflow`, `continued`: the reply on its way to the client, and what happens when the client does not read.
+//! * `polled_connection`: the connection, which the handler of its request polls, too.
+//! * `idle`: connections free their memory while their clients are idle.
+//! * [`session`]: the repository, user and resource of a request; `admission`: what is decided before its body is read.
+//! * `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
+//! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
 //! * `access_log`: a line for each request.
-//! * `methods`: which method is answered where.
-//! * [`txns`]: commits that are under way.
-//! * [`master`]: what writes is passed on by a mirror.
-//! * [`autoversioning`]: what other programs do at plain URLs becomes revisions; `unversioned`: where it does not.
+//! * `methods`: calls the handler of each method.
+//! * [`txns`]: commits in progress.
+//! * [`master`]: a mirror passes write requests on to it.
+//! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
 //! Invariant: access is decided before a body is read.
 

@@ -1,20 +1,20 @@
-//! How often the nonces of Digest authentication were used: each count of one counts once, so that a header that
-//! was overheard is of no use.
+//! The counts of Digest authentication: each count of a nonce is accepted once, so that a recorded header cannot
+//! be used again.
 //!
-//! Counts may come out of order, by several connections of a client; the last [`WINDOW`] of a nonce are kept.
-//! Invariant: what is kept is bounded, and what cannot be kept counts as used.
+//! Counts may arrive out of order, over several connections of a client; the last [`WINDOW`] of a nonce are
+//! kept. Invariant: the table has a limited size, and a count that cannot be kept is treated as used.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use sapwood_core::exact::Exact as _;
 
-/// So many counts below the highest one may still come.
+/// So many counts below the highest one may still arrive.
 const WINDOW: u32 = 64;
-/// Most nonces that are kept. Each was used by a client with a right password.
+/// The limit of nonces in the table. Each was used by a client with a right password.
 const MOST: usize = 64 << 10;
 
-/// The counts of all nonces that are in use.
+/// The counts of all nonces in use.
 #[derive(Debug, Default)]
 pub(super) struct NonceUses(Mutex<HashMap<String, Counts>>);
 
@@ -28,7 +28,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Whether a count is new; notes it.
+    /// Whether a count is new; records it.
     fn spend(&mut self, count: u32) -> bool {
         if let Some(more) = count.checked_sub(self.highest).filter(|more| *more > 0) {
             self.seen = self.seen.checked_shl(more).unwrap_or(0) | 1;
@@ -43,14 +43,14 @@ impl Counts {
     }
 }
 
-/// The number that `nc=` says: eight hexadecimal digits.
+/// The number in `nc=`: eight hexadecimal digits.
 pub(super) fn count(text: &str) -> Option<u32> {
     let is_plain = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_plain.then(|| u32::from_str_radix(text, 16).ok()).flatten()
 }
 
 impl NonceUses {
-    /// Whether a nonce, which ends at a time, is used with a count for the first time; notes it.
+    /// Whether a count is used for the first time with a nonce that expires at a time; records it.
     pub(super) fn spend(&self, nonce: &str, count: u32, ends: u64, now: u64) -> bool {
         let mut all = self.0.lock();
         if all.len() >= MOST {

@@ -1,6 +1,6 @@
-//! A port without encryption that only leads to the one with it.
+//! A port without encryption that only redirects to the encrypted one.
 //!
-//! Invariant: of a request nothing is looked at but its method, its address and the host that it names.
+//! Invariant: only the method, the address and the host of a request are used.
 
 use hyper::Method;
 

@@ -37,7 +37,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     let mergeinfo = if session.repository.has_mergeinfo() { "yes" } else { "no" };
     exchange.header(names::REPOSITORY_MERGEINFO, mergeinfo);
     let master = session.location.and_then(|location| location.master.as_ref());
-    // What the master lacks its mirror does not promise.
+    // Features that the master lacks are not announced by its mirror.
     let has = |minor| master.is_none_or(|master| master.is_at_least(1, minor));
     if http.v2 && has(7) {
         let root = &session.root;

@@ -1,7 +1,8 @@
-//! What a client does not take of its reply, in a temporary file that is used as a ring.
+//! The part of a reply that the client does not read yet, in a temporary file that is used as a
+//! ring buffer.
 //!
-//! One thread writes, and one task reads and sends. Invariant: the task sends all that was written, in order, and
-//! after it the end or the error; a ring whose client has gone takes nothing more.
+//! One thread writes, and one task reads and sends. Invariant: the task sends everything that was written, in
+//! order, and after it the end or the error; after the client has gone, a ring accepts nothing more.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::common::spool::SpoolFile;
 const CAPACITY: u64 = 64 << 20;
 /// Bytes that are read and sent at a time.
 const PIECE: u64 = 64 << 10;
-/// How often a thread that waits for room looks whether it may go on waiting.
+/// How often a thread that waits for room checks whether it may continue to wait.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The writer's end.
@@ -55,13 +56,13 @@ struct State {
 pub(super) enum Ending {
     /// The reply is complete.
     Complete,
-    /// The rest goes another way.
+    /// The rest is sent in another way.
     Left,
     /// The reply failed.
     Failed(io::Error),
 }
 
-/// What the task does next.
+/// The next step of the task.
 enum Next {
     Send { at: u64, length: u64 },
     Wait,
@@ -187,7 +188,7 @@ impl Ring {
     }
 }
 
-/// Sends what is written, as the client takes it.
+/// Sends what is written, as the client reads it.
 async fn send_on(ring: Arc<Ring>, pieces: Pieces, outlet: Outlet) {
     let permit = outlet.workers.unread.try_acquire(outlet.caller);
     // Without a permit the client has a moment to go on reading.
@@ -206,7 +207,7 @@ async fn send_on(ring: Arc<Ring>, pieces: Pieces, outlet: Outlet) {
                 return;
             }
         };
-        // First the room: as long as there is none nothing is held in memory.
+        // First the room: while there is none, nothing is held in memory.
         let Ok(Ok(room)) = tokio::time::timeout(patience, pieces.queue.reserve()).await else {
             return ring.close();
         };

@@ -1,4 +1,4 @@
-//! gzip: of replies that are text, where the server is told to, and of requests.
+//! gzip: of replies that are text, where the server is configured to, and of requests.
 
 use std::io::{self, Write as _};
 
@@ -14,14 +14,14 @@ use super::head::Head;
 
 /// A reply that is shorter goes out as it is.
 pub(super) const SHORTEST: usize = 860;
-/// How hard to pack: lists of names and base64 gain little from more.
+/// The compression level: lists of names and base64 gain little from a higher one.
 const LEVEL: Compression = Compression::new(1);
 
-/// Packs the body of one reply.
+/// Compresses the body of one reply.
 #[derive(Debug)]
 pub(super) struct Packer(GzEncoder<Vec<u8>>);
 
-/// Whether the client of a request takes gzip.
+/// Whether the client of a request accepts gzip.
 pub(super) fn is_taken(head: &Head) -> bool {
     head.method != Method::HEAD
         && head.headers.get_all(ACCEPT_ENCODING).iter().filter_map(|v| v.to_str().ok()).any(
@@ -57,7 +57,7 @@ impl Packer {
         headers.remove(CONTENT_LENGTH);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
-        // The bytes are not those that the tag stands for.
+        // The bytes are not those that the tag was made for.
         let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
         if let Some(tag) = tag.filter(|tag| !tag.starts_with("W/"))
             && let Ok(weak) = HeaderValue::from_str(&format!("W/{tag}"))

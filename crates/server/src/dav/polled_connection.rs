@@ -1,10 +1,10 @@
 //! A connection that two threads drive: the runtime, and the thread that handles its request.
 //!
-//! hyper's connection is a future. As a task of the runtime alone it would have to be woken for each
-//! piece of a reply, on another thread, which costs several times what writing the piece does. So
-//! the thread that has a piece hands it over and then polls the connection itself: as long as the
-//! socket takes what is written, no other thread has to wake. When the socket is full the task is
-//! told when there is room again, as ever.
+//! hyper's connection is a future. If only a task of the runtime polled it, each piece of a reply
+//! would have to wake that task on another thread, which costs several times as much as writing the
+//! piece. So the thread that has a piece hands it over and then polls the connection itself: as long
+//! as the socket accepts the data, no other thread has to wake. When the socket is full, the task is
+//! woken in the usual way once there is room again.
 //!
 //! Invariant: what happens while wakes are held back is seen by the poll that follows.
 
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use parking_lot::Mutex;
 
-/// The connection's handler is about to poll it: nothing has to be woken.
+/// The connection's handler is about to poll it: no wake is needed.
 const HELD: u8 = 1;
 /// The connection was to be woken.
 const WOKEN: u8 = 2;
@@ -32,7 +32,7 @@ impl Gate {
         self.state.fetch_or(HELD, Ordering::AcqRel);
     }
 
-    /// What was done before a wake that was held back is seen by who has called this.
+    /// Everything that was done before a held-back wake is visible to the caller afterwards.
     fn release(&self) {
         self.state.swap(0, Ordering::AcqRel);
     }
@@ -67,7 +67,7 @@ pub(super) struct PolledConnection {
 }
 
 impl PolledConnection {
-    /// The connection that `make` makes, which is told what its handlers drive it by.
+    /// The connection that `make` makes, which gets the state that its handlers drive it by.
     pub(super) fn new<F>(make: impl FnOnce(Driver) -> F) -> Arc<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -92,7 +92,7 @@ impl PolledConnection {
         .await;
     }
 
-    /// Lets the connection do what it can without waiting: whether it has ended.
+    /// Lets the connection do what it can without waiting; returns whether it has ended.
     fn poll(&self) -> bool {
         let mut connection = self.connection.lock();
         let Some(future) = connection.as_mut() else { return true };
@@ -105,12 +105,13 @@ impl PolledConnection {
     }
 }
 
-/// A handler's hold of its connection, which does not keep it alive.
+/// A handler's reference to its connection, which does not keep it alive.
 #[derive(Clone, Debug)]
 pub(super) struct Driver(Weak<PolledConnection>);
 
 impl Driver {
-    /// A hold of no connection, for what runs within the connection itself: there nothing has to be woken.
+    /// A reference to no connection, for code that runs within the connection itself: no wake is needed
+    /// there.
     pub(super) const fn none() -> Self {
         Self(Weak::new())
     }
@@ -176,13 +177,13 @@ mod tests {
         }
         assert_eq!((got.lock().as_slice(), woken()), (&[0, 1, 2, 3, 4][..], 0));
 
-        // What comes from elsewhere wakes the task, as if there were no handler.
+        // Wakes from elsewhere wake the task, as if there were no handler.
         send.try_send(5).unwrap();
         assert_eq!((got.lock().len(), woken()), (5, 1));
         assert!(task.as_mut().poll(&mut cx).is_pending());
         assert_eq!(got.lock().len(), 6);
 
-        // The task hears of the end, and the handler is let go on after it.
+        // The task gets the end, and the handler may go on after it.
         driver.hand_over(|| drop(send));
         assert_eq!(woken(), 2);
         assert!(task.as_mut().poll(&mut cx).is_ready());

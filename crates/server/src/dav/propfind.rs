@@ -75,7 +75,7 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
                 lock_alone(session, exchange, &path, &wanted)
             }
             Some((root, path)) => {
-                // All of a tree at once is asked for by mistake only.
+                // A request for all of a tree at once can only be a mistake.
                 if depth == Depth::Infinity && root.node(&path)?.kind() == NodeKind::Dir {
                     return Err(Fail::status(
                         403,
@@ -89,7 +89,7 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
     }
 }
 
-/// What properties are asked for.
+/// The requested properties.
 fn read(exchange: &mut Exchange) -> DavResult<PropfindRequest> {
     let body = exchange.body.read_all(MAX_BODY)?;
     let root = if body.iter().all(u8::is_ascii_whitespace) {
@@ -100,7 +100,7 @@ fn read(exchange: &mut Exchange) -> DavResult<PropfindRequest> {
     Ok(PropfindRequest::read(root.as_ref())?)
 }
 
-/// The properties of what waits to be made ([`super::autoversioning`]).
+/// The properties of a pending new node ([`super::autoversioning`]).
 pub(super) fn waiting(
     session: &Session<'_>,
     exchange: &mut Exchange,
@@ -152,7 +152,7 @@ pub(super) fn waiting(
     Ok(())
 }
 
-/// Whether nothing is at the path but a lock: of a file that was deleted since.
+/// Whether there is only a lock at the path: of a file that was deleted since.
 fn is_lock_alone(session: &Session<'_>, path: &FsPath) -> DavResult<bool> {
     let fs = session.repository.fs();
     Ok(matches!(session.resource, Resource::Public(_))
@@ -198,7 +198,7 @@ fn begin(exchange: &mut Exchange) {
     propfind::begin(exchange.out());
 }
 
-/// The properties of the repository as such.
+/// The properties of the repository itself.
 fn repository(
     session: &Session<'_>,
     exchange: &mut Exchange,
@@ -277,7 +277,7 @@ fn baseline(
     let mut response = Response::default();
     fill(&mut response, wanted, &live, (&props, false), |name| Ok(value(name)))?;
     begin(exchange);
-    // Of a revision that the `Label` header names, the answer tells the address: clients of DeltaV change
+    // For a revision that the `Label` header names, the reply has its address: clients of DeltaV change
     // its properties there.
     let named = Resource::Baseline(rev);
     let it = match session.resource {
@@ -289,7 +289,7 @@ fn baseline(
     Ok(())
 }
 
-/// Puts what is wanted of live properties and of the node's or revision's own.
+/// Writes the requested ones of live properties and of the node's or revision's own.
 fn fill(
     response: &mut Response,
     wanted: &PropfindRequest,
@@ -306,7 +306,7 @@ fn fill(
             live.iter().for_each(|name| response.name(name));
         }
         PropfindRequest::All => {
-            // What kinds of locks there are is told when it is asked for.
+            // The kinds of locks are reported only when a client asks for them.
             for name in live.iter().filter(|name| name.name != "supportedlock") {
                 if let Some(found) = value(name)? {
                     put(response, name, Some(found));
@@ -338,7 +338,7 @@ fn fill(
     Ok(())
 }
 
-/// What another program keeps under a name.
+/// The value of another program's property.
 fn stored_prop<'a>(props: &'a PropList, name: &Name) -> Option<(String, &'a [u8])> {
     let kept = [false, true].map(|is_xml| dead::property(name, is_xml));
     kept.into_iter().find_map(|own| props.get(&own).map(|value| (own, value)))
@@ -353,7 +353,7 @@ struct Tree<'a> {
     wants_props: bool,
     wanted: &'a PropfindRequest,
     locks: Option<Vec<Lock>>,
-    /// Whether properties of other programs are told under their own names.
+    /// Whether properties of other programs are reported under their own names.
     foreign: bool,
 }
 

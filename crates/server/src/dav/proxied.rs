@@ -1,5 +1,5 @@
-//! What a reverse proxy says of the client: its address, and how it called the proxy. Only the word
-//! of a trusted proxy counts.
+//! What a reverse proxy says about the client: its address, and the address that it called. Only a
+//! trusted proxy is believed.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -60,14 +60,15 @@ pub(super) fn origin(
     } else {
         forwarded.iter().map(|element| address(pair(element, "for")?)).collect()
     };
-    // From the nearest on: the first that is no proxy of ours. What stands before it any client may say.
+    // From the nearest on: the first that is not one of our proxies. Any client may forge what is before
+    // it.
     while let Some(Some(hop)) = hops.pop() {
         origin.client = hop.to_canonical();
         if !is_trusted(hop) {
             break;
         }
     }
-    // Of these the nearest proxy's word is the last one.
+    // Of these, the nearest proxy's value is the last one.
     let last = |name: &str| words(headers, name).next_back().map(str::to_owned);
     let element = forwarded.last().copied().unwrap_or("");
     let own = |name: &str| pair(element, name).map(str::to_owned);

@@ -1,8 +1,9 @@
 //! The body of a reply on its way from the thread that makes it to the connection.
 //!
-//! Pieces go through a short queue. When the client does not take them for a while, the rest goes into a
-//! temporary file, which a task sends on as the client reads: so the thread can end. Only when that file is
-//! full, or there is no room for it, the thread waits, and it gives up as soon as others want it.
+//! Pieces pass through a short queue. When the client does not read them for a while, the rest is written
+//! to a temporary file, which a task sends as the client reads: so the thread can end. Only when that file
+//! is full, or there is no room for it, the thread waits, and it gives up as soon as other requests need
+//! it.
 //!
 //! Invariants: pieces arrive in the order in which they were sent; a reply that is not complete ends with an
 //! error, so that no client takes a part for the whole.
@@ -33,12 +34,12 @@ use crate::common::fair::Caller;
 
 /// Pieces that wait for the client, beside those that hyper has taken.
 const WAITING: usize = 1;
-/// How long a thread waits for a client that does not read, where no other request wants the thread.
+/// How long a thread waits for a client that does not read, while no other request needs the thread.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often it looks whether one does; the first time soon, for most clients read.
+/// How often it checks whether one does; the first check is early, since most clients read.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a client may read nothing while its reply holds a thread that others want.
+/// How long a client may read nothing while its reply holds a thread that others need.
 pub(super) const WANTED: Duration = Duration::from_secs(10);
 
 /// A piece, or why there are no more.
@@ -62,14 +63,14 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// What was sent is all of the reply.
+    /// Notes that the reply is complete.
     pub(super) fn complete(&self) {
         self.complete.store(true, Ordering::Release);
     }
 }
 
 impl ReplyBody {
-    /// The reply when the handler has vanished.
+    /// The reply when the handler has panicked.
     #[must_use]
     pub fn internal_error() -> Response<Self> {
         let mut response = Response::new(Self::Whole(None));
@@ -111,11 +112,11 @@ impl hyper::body::Body for ReplyBody {
     }
 }
 
-/// What the replies of a connection need.
+/// The resources of a connection's replies.
 #[derive(Clone, Debug)]
 pub(super) struct Outlet {
     pub(super) handle: Handle,
-    /// By which the connection sends what it was given.
+    /// Makes the connection send what it was given.
     pub(super) driver: Driver,
     pub(super) workers: Arc<Workers>,
     /// The client's address.
@@ -207,7 +208,7 @@ impl ReplySender {
         Ok(Room::None)
     }
 
-    /// Hands on a piece that the client does not take yet.
+    /// Queues a piece that the client does not read yet.
     fn send_late(&mut self, piece: NextPiece) -> SvnResult<()> {
         let overflow = match &mut self.overflow {
             Some(overflow) => overflow,
@@ -242,8 +243,8 @@ impl ReplySender {
         }
     }
 
-    /// Whether the client takes no more at the moment, and what it did not take yet lies in no file: then the
-    /// rest may as well be made later.
+    /// Whether the client reads nothing at the moment, and no temporary file holds a part of the reply: then
+    /// the rest can be made later.
     pub(super) fn is_stuck(&self) -> SvnResult<bool> {
         Ok(self.overflow.is_none() && matches!(self.room()?, Room::None))
     }

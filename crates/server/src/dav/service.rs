@@ -1,10 +1,10 @@
 //! A request, from its head to the end of its reply.
 //!
-//! It has a thread only while there is something to compute. What came with its head decides first who sends it
-//! and what that user may do; then its body is collected; then its handler runs, and makes the reply.
+//! It has a thread only while there is something to compute. First the user is authenticated and access is
+//! checked by the request's head; then the body is collected; then the handler runs, and makes the reply.
 //!
-//! Invariants: permission comes before the body, unless all of a small body is there already; a request that
-//! waits, for a thread, a login, memory or its body, ends when its client goes.
+//! Invariants: access is checked before the body is read, unless all of a small body is there already; a
+//! request that waits, for a thread, a login, memory or its body, ends when its client disconnects.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -37,9 +37,9 @@ use crate::common::state::ServerState;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
-/// Most bytes of a body that is held whole.
+/// The limit of a body that is held whole.
 const MOST_HELD: usize = 256 << 20;
-/// How many times its size a body may take that is held whole, with what is made of it.
+/// How many times its size a body that is held whole may take, including what is made of it.
 const MADE_OF_BODY: usize = 8;
 
 /// The connection that a request came by.
@@ -50,7 +50,7 @@ pub(super) struct Origin {
     pub(super) line: ClientSocket,
 }
 
-/// A request, while no thread has it. It goes through many hands, and is large: in a box.
+/// A request, while no thread has it. It is moved often, and is large: so it is boxed.
 struct Job {
     shared: Arc<ServerState>,
     head: Head,
@@ -64,7 +64,7 @@ type Reply = oneshot::Receiver<Response<ReplyBody>>;
 
 /// Answers a request.
 ///
-/// hyper moves what is returned several times: it is small, and so what is seldom waited for is in a box.
+/// hyper moves the returned future several times. It should be small, so its rarely used parts are boxed.
 pub(super) fn answer(
     shared: Arc<ServerState>,
     origin: Origin,
@@ -90,7 +90,7 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
         let stage_run = tokio::task::spawn_blocking(move || job.run(stage, permit));
         let (next, its) = tokio::select! {
             biased;
-            // A handler that ends without a reply has failed in a way that it should not.
+            // A handler that ends without a reply has panicked.
             reply = &mut reply => return reply.unwrap_or_else(|_| ReplyBody::internal_error()),
             returned = stage_run => match returned {
                 Ok(Some(returned)) => returned,
@@ -105,7 +105,8 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
                 job.head.verdict = verdict;
                 job.head.verdict.is_some()
             }
-            // A client that has sent all may close its side; one that has gone ends its body with an error.
+            // A client that has sent everything may close its sending side; one that has gone ends its body
+            // with an error.
             Next::Body => match Box::pin(job.admitted()).await {
                 Ok(()) => {
                     stage = Stage::Run;
@@ -125,7 +126,7 @@ async fn received(reply: Reply) -> Response<ReplyBody> {
     reply.await.unwrap_or_else(|_| ReplyBody::internal_error())
 }
 
-/// Waits for something as long as the client does.
+/// Waits for something as long as the client is there.
 async fn or_gone<T>(line: &ClientSocket, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
@@ -166,11 +167,12 @@ impl Job {
         Box::new(Self { shared, head, exchange, caller, memory: None })
     }
 
-    /// Where to begin: a small body that came with its head is no reason to ask for permission apart.
+    /// The first stage: for a small body that came with its head, access is not checked in a stage of
+    /// its own.
     async fn first_stage(&mut self) -> Stage {
         let raw = self.exchange.body.raw();
         if !raw.has_ended() && !self.head.headers.contains_key(EXPECT) {
-            // What goes wrong with it is found again when it is collected.
+            // An error in it is found again when it is collected.
             let _ = raw.collect_ready(WINDOW).await;
         }
         if raw.has_ended() { Stage::Run } else { Stage::Admit }
@@ -183,7 +185,7 @@ impl Job {
         async move { permits.acquire(caller).await }
     }
 
-    /// Runs a stage, in a thread that may block. What is not over is handed back.
+    /// Runs a stage, in a thread that may block. A request that is not finished is returned.
     fn run(mut self: Box<Self>, stage: Stage, permit: Permit) -> Option<(Next, Box<Self>)> {
         let next = methods::handle(&self.shared, &self.head, &mut self.exchange, stage);
         drop(permit);
@@ -202,7 +204,7 @@ impl Job {
         None
     }
 
-    /// Sends what is left of a reply as the client takes it.
+    /// Sends the rest of a reply as the client reads it.
     async fn send_rest(mut self: Box<Self>) {
         if let Some(exchange) = continued::send_rest(self.exchange, self.caller).await {
             self.exchange = exchange;
@@ -217,7 +219,7 @@ impl Job {
         }
     }
 
-    /// The client has gone, or has closed its side while it had to wait.
+    /// The client has gone, or has closed its sending side while it had to wait.
     async fn give_up(self: Box<Self>, reply: Reply) -> Response<ReplyBody> {
         self.refuse(&client_gone("by the client"), 408, reply).await
     }
@@ -236,9 +238,9 @@ impl Job {
         received(reply).await
     }
 
-    /// The request may be answered: notes who it is from, and collects its body.
+    /// The request was admitted: records its user, and collects its body.
     async fn admitted(&mut self) -> Result<(), (SvnError, u16)> {
-        // A header may prove a name only once.
+        // A header may authenticate a user only once.
         if let Some(user) = self.exchange.user.clone() {
             self.head.verdict = Some(Verdict::Right(user));
         }

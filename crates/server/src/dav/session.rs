@@ -1,4 +1,4 @@
-//! What one request is about: the repository, the user, the resource; and what the user may do.
+//! The parts of one request: the repository, the user, the resource; and the user's rights.
 
 use sapwood_core::FsPath;
 use sapwood_core::exact::Cut;
@@ -20,16 +20,16 @@ use crate::common::operation_log::Operation;
 use crate::common::settings::Location;
 use crate::common::state::ServerState;
 
-/// Why a request is not answered as it wants.
+/// Why a request fails.
 #[derive(Debug)]
 pub enum Fail {
     /// The client must give a user's name.
     AskWho,
-    /// What the user wants is not for them. Subversion's clients make a sentence of their own of this.
+    /// The user may not do that. Subversion's clients have their own message for this.
     Forbidden,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
-    /// A name and password have to be looked at first.
+    /// A name and password have to be checked first.
     Prove(Box<Claim>),
 }
 
@@ -66,12 +66,12 @@ impl From<sapwood_wire_dav::Error> for Fail {
 }
 
 impl Fail {
-    /// A status with a sentence of our own.
+    /// A status with a message of our own.
     pub(super) fn status(status: u16, message: impl Into<String>) -> Self {
         Self::Error(SvnError::new(ErrorCode(0), message), status)
     }
 
-    /// An error whose status is not the one that its code has by itself.
+    /// An error with another status than the usual one of its code.
     pub(super) const fn with(error: SvnError, status: u16) -> Self {
         Self::Error(error, status)
     }
@@ -89,7 +89,7 @@ pub(super) fn allowed(decision: Decision) -> DavResult {
 /// The state of one request to a repository.
 #[derive(Debug)]
 pub struct Session<'s> {
-    /// What all requests have in common.
+    /// The state that all requests share.
     pub shared: &'s ServerState,
     /// The repository.
     pub repository: Repository,
@@ -97,7 +97,7 @@ pub struct Session<'s> {
     pub access: UserAccess<'s>,
     /// The head of the request.
     pub head: &'s Head,
-    /// What its path stands for.
+    /// What its path refers to.
     pub resource: Resource,
     /// The percent-encoded path of the repository's URL, without a slash at its end.
     pub root: String,
@@ -105,17 +105,17 @@ pub struct Session<'s> {
     pub uuid: String,
     /// The realm of authentication.
     pub realm: String,
-    /// Whether there is a way to prove one's name.
+    /// Whether the client can authenticate.
     can_authenticate: bool,
-    /// The place that the configuration speaks of, if it is at one.
+    /// The location of the configuration, if it is at one.
     pub location: Option<&'s Location>,
 }
 
 impl<'s> Session<'s> {
-    /// The session of a request: finds out the user.
+    /// Makes the session of a request: authenticates the user.
     ///
     /// # Errors
-    /// [`Fail::AskWho`] for a wrong name or password, and addresses that mean nothing.
+    /// [`Fail::AskWho`] for a wrong name or password; errors for malformed addresses.
     pub(super) fn new(
         shared: &'s ServerState,
         head: &'s Head,
@@ -157,7 +157,7 @@ impl<'s> Session<'s> {
         self.access.decide(required, path, false, self.can_authenticate)
     }
 
-    /// Whether there is a way to prove one's name.
+    /// Whether the client can authenticate.
     #[must_use]
     pub const fn can_authenticate(&self) -> bool {
         self.can_authenticate
@@ -166,19 +166,19 @@ impl<'s> Session<'s> {
     /// The same as a result.
     ///
     /// # Errors
-    /// What is to be answered instead.
+    /// The error to answer with.
     pub fn must(&self, required: Action, path: Option<&FsPath>) -> DavResult {
         allowed(self.decide(required, path))
     }
 
-    /// Decides what can be decided before the body is read: by method and address.
+    /// Checks access as far as possible before the body is read: by method and address.
     ///
     /// # Errors
-    /// What is to be answered instead.
+    /// The error to answer with.
     pub(super) fn admit(&self) -> DavResult {
         let moves = matches!(self.head.method.as_str(), "COPY" | "MOVE");
         let address = if moves { self.head.header("destination") } else { None };
-        // One that is not in this repository is refused later.
+        // A destination that is not in this repository is refused later.
         let to = address.and_then(|address| self.resource_at(address).ok());
         let admission = Admission {
             access: &self.access,
@@ -202,10 +202,10 @@ impl<'s> Session<'s> {
         format!("{}{}", self.root, resource.path(SPECIAL))
     }
 
-    /// The resource that an absolute URL or path within this repository stands for.
+    /// The resource that an absolute URL or path within this repository refers to.
     ///
     /// # Errors
-    /// When it leads elsewhere.
+    /// When it is not in this repository.
     pub fn resource_at(&self, address: &str) -> DavResult<Resource> {
         let path = sapwood_wire_dav::report::update::path_of(address);
         let elsewhere = || {
@@ -214,8 +214,8 @@ impl<'s> Session<'s> {
         };
         let decoded = uri::decode_utf8(path).ok_or_else(elsewhere)?;
         let root = uri::decode_utf8(&self.root).ok_or_else(elsewhere)?;
-        // Escapes need not be written as we write them: the root is compared decoded, and what
-        // follows it has as many slashes fewer.
+        // The path may be escaped in another way than ours: the root is compared decoded, and the
+        // rest is found by the number of slashes.
         if !decoded.starts_with(&root) {
             return Err(elsewhere());
         }

@@ -1,6 +1,6 @@
-//! The sockets of http connections, plain or encrypted, which a request can look at while it waits.
+//! The sockets of http connections, plain or encrypted, which a request can check while it waits.
 //!
-//! Invariant: a lock is held no longer than one call that does not wait.
+//! Invariant: a lock is held only during one call that does not block.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,12 +14,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// How often a request that waits looks whether its client is there.
+/// How often a waiting request checks whether its client is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What connections are made of: a socket, perhaps encrypted.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin + 'static {
-    /// What becomes readable when the client sends something.
+    /// The handle that becomes readable when the client sends something.
     fn tcp(&self) -> &TcpStream;
 }
 
@@ -29,7 +29,7 @@ impl Socket for TcpStream {
     }
 }
 
-// In a box, for it is large, and is moved.
+// Boxed, since it is large, and is moved.
 impl Socket for Box<TlsStream<TcpStream>> {
     fn tcp(&self) -> &TcpStream {
         self.get_ref().0
@@ -65,7 +65,7 @@ impl<S: Socket> SharedSocket<S> {
     }
 }
 
-/// What tells that the other side has hung up.
+/// A check for whether the peer has closed the connection.
 trait Hangup: Send + Sync {
     fn has_hung_up(&self) -> bool;
 }
@@ -90,8 +90,8 @@ impl std::fmt::Debug for ClientSocket {
 }
 
 impl ClientSocket {
-    /// Waits until the client has closed its side, and a moment longer: it may still want a reply, but not one
-    /// that is long in coming.
+    /// Waits until the client has closed its sending side, and a moment longer: it may still want a reply, but
+    /// not one that takes long.
     pub(super) async fn hung_up(&self) {
         tokio::time::sleep(LOOK).await;
         while !self.0.has_hung_up() {

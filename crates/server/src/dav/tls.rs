@@ -1,8 +1,8 @@
-//! https: the server's certificate, and whose certificates clients may show, which are read again when
-//! their files change.
+//! https: the server's certificate, and the authorities of client certificates. Both are read again
+//! when their files change.
 //!
-//! Invariant: files that cannot be used, half written by a renewal perhaps, leave what was read
-//! before in use.
+//! Invariant: when files cannot be used, perhaps because a renewal is half written, the previous
+//! ones stay in use.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::certificate::ClientAuthorities;
 
-/// Where a certificate and its key are: files in PEM form. The certificate's file has those of the
-/// authorities in between, too.
+/// The paths of a certificate and its key: files in PEM form. The certificate's file also has the
+/// intermediate certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and what stands between it and its authority.
+    /// The certificate and its intermediate certificates.
     pub certificate: PathBuf,
     /// Its private key, not encrypted.
     pub key: PathBuf,
-    /// Whose certificates clients are asked for, if they are asked.
+    /// The authorities of client certificates, if clients are asked for one.
     pub clients: Option<ClientAuthorities>,
 }
 
@@ -56,7 +56,7 @@ impl TlsFiles {
         ]
     }
 
-    /// Looks whether they can be used.
+    /// Checks whether they can be used.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -84,7 +84,8 @@ impl TlsFiles {
         let mut config =
             builder.with_single_cert(chain, key).map_err(|e| unusable(&self.certificate, e))?;
         if self.clients.is_some() {
-            // A certificate is looked at anew on each connection: it may have ended, or been revoked.
+            // A client certificate is verified anew on each connection: it may have expired, or been
+            // revoked.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         }
@@ -102,12 +103,13 @@ impl Tls {
         Ok(Self { files, used: Mutex::new((stamp, config)) })
     }
 
-    /// What the next connection uses.
+    /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         let stamp = self.files.stamp();
         let mut used = self.used.lock();
         if used.0 != stamp {
-            // Tried once for each change: a renewal writes both, and the second starts another try.
+            // Tried once for each change: a renewal writes both files, and the second one causes
+            // another try.
             used.0 = stamp;
             if let Ok(config) = self.files.read() {
                 used.1 = config;

@@ -1,7 +1,9 @@
-//! The page at the top of a server that serves places only: those that its visitor may look into.
+//! The page at the top of a server that serves locations only: those that its visitor may look
+//! into.
 //!
-//! Invariant: a place is named only if it would be shown to the same visitor without a password. Passwords belong
-//! to places, and browsers do not send them above those, so none is asked for or looked at here.
+//! Invariant: a location is listed only if it would be shown to the same visitor without a password. Passwords
+//! belong to locations, and browsers do not send them above those, so passwords are neither requested nor checked
+//! here.
 
 use maud::html;
 use sapwood_core::{FsPath, uri};
@@ -36,7 +38,7 @@ pub(super) fn write(shared: &ServerState, head: &Head, exchange: &mut Exchange) 
     true
 }
 
-/// Whether a place would show something to the visitor.
+/// Whether a location would show something to the visitor.
 fn is_shown(shared: &ServerState, head: &Head, location: &Location) -> bool {
     let user = match location.access.as_deref() {
         Some(access) => match authenticate::user(shared, head, access, &Users::default()) {

@@ -1,8 +1,8 @@
-//! Commits over http that are under way, kept by name from one request to the next.
+//! Commits over http in progress, found by name by each request.
 //!
 //! A commit lives in memory (large ones in their transaction's files). It ends when it is merged or
-//! deleted, after a day without a request for it, or when there are too many: then the one that
-//! was left alone longest goes, if that is some while ago. What goes leaves nothing behind.
+//! deleted, or after a day without a request for it. When there are too many, the one that was idle
+//! longest is aborted, if it was idle long enough. An aborted commit leaves nothing behind.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use sapwood_wire_dav::Resource;
 use super::session::{DavResult, Fail, Session};
 use crate::common::settings::HttpSettings;
 
-/// A commit that was asked for so lately is not given up for others.
+/// A commit with a request so recently is not aborted to make room for others.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// The names of a commit: each kind has names of its own.
+/// The names of a commit, of three kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
     /// The transaction's own.
@@ -39,7 +39,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// A commit; `None` once it is over.
+/// A commit; `None` once it has ended.
 #[derive(Clone, Debug)]
 pub struct OpenTxn(Arc<Mutex<Option<TxnEditor>>>);
 
@@ -53,7 +53,7 @@ struct Entry {
     used: Instant,
 }
 
-/// All commits that are under way.
+/// All commits in progress.
 #[derive(Debug, Default)]
 pub struct OpenTxns {
     open: Mutex<HashMap<(PathBuf, Name), Entry>>,
@@ -79,7 +79,7 @@ impl OpenTxn {
         LockedTxn(self.0.lock())
     }
 
-    /// Whether it was committed or given up.
+    /// Whether it was committed or aborted.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.lock().is_none()
@@ -90,15 +90,15 @@ impl LockedTxn<'_> {
     /// The commit.
     ///
     /// # Errors
-    /// E160007 when it is over.
+    /// E160007 when it has ended.
     pub fn editor(&mut self) -> SvnResult<&mut TxnEditor> {
         self.0.as_mut().ok_or_else(over)
     }
 
-    /// The commit, to look at.
+    /// The commit, for reading.
     ///
     /// # Errors
-    /// E160007 when it is over.
+    /// E160007 when it has ended.
     pub fn look(&self) -> SvnResult<&TxnEditor> {
         self.0.as_ref().ok_or_else(over)
     }
@@ -106,7 +106,7 @@ impl LockedTxn<'_> {
     /// Takes the commit out, to end it.
     ///
     /// # Errors
-    /// E160007 when it is over.
+    /// E160007 when it has ended.
     pub fn take(&mut self) -> SvnResult<TxnEditor> {
         self.0.take().ok_or_else(over)
     }
@@ -117,7 +117,7 @@ fn over() -> SvnError {
 }
 
 impl OpenTxns {
-    /// Keeps a new commit under its transaction's name, and another one if there is one.
+    /// Stores a new commit under its transaction's name, and under another one if there is one.
     ///
     /// # Errors
     /// E160000 when there are too many commits.
@@ -163,7 +163,7 @@ impl OpenTxns {
             open.insert((repository.to_owned(), name), entry);
         }
         drop(open);
-        // Giving up may have to remove files.
+        // Aborting may have to remove files.
         ended.iter().for_each(|txn| drop(txn.lock().0.take()));
         Ok(())
     }
@@ -183,7 +183,7 @@ impl OpenTxns {
         }
     }
 
-    /// A commit is over: it is forgotten under all its names but that of an activity, which its
+    /// Notes that a commit has ended: removes all its names except that of an activity, which its
     /// client deletes.
     pub fn forget_finished(&self, txn: &OpenTxn) {
         self.open.lock().retain(|(_, name), entry| {
@@ -191,13 +191,13 @@ impl OpenTxns {
         });
     }
 
-    /// Forgets a commit under all its names.
+    /// Removes all names of a commit.
     pub fn forget(&self, txn: &OpenTxn) {
         self.open.lock().retain(|_, entry| !Arc::ptr_eq(&entry.txn.0, &txn.0));
     }
 }
 
-/// Which commit the resource belongs to, and which path in it, if it is about one.
+/// The commit and the path in it that the resource refers to, if it refers to one.
 pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<FsPathBuf>)> {
     Ok(match &session.resource {
         Resource::Txn(name) => (Name::Txn(name.clone()), None),
@@ -212,14 +212,14 @@ pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<Fs
     })
 }
 
-/// The commit that the resource belongs to, and the path in it. Only the user that began it may go on.
+/// The commit of the resource, and the path in it. Only the user that began it may continue it.
 pub(super) fn open(session: &Session<'_>) -> DavResult<(OpenTxn, Option<FsPathBuf>)> {
     let (name, path) = name_and_path(session)?;
     let txn = by_name(session, &name)?;
     Ok((txn, path))
 }
 
-/// The commit of a name. Only the user that began it may go on.
+/// The commit of a name. Only the user that began it may continue it.
 pub(super) fn by_name(session: &Session<'_>, name: &Name) -> DavResult<OpenTxn> {
     let found = session.shared.txns.get(session.repository.path(), name);
     let txn = found.map_err(|error| Fail::with(error, 404))?;

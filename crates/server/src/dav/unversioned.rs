@@ -1,8 +1,8 @@
-//! What is answered to methods that would change a path of the repository at its plain address, where no
-//! autoversioning is on: the statuses of mod_dav_svn, which looks for the path first. Only transactions and
-//! working resources can be changed; those are the matter of `edit`.
+//! The answers to methods that would change a path of the repository at its plain address, where
+//! autoversioning is off: the statuses of mod_dav_svn, which checks the path first. Only transactions and
+//! working resources can be changed; `edit` does that.
 //!
-//! The caller has made sure that the user may do what the method would do.
+//! The caller has checked that the user may do what the method would do.
 
 use sapwood_core::FsPath;
 use sapwood_wire_dav::Resource;
@@ -27,7 +27,7 @@ pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
         Ok(exists) => exists,
         Err(fail) => return Some(Err(fail)),
     };
-    // A name that is taken, and bodies, are looked at before.
+    // Existing names, and bodies, are checked before.
     let by_itself = match method {
         "MKCOL" => exists || !exchange.body.is_over(),
         "PROPPATCH" => exists,

@@ -1,7 +1,7 @@
 //! What the requests of an http server share: threads, memory and temporary files.
 //!
 //! Reading and writing have threads of their own, so that a hook that does not end, or a master that does not
-//! answer, keeps others from writing at most. All of them are given out fairly (see [`FairPermits`]).
+//! answer, can block writers only. All permits are given out fairly (see [`FairPermits`]).
 //!
 //! Invariant: a request that waits for its client, for its turn or for a login holds none of these.
 
@@ -17,7 +17,7 @@ use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
 use crate::common::spool::Spool;
 
-/// Requests that are worked on at a time: those that read, and as many that write.
+/// Requests that run at a time: those that read, and as many that write.
 const THREADS: usize = 256;
 /// Handlers that may wait for the rest of a large body at a time.
 const STREAMS: usize = 64;
@@ -28,14 +28,14 @@ const UNREAD: usize = 2048;
 /// Threads for reading and writing temporary files.
 const FILE_THREADS: usize = 32;
 
-/// What requests share.
+/// The resources that requests share.
 #[derive(Debug)]
 pub struct Workers {
     readers: Arc<FairPermits>,
     writers: Arc<FairPermits>,
     /// Handlers that wait for their clients' bodies.
     pub(super) streams: Arc<FairPermits>,
-    /// Password hashes that are computed.
+    /// Password hashes that are being computed.
     pub(super) hashes: Arc<FairPermits>,
     /// Attempts to log in that wait for their turn.
     pub(super) attempts: Arc<FairPermits>,
@@ -73,7 +73,7 @@ impl Workers {
         if reads(method) { &self.readers } else { &self.writers }
     }
 
-    /// Whether requests wait for a thread, so that none should wait for a client.
+    /// Whether requests wait for a thread, so that no thread should wait for a client.
     pub(super) fn are_wanted(&self) -> bool {
         self.readers.is_contended() || self.writers.is_contended()
     }
@@ -83,7 +83,7 @@ impl Workers {
         self.readers.acquire(caller).await
     }
 
-    /// A share of the memory for requests, which holds nothing yet.
+    /// An empty share of the memory for requests.
     pub(super) fn share(&self, address: IpAddr) -> Share {
         Share::new(&self.memory, None, Some(address))
     }
@@ -94,18 +94,18 @@ pub(super) fn reads(method: &Method) -> bool {
     matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
 }
 
-/// Whether handlers of the method hold the body whole, and what they make of it.
+/// Whether handlers of the method hold the whole body, and what they make of it, in memory.
 pub(super) fn holds_body(method: &Method) -> bool {
     !matches!(method.as_str(), "GET" | "HEAD" | "PUT" | "REPORT")
 }
 
-/// Whether the handler may read the body more than once: what is saved at a plain URL may have to be put on top of
+/// Whether the handler may read the body more than once: what is saved at a plain URL may have to be rebased to
 /// another revision.
 pub(super) fn reads_again(head: &Head) -> bool {
     !reads(&head.method) && !head.path.contains("/!svn/")
 }
 
-/// Who a request is from, as far as its head says.
+/// The user of a request, as its head says.
 pub(super) fn caller(head: &Head) -> Caller {
     match &head.basic {
         Some((user, _)) => Caller::new(Some(head.client), Some(user)),

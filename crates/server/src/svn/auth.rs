@@ -1,4 +1,5 @@
-//! Proving a user's name: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
+//! Authenticating a user: ANONYMOUS, EXTERNAL and CRAM-MD5. The mechanisms of `use-sasl` are in
+//! `sasl`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use std::time::Instant;
@@ -21,10 +22,10 @@ pub(crate) fn trivial_auth(conn: &mut Connection) {
     conn.out().raw(b"( success ( ( ) 0: ) ) ");
 }
 
-/// Begins an attempt to prove a password; waits while too many are under way.
+/// Begins an attempt to log in; waits while too many are in progress.
 ///
 /// # Errors
-/// E210002 when the client has gone meanwhile, or would have to wait too long.
+/// E210002 when the client has disconnected meanwhile, or would have to wait too long.
 pub(crate) fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<Attempt> {
     let first = session.access.config().password_delay;
     let address = session.conn.remote_address();
@@ -40,11 +41,11 @@ pub(crate) fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<
     }
 }
 
-/// Notes and logs that a password was wrong, or that there is no such user, and waits as long as
-/// that costs. The line is made for programs that shut addresses out: see SECURITY.md.
+/// Counts and logs a failed login, and waits for the delay that follows from it. The log line is
+/// made for programs that block addresses: see SECURITY.md.
 ///
 /// # Errors
-/// E210002 when the client has gone meanwhile.
+/// E210002 when the client has disconnected meanwhile.
 pub(crate) fn password_failed(
     session: &mut Session<'_>,
     mechanism: &str,
@@ -56,7 +57,7 @@ pub(crate) fn password_failed(
     session.conn.pause(penalty.wait, &session.cancel)
 }
 
-/// Notes that a user has proved the name, after the wait for their turn.
+/// Notes that a user has authenticated, after waiting for their turn.
 ///
 /// # Errors
 /// As of [`begin_attempt`].
@@ -65,7 +66,7 @@ pub(crate) fn password_proved(session: &mut Session<'_>, user: &str) -> SvnResul
     Ok(())
 }
 
-/// Which mechanisms can lead to the access that is required.
+/// The mechanisms that can lead to the required access.
 #[derive(Clone, Copy)]
 struct Mechanisms {
     anonymous: bool,
@@ -85,11 +86,11 @@ impl Mechanisms {
     }
 }
 
-/// Asks the client to authenticate. The client may decline, so what the user may do has to be
-/// looked at again afterwards.
+/// Asks the client to authenticate. The client may decline, so access has to be checked again
+/// afterwards.
 ///
 /// # Errors
-/// What the connection meets.
+/// Errors of the connection.
 pub(crate) fn request_auth(
     session: &mut Session<'_>,
     required: Blanket,
@@ -116,7 +117,7 @@ pub(crate) fn request_auth(
     out.raw(b") ) ");
     loop {
         let answer = session.conn.receive_with(Wait::Login, |mut answer| {
-            // Only an empty mechanism, which is not even a word on the wire, declines.
+            // Only an empty mechanism, which is not a valid word in the protocol, declines.
             let mechanism = answer.word()?.to_owned();
             let token = answer.bracketed_text()?.map(str::to_owned);
             Ok((mechanism, token))
@@ -128,7 +129,7 @@ pub(crate) fn request_auth(
     }
 }
 
-/// Tells the client that an attempt failed; it may try again.
+/// Reports to the client that an attempt failed; it may try again.
 pub(crate) fn refuse(conn: &mut Connection, why: &str) {
     let out = conn.out();
     out.raw(b"( failure ( ");
@@ -189,13 +190,14 @@ fn try_mechanism(
 
 /// How a CRAM-MD5 exchange ended.
 pub(crate) enum CramMd5 {
-    /// The user knows the password.
+    /// The user is authenticated.
     Proven(String),
-    /// This user is not there, or does not know the password: what is told of it.
+    /// The user is unknown, or the password is wrong: the user's name, and the message for the
+    /// client.
     Wrong(String, &'static str),
-    /// The answer is none.
+    /// The reply is malformed.
     Malformed(&'static str),
-    /// The client said something else.
+    /// The client sent something else.
     Anew,
 }
 
@@ -229,7 +231,7 @@ pub(crate) fn cram_md5(
     Ok(if right { CramMd5::Proven(user) } else { CramMd5::Wrong(user, "Password incorrect") })
 }
 
-/// Something that was never asked before: random number, time and host name.
+/// A challenge that was never sent before: random number, time and host name.
 fn make_challenge() -> Option<String> {
     let mut nonce = [0u8; 8];
     let got = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
@@ -243,11 +245,11 @@ fn make_challenge() -> Option<String> {
     Some(format!("<{}.{}@{host}>", u64::from_le_bytes(nonce), now.as_micros()))
 }
 
-/// Makes sure that the user may do what is required at `path`, asking them to authenticate when
-/// that can help; one challenge goes to the client in any case but failure.
+/// Checks that the user may do what is required at `path`, asking them to authenticate when that
+/// can help. Sends one challenge to the client unless it fails.
 ///
 /// # Errors
-/// E170001 when they may not, and what the connection meets.
+/// E170001 when the user may not do it; errors of the connection.
 pub(crate) fn must_have_access(
     session: &mut Session<'_>,
     required: Action,

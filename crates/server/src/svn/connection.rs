@@ -1,4 +1,4 @@
-//! One connection's buffers, both ways.
+//! The input and output buffers of one connection.
 //!
 //! Invariants: everything that was written is sent before the connection waits for input; neither
 //! buffer grows beyond its limit, whatever the other side does.
@@ -23,20 +23,20 @@ use crate::svn::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
 pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
-/// After a request that needed more, buffers are given back down to this.
+/// After a request that needed more, buffers are shrunk to this.
 const KEEP_BYTES: usize = 256 << 10;
-/// While a client is silent between requests, down to this.
+/// While a client is idle between requests, they are shrunk to this.
 const IDLE_BYTES: usize = 16 << 10;
-/// How often a pause looks whether the client is still there.
+/// How often a pause checks whether the client is still there.
 const PAUSE_LOOK: Duration = Duration::from_millis(250);
 /// How the input grows.
 const INPUT: Sizes = Sizes { read: 16 << 10, trust: 128 << 10, keep: KEEP_BYTES };
 /// Parts (numbers, words, strings, lists) of one request.
 const MAX_TOKENS: usize = 1 << 20;
-/// How many times as large as the largest request may be what is made of one.
+/// How many times as large as the largest request the data made from one may be.
 const MADE_OF_REQUEST: usize = 4;
 
-/// Why the connection waits for input; decides how long it does.
+/// Why the connection waits for input; it determines the time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// For the client's greeting.
@@ -45,11 +45,11 @@ pub(crate) enum Wait {
     Login,
     /// For the next request.
     Request,
-    /// For the rest of an exchange that is under way.
+    /// For the rest of an exchange in progress.
     Exchange,
 }
 
-/// One item that was received, with the bytes it is made of. Reused from request to request.
+/// One received item, with the bytes that it was parsed from. Reused from request to request.
 #[derive(Debug)]
 pub(crate) struct Request {
     bytes: Vec<u8>,
@@ -57,7 +57,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Forgets what it holds, and gives back what it took beyond a little.
+    /// Clears it, and frees its memory beyond a small amount.
     fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(IDLE_BYTES);
@@ -87,7 +87,7 @@ impl Request {
     }
 }
 
-/// A place in the output.
+/// A position in the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     sent: u64,
@@ -101,20 +101,21 @@ pub(crate) struct Connection {
     limits: Limits,
     item_limits: ItemLimits,
     remote_host: Option<String>,
-    /// What it holds of the memory of all requests.
+    /// Its share of the memory of all requests.
     share: Share,
-    /// Memory of the requests that are being worked on, in bytes.
+    /// Memory of the request in progress, in bytes.
     requests_held: usize,
     input: InputBuffer,
     output: Vec<u8>,
     /// Bytes sent since the request began.
     sent: u64,
-    /// Bytes were sent since the last look whether the client has something to say.
+    /// Whether bytes were sent since the last check for input of the client.
     may_have_answered: bool,
-    /// What of the machine the client does not hear of; none in a tunnel, whose user is on the machine.
+    /// The directories of this machine that the client may not see; none in a tunnel, whose user is on
+    /// the machine.
     folders: Option<Arc<Folders>>,
     standing: Arc<Standing>,
-    /// The first thing that went wrong with the connection itself; nothing works after it.
+    /// The first error of the connection itself; nothing works after it.
     broken: Option<SvnError>,
 }
 
@@ -148,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// The connection is one of a server's.
+    /// Makes it one of a server's connections.
     pub(crate) fn belong_to(&mut self, shared: &ServerState) {
         self.folders = self.transport.socket().map(|_| Arc::clone(&shared.folders));
         self.standing = Arc::clone(&shared.standing);
@@ -160,8 +161,8 @@ impl Connection {
         self.transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip())
     }
 
-    /// Does nothing for a while, or until the client goes or `cancel` says so; what was to be sent
-    /// is sent before.
+    /// Pauses for a while, until the client disconnects or `cancel` is set; the output is sent
+    /// before.
     ///
     /// # Errors
     /// E210002 when the client has gone; E200015.
@@ -188,23 +189,23 @@ impl Connection {
         self.remote_host.as_deref()
     }
 
-    /// A place for requests.
+    /// Enters it among the memory holders for requests.
     #[must_use]
     pub(crate) fn new_request(&self) -> Request {
         Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
     }
 
-    /// What tells that the client has gone while something is done for it.
+    /// A check for whether the client has disconnected during an operation.
     #[must_use]
     pub(crate) fn hangup(&self) -> Option<Hangup> {
         self.transport.hangup()
     }
 
-    /// Whether the connection itself is still of use. Errors of the connection may come back
-    /// from an operation in another error's clothes; this tells.
+    /// Whether the connection itself still works. An operation may return an error of the
+    /// connection wrapped in another error; this method distinguishes the two.
     ///
     /// # Errors
-    /// The first thing that went wrong with the connection.
+    /// The first error of the connection.
     pub(crate) fn check(&self) -> SvnResult<()> {
         self.broken.clone().map_or(Ok(()), Err)
     }
@@ -216,17 +217,17 @@ impl Connection {
         result
     }
 
-    /// Begins to count anew what is sent for one request.
+    /// Restarts the count of bytes that are sent for one request.
     pub(crate) fn begin_request(&mut self) {
         self.sent = 0;
     }
 
-    /// Receives one item, after sending everything that is to be sent.
+    /// Receives one item, after sending the whole output.
     ///
     /// # Errors
     /// E210002 when the client is gone; malformed or overlong items; limits of time.
     pub(crate) fn receive(&mut self, wait: Wait, request: &mut Request) -> SvnResult<()> {
-        // What is left of the last one is not kept while the client is silent.
+        // The rest of the last item is not kept while the client is idle.
         self.requests_held = match wait {
             Wait::Request => 0,
             _ => self.requests_held.minus(request.memory_used()),
@@ -241,11 +242,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Notes that so many bytes more are made of the request that is being worked on.
+    /// Counts so many more bytes that were made from the request in progress.
     ///
     /// # Errors
-    /// The request is too large when that is [`MADE_OF_REQUEST`] times as much as a request may have;
-    /// E210002 after waiting for room in vain.
+    /// The request is too large when the sum is [`MADE_OF_REQUEST`] times as much as a request may
+    /// have; E210002 when there was no room in time.
     pub(crate) fn hold_more(&mut self, bytes: usize) -> SvnResult<()> {
         if bytes > self.item_limits.bytes.saturating_mul(MADE_OF_REQUEST) {
             return Err(sapwood_wire_svn::Error::RequestTooLarge.into());
@@ -256,7 +257,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives one item and lets `look` take from it what it wants.
+    /// Receives one item and lets `look` read from it what it needs.
     ///
     /// # Errors
     /// As [`Connection::receive`], and what `look` returns.
@@ -285,7 +286,7 @@ impl Connection {
         Ok(text)
     }
 
-    /// Waits until the input holds a whole item, and says how long that is.
+    /// Waits until the input holds a whole item, and returns its length.
     fn fill(&mut self, wait: Wait) -> SvnResult<usize> {
         self.check()?;
         let result = self.try_fill(wait);
@@ -297,15 +298,14 @@ impl Connection {
         let mut begun = Instant::now();
         self.input.begin();
         self.hold(0)?;
-        // White space before an item belongs to no request: it counts against no limit, and is
-        // not kept.
+        // White space before an item belongs to no request: it is not limited, and not kept.
         while self.input.skip_blank() {
             self.flush()?;
             let patience = self.patience(wait, true, begun)?;
             self.read_some(1, patience)?;
         }
-        // The time of a request begins with its first byte, however long the client did nothing
-        // before; a greeting and an answer to a challenge are waited for from the start.
+        // The time limit of a request begins with its first byte, however long the client was idle
+        // before; for a greeting and an answer to a challenge it begins at once.
         if wait == Wait::Request {
             begun = Instant::now();
         }
@@ -321,7 +321,7 @@ impl Connection {
         }
     }
 
-    /// Takes what this connection holds, with room for so many bytes more, out of what all may hold.
+    /// Reserves memory for what this connection holds, and so many bytes more, in the budget of all.
     fn hold(&mut self, missing: usize) -> SvnResult<()> {
         let bytes = self.requests_held.saturating_add(self.input.memory_with(missing));
         self.share.grow(bytes)
@@ -384,15 +384,15 @@ impl Connection {
         sent.map_err(|e| write_error(&e))
     }
 
-    /// Notes how far the output is, for [`Connection::take_back`].
+    /// Marks the current position of the output, for [`Connection::take_back`].
     #[must_use]
     pub(crate) fn mark(&self) -> Mark {
         Mark { sent: self.sent, len: self.output.len() }
     }
 
-    /// Takes back what was written since `mark`, so that a failure can be told in its place.
-    /// When some of it is on its way already, the connection is of no more use: the other side
-    /// would take the failure for more of what it is reading.
+    /// Takes back what was written since `mark`, so that an error can be sent in its place. When
+    /// some of it was already sent, the connection cannot be used any more: the other side would
+    /// read the error as more of what it is reading.
     pub(crate) fn take_back(&mut self, mark: Mark, error: &SvnError) {
         if self.sent == mark.sent {
             self.output.truncate(mark.len);
@@ -454,7 +454,7 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        // White space is nothing said: clients may end their items with as much as they like.
+        // White space is ignored: clients may end their items with as much of it as they like.
         while self.input.skip_blank() {
             if !self.transport.readable_now() {
                 return Ok(false);

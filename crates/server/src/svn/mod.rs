@@ -1,9 +1,9 @@
 //! The svn:// server.
 //!
-//! * `session`: what is said on a connection: greeting, authentication, commands.
+//! * `session`: the course of a connection: greeting, authentication, commands.
 //! * `commands`: the commands, one function each.
-//! * `auth` and `sasl`: proving names.
-//! * `connection`: one connection's buffers, both ways; [`transport`]: its two ends.
+//! * `auth` and `sasl`: authentication.
+//! * `connection`: one connection's buffers; [`transport`]: its two ends.
 
 mod auth;
 mod commands;

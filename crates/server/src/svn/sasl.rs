@@ -1,11 +1,11 @@
-//! Authentication with `use-sasl = true`: the exchanges of Cyrus SASL, as its clients know them.
+//! Authentication with `use-sasl = true`: the protocol of Cyrus SASL, as its clients expect it.
 //!
-//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), CRAM-MD5, LOGIN and PLAIN. What
-//! passes on the wire is base64, but for CRAM-MD5. Passwords are those of `password-db`; with
+//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), CRAM-MD5, LOGIN and PLAIN. Data
+//! is sent as base64, except for CRAM-MD5. Passwords are those of `password-db`; with
 //! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM).
 //!
 //! Invariants: a mechanism is offered only when it can succeed. None of these encrypts the
-//! connection, so with a `min-encryption` above 0 none is offered, and no client gets in.
+//! connection, so with a `min-encryption` above 0 none is offered, and no client can log in.
 
 mod options;
 mod saslauthd;
@@ -23,7 +23,7 @@ use crate::svn::auth::{CramMd5, cram_md5, password_failed, password_proved, refu
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::session::Session;
 
-/// The name under which SASL knows this service.
+/// The name of this service in SASL.
 const SERVICE: &str = "svn";
 
 const FAILED: &str = "SASL(-13): authentication failure: Password verification failed";
@@ -53,10 +53,10 @@ const MECHANISMS: [(&str, Mechanism); 8] = [
     ("ANONYMOUS", Mechanism::Anonymous),
 ];
 
-/// What a user can prove to this server.
+/// The ways in which a user can authenticate to this server.
 struct Verifier {
     options: SaslOptions,
-    /// User names and passwords, unless only another service is to be asked.
+    /// User names and passwords, unless only another service is used.
     passwords: Option<Arc<Config>>,
     realm: String,
     tunnel_user: Option<String>,
@@ -65,15 +65,15 @@ struct Verifier {
     authenticated: bool,
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 enum Outcome {
-    /// The user has proved the name, or stays without one; the server's last words.
+    /// The user is authenticated, or anonymous; the server's last message.
     Success(Option<String>, Option<Vec<u8>>),
-    /// Why not. The client may try again.
+    /// The reason of a failure. The client may try again.
     Refused(String),
-    /// This user (`None`: the client gave no name that makes sense) did not know the password.
+    /// The password of this user (`None`: the client sent no valid name) is wrong.
     NotProven(Option<String>),
-    /// The client said something else than what was its turn, and begins anew.
+    /// The client sent something unexpected, and starts again.
     Anew,
 }
 
@@ -86,8 +86,8 @@ impl From<&str> for Outcome {
 /// Asks the client to authenticate by SASL.
 ///
 /// # Errors
-/// E170001 when there is no mechanism that can lead to the required access; what the connection
-/// meets.
+/// E170001 when there is no mechanism that can lead to the required access; errors of the
+/// connection.
 pub(crate) fn request_auth(
     session: &mut Session<'_>,
     required: Blanket,
@@ -279,7 +279,7 @@ impl Verifier {
         }
     }
 
-    /// The name without a realm; the only realm that may be given is ours.
+    /// The name without a realm; only our own realm may be given.
     fn local_name<'u>(&self, user: &'u str) -> Option<&'u str> {
         let name = match user.split_once('@') {
             Some((name, realm)) if realm == self.realm => name,
@@ -310,7 +310,7 @@ fn random() -> Option<[u8; RANDOM]> {
     (rustix::rand::getrandom(&mut bytes, flags) == Ok(RANDOM)).then_some(bytes)
 }
 
-/// Sends a challenge and receives the answer; `None` when the client says something else.
+/// Sends a challenge and receives the answer; `None` when the client sends something else.
 fn step(conn: &mut Connection, challenge: &[u8]) -> SvnResult<Option<Vec<u8>>> {
     let out = conn.out();
     out.raw(b"( step ( ");
@@ -319,7 +319,7 @@ fn step(conn: &mut Connection, challenge: &[u8]) -> SvnResult<Option<Vec<u8>>> {
     Ok(conn.receive_string(Wait::Login)?.and_then(|answer| base64::decode(&answer)))
 }
 
-/// What the client said at once, or says when asked.
+/// The client's initial response, or its answer to an empty challenge.
 fn token_or_step(
     conn: &mut Connection,
     token: Option<Vec<u8>>,

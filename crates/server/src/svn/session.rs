@@ -1,4 +1,5 @@
-//! What is said on one connection: greeting, authentication, then commands until the client goes.
+//! The course of one connection: greeting, authentication, then commands until the client
+//! disconnects.
 
 use sapwood_core::Exact;
 use sapwood_core::paths::FsPathBuf;
@@ -26,11 +27,11 @@ use crate::svn::transport::Transport;
 /// The state of one connection whose client has a repository.
 #[derive(Debug)]
 pub(crate) struct Session<'s> {
-    /// What all connections have in common.
+    /// The state that all connections share.
     pub shared: &'s ServerState,
-    /// The bytes, both ways.
+    /// The connection's buffers.
     pub conn: Connection,
-    /// Ends what is done for the client when the server ends or the client goes.
+    /// Cancels the work for the client when the server ends or the client disconnects.
     pub cancel: CancelToken,
     /// The repository.
     pub repository: Repository,
@@ -48,24 +49,24 @@ pub(crate) struct Session<'s> {
     pub realm: String,
     /// The repository's UUID.
     pub uuid: String,
-    /// What the client understands.
+    /// The client's capabilities.
     pub options: WireOptions,
-    /// Whether the client knows of mergeinfo.
+    /// Whether the client supports mergeinfo.
     pub client_mergeinfo: bool,
-    /// The trees that were asked for last, the latest first: clients ask for many paths of one
-    /// revision, one after the other, and a tree remembers the way to the last.
+    /// The last trees that were used, the latest first: clients ask for many paths of one revision,
+    /// one after the other, and a tree caches the way to the last path.
     roots: Vec<Root>,
 }
 
-/// How many trees a connection remembers: a comparison needs two.
+/// How many trees a connection caches: a comparison needs two.
 const ROOTS: usize = 2;
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Fail {
-    /// The client is told, and may go on.
+    /// The client gets the error, and may go on.
     Command(SvnError),
-    /// There is no way to go on: the connection ends.
+    /// The connection ends with this error.
     Fatal(SvnError),
 }
 
@@ -90,14 +91,14 @@ impl From<sapwood_fs::Error> for Fail {
     }
 }
 
-/// Parameters that make no sense are a broken client: nothing it says can be relied on.
+/// Invalid parameters mean a broken client: the rest of its input is unreliable.
 impl From<WireError> for Fail {
     fn from(error: WireError) -> Self {
         Self::Fatal(error.into())
     }
 }
 
-/// What the client says of itself.
+/// The client's greeting.
 struct Greeting {
     url: String,
     capabilities: Vec<String>,
@@ -116,21 +117,21 @@ pub fn serve_stream(shared: &ServerState, stream: Arc<TcpStream>) -> SvnResult<(
 /// Serves one connection to its end.
 ///
 /// # Errors
-/// Why the connection ended, when it was not the client's wish.
+/// The error that ended the connection, unless the client closed it.
 pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult<()> {
     let mut conn = Connection::new(transport, shared.settings.limits, &shared.requests);
     conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
     let result = Session::begin(shared, conn).and_then(|mut session| session.run());
     if let (Err(error), Some(log)) = (&result, &shared.log) {
-        // The reference knows neither user nor repository here.
+        // The reference logs neither user nor repository here.
         log.error(Subject { host: remote_host.as_deref(), ..Subject::default() }, error, false);
     }
     result
 }
 
 impl<'s> Session<'s> {
-    /// Greets, finds the repository, authenticates.
+    /// Greets the client, finds the repository, and authenticates.
     fn begin(shared: &'s ServerState, mut conn: Connection) -> SvnResult<Self> {
         write_greeting(conn.out(), shared.settings.compression > 0);
         let greeting = read_greeting(&mut conn)?;
@@ -162,7 +163,7 @@ impl<'s> Session<'s> {
         let found = lookup::find(shared, url, &mut |warning| log(&warning, true));
         let found = found.map_err(|error| match error.code() {
             code @ (ErrorCode::AUTHZ_INVALID_CONFIG | ErrorCode::AUTHN_FAILED) => {
-                // What is wrong with the files is the administrator's business only.
+                // Errors of these files are shown to the administrator only.
                 log(&error, false);
                 SvnError::new(code, "")
             }
@@ -267,7 +268,7 @@ impl<'s> Session<'s> {
         });
     }
 
-    /// Serves commands until the client goes.
+    /// Serves commands until the client disconnects.
     fn run(&mut self) -> SvnResult<()> {
         let mut request = self.conn.new_request();
         loop {
@@ -303,7 +304,7 @@ impl<'s> Session<'s> {
         Ok(root)
     }
 
-    /// The user's name, as the login agent says.
+    /// The user's name, from the login agent.
     #[must_use]
     pub(crate) fn tunnel_user(&self) -> Option<&'s str> {
         self.shared.settings.tunnel.as_ref().and_then(|t| t.user.as_deref())
@@ -329,22 +330,22 @@ impl<'s> Session<'s> {
         FsPathBuf::canonicalized(sapwood_core::path::join(&self.fs_path, relative))
     }
 
-    /// Makes room for as many paths in the repository as `list` has items, whose own bytes are
-    /// counted already. Each path begins with that of the session, which a client may choose to be
-    /// megabytes long: what is made of a request is limited as the request is.
+    /// Reserves memory for as many paths in the repository as `list` has items, whose own bytes are
+    /// counted already. Each path begins with that of the session, which a client may make
+    /// megabytes long: the memory made from a request is limited as the request is.
     ///
     /// # Errors
-    /// E210009 when that would be too much; E210002 after waiting for room in vain.
+    /// E210009 when that would be too much; E210002 when there was no room in time.
     pub(crate) fn make_room_for(&mut self, list: List<'_>) -> Result<(), Fail> {
         let each = self.fs_path.len().plus(BESIDE_A_PATH);
         Ok(self.conn.hold_more(list.count_items().saturating_mul(each))?)
     }
 }
 
-/// What a path that a request names takes beside its letters: owned, in a list, in a table.
+/// The bytes of a path from a request beside its letters: owned, in a list, in a table.
 const BESIDE_A_PATH: usize = 64;
 
-/// Appends the server's greeting: protocol version 2 and what this server can do. Without
+/// Appends the server's greeting: protocol version 2 and the server's capabilities. Without
 /// compression it does not offer the svndiff versions that compress.
 fn write_greeting(out: &mut Vec<u8>, compression: bool) {
     out.raw(b"( success ( 2 2 ( ) ( edit-pipeline ");

@@ -10,23 +10,23 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sapwood_wire_svn::buffer::write_both;
 
-/// Where the bytes of a connection come from and go to.
+/// Where a connection reads from and writes to.
 #[derive(Debug)]
 pub enum Transport {
     /// A TCP connection.
     Tcp {
         /// The socket.
         stream: Arc<TcpStream>,
-        /// The time limit of reads that is set.
+        /// The current time limit of reads.
         timeout: Option<Duration>,
-        /// Held while something is sent, so that nothing else comes in between.
+        /// Held while something is sent, so that other output does not mix with it.
         sending: Arc<Mutex<()>>,
     },
     /// Standard input and output of a program started by a login agent or a super-server.
     Pipes {
-        /// What the client says.
+        /// Where requests are read from.
         input: File,
-        /// What the client is told.
+        /// Where replies are written to.
         output: File,
     },
 }
@@ -61,7 +61,7 @@ impl Transport {
         loop {
             let result = match self {
                 Self::Tcp { stream, timeout, .. } => {
-                    // Whole seconds, so that the socket need not be told anew each time.
+                    // Whole seconds, so that the timeout of the socket need not be set each time.
                     let wait = Duration::from_secs(wait.as_secs().saturating_add(1));
                     if *timeout != Some(wait) {
                         stream.set_read_timeout(Some(wait))?;
@@ -108,8 +108,8 @@ impl Transport {
         }
     }
 
-    /// What tells, from any thread, that the client has gone; `None` when the system gives no
-    /// second handle.
+    /// A check, from any thread, for whether the client has disconnected; `None` when the system
+    /// gives no second handle.
     #[must_use]
     pub fn hangup(&self) -> Option<Hangup> {
         Some(match self {
@@ -146,19 +146,20 @@ pub enum Hangup {
         /// When the client may be tried again.
         next_nudge: Mutex<Instant>,
     },
-    /// Where the client is told things.
+    /// Where replies are written to.
     Pipe(File),
 }
 
-/// How often a client that has nothing more to say is tried, at most.
+/// How often, at most, a silent client is probed.
 const NUDGE: Duration = Duration::from_millis(100);
 
 impl Hangup {
     /// Whether the client has gone.
     ///
-    /// A client that has closed its half of a TCP connection may wait for the reply, or have gone:
-    /// that cannot be told apart before something is sent. It gets a space, which between items
-    /// means nothing; a client that has gone answers with a reset, which the next call sees.
+    /// A client that has closed its half of a TCP connection may wait for the reply, or have gone.
+    /// The two cases look the same before data is sent. So the client gets a space, which means
+    /// nothing between items; a client that has gone answers with a reset, which the next call
+    /// sees.
     #[must_use]
     pub fn has_gone(&self) -> bool {
         match self {

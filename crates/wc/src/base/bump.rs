@@ -11,7 +11,7 @@ use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inheri
 use crate::error::Result;
 use crate::status::UniformBase;
 
-/// What an update brings all nodes to.
+/// The values that an update gives all nodes.
 #[derive(Debug)]
 pub struct Bump<'a> {
     /// The revision.
@@ -25,8 +25,8 @@ pub struct Bump<'a> {
 }
 
 impl Db {
-    /// Brings a node of BASE and what is below it, as deep as `depth`, to a revision. Rows that stand
-    /// for nodes that are not in that revision go.
+    /// Brings a node of BASE and what is below it, as deep as `depth`, to a revision. Rows of nodes
+    /// that are not in that revision are removed.
     ///
     /// # Errors
     /// SQLite's.
@@ -97,7 +97,7 @@ impl Db {
         Ok(())
     }
 
-    /// A switch of everything: each node gets the path that its place says.
+    /// A switch of everything: each node gets the path that follows from the target's.
     fn switch_whole(
         &self,
         base: &NodeRow,
@@ -133,7 +133,7 @@ impl Db {
         self.put_inherited(to)
     }
 
-    /// Removes the rows that stand for nodes that are not in the new revision.
+    /// Removes the rows of nodes that are not in the new revision.
     fn remove_stale(&self, above: &str, end: &str, revision: Revnum) -> Result<()> {
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
@@ -155,7 +155,7 @@ impl Db {
         Ok(())
     }
 
-    /// The everyday case, in a few statements: the cost is that of the rows that change.
+    /// The usual case, in a few statements: the cost depends on the number of rows that change.
     fn bump_whole(&self, base: &NodeRow, to: &Bump<'_>) -> Result<()> {
         let revision = number(to.revision);
         let (above, end) = below(&base.relpath);
@@ -178,8 +178,8 @@ impl Db {
 }
 
 impl Db {
-    /// Brings all of BASE to a revision, of which `known` says what it says: what [`Db::bump`] of everything
-    /// does then.
+    /// Brings all of BASE to a revision, as [`Db::bump`] of everything does; `known` is what the rows have
+    /// in common.
     ///
     /// # Errors
     /// SQLite's.
@@ -225,7 +225,7 @@ fn number(revision: Revnum) -> i64 {
     i64::try_from(revision.0).unwrap_or(i64::MAX)
 }
 
-/// Whether a row stands for a node that is not in the new revision.
+/// Whether a row is that of a node that is not in the new revision.
 fn is_stale(row: &NodeRow, revision: Revnum) -> bool {
     row.presence == Presence::NotPresent
         || (row.presence == Presence::ServerExcluded && row.revision != Some(revision))

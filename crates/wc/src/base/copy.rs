@@ -1,4 +1,4 @@
-//! Making a local copy of what BASE has, for nodes with local changes that go from BASE.
+//! Making a local copy of BASE's nodes, for nodes with local changes that are removed from BASE.
 
 use rusqlite::params;
 
@@ -7,7 +7,7 @@ use crate::db::{Db, NodeRow, Paths, Presence, below, depth_of};
 use crate::error::{Error, Result};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// What a copied node lies in: the copy's place and layer.
+/// The parent of a copied node: the copy's repository path and layer.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     repos_id: Option<i64>,
@@ -18,7 +18,7 @@ struct Around<'a> {
 
 impl Db {
     /// Makes the node at a path, and all below it, a local copy of what BASE has there. With
-    /// `keep_moves` what was moved away from within keeps knowing where it came from through BASE.
+    /// `keep_moves`, nodes that were moved away from it keep their source in BASE.
     ///
     /// # Errors
     /// E155035 when there is a local operation at the path already; SQLite's.

@@ -1,6 +1,6 @@
-//! After an update: nodes that were moved away are updated in BASE; where nothing but their revision
-//! changed, the rows at their destination follow. Else the move is a tree conflict, which waits for
-//! the user.
+//! After an update, nodes that were moved away are updated in BASE. Where only their revision
+//! changed, the rows at their destination are updated, too. Otherwise the move becomes a tree
+//! conflict, which the user has to resolve.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind};
@@ -21,8 +21,8 @@ struct Pair {
 }
 
 impl WorkingCopy {
-    /// Lets the destinations of moves out of a subtree of BASE follow it. Returns where tree
-    /// conflicts were recorded. Runs in a transaction.
+    /// Updates the destinations of moves out of a subtree of BASE. Returns where tree conflicts
+    /// were recorded. Runs in a transaction.
     ///
     /// # Errors
     /// SQLite's.
@@ -87,7 +87,7 @@ impl WorkingCopy {
     }
 
     fn moves_out_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<Pair>> {
-        // Most working copies have no moves at all: one look into the index of them.
+        // Most working copies have no moves at all: one query of their index.
         let any = self.db().first(
             "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL LIMIT 1",
             [self.db().wc_id()],
@@ -115,7 +115,7 @@ impl WorkingCopy {
         Ok(layers.iter().any(|row| row.op_depth > above && row.op_depth < below))
     }
 
-    /// Whether an update of a depth brought all that BASE has of a node.
+    /// Whether an update of a depth included all nodes that BASE has there.
     fn is_deep_enough(&self, relpath: &RelPath, depth: Depth) -> Result<bool> {
         if depth == Depth::Infinity {
             return Ok(true);
@@ -230,8 +230,8 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Forgets what is recorded of a path whose layer has gone, unless a higher layer is what the user
-    /// sees. Of a node that is deleted there the conflict stays.
+    /// Removes what is recorded of a path whose layer was removed, unless the user sees a higher
+    /// layer. The conflict of a node that is deleted there stays.
     fn clear_unshadowed(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let db = self.db();
         let above: Vec<Presence> = db
@@ -252,7 +252,7 @@ impl WorkingCopy {
         }
     }
 
-    /// Takes a row out of a move's destination that its source no longer has.
+    /// Removes a row of a move's destination that its source does not have any more.
     fn drop_moved(&self, row: &NodeRow) -> Result<()> {
         let db = self.db();
         let shadowed = db.layers(&row.relpath)?.into_iter().find(|r| r.op_depth < row.op_depth);

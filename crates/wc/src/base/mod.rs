@@ -1,8 +1,8 @@
 //! Changes of BASE, the layer of what was checked out, as updates and commits make them, and what
 //! they mean for the layers above.
 //!
-//! Where a directory is deleted locally, each node that comes into BASE below it needs a row that
-//! deletes it, and each node that goes takes that row along: [`Db::extend_parent_delete`],
+//! Where a directory is deleted locally, each node that is added to BASE below it needs a row that
+//! deletes it, and each node that is removed needs that row removed: [`Db::extend_parent_delete`],
 //! [`Db::retract_parent_delete`]. All of this runs within a transaction of the caller.
 
 mod bump;
@@ -23,26 +23,27 @@ pub(crate) use moved::MovedSource;
 pub use moved::MovedTo;
 pub use remove::Removal;
 
-/// A row that comes into BASE, and what comes with it.
+/// A row that is added to BASE, and what is recorded with it.
 #[derive(Clone, Debug)]
 pub struct BaseNode {
     /// The row, of layer 0.
     pub row: NodeRow,
-    /// Whether size and time that were recorded of the file stay.
+    /// Whether the recorded size and time of the file stay.
     pub keep_recorded: bool,
     /// The local properties from now on; `None` leaves them. Those that are equal to the pristine
     /// ones are not recorded.
     pub actual_props: Option<PropList>,
-    /// Whether the highest layer above BASE goes: a local addition that proves to be this node.
+    /// Whether the highest layer above BASE is removed: a local addition that turns out to be this
+    /// node.
     pub delete_working: bool,
-    /// Whether a row that deletes the node comes with it: something unversioned is in its place.
+    /// Whether a row that deletes the node is added: something unversioned is in its place.
     pub delete_here: bool,
     /// The conflict that is recorded with it: a skel.
     pub conflict: Option<Vec<u8>>,
 }
 
 impl BaseNode {
-    /// A row with nothing beside.
+    /// A row with nothing else.
     #[must_use]
     pub const fn new(row: NodeRow) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Taking nodes out of BASE.
+//! Removing nodes from BASE.
 
 use rusqlite::params;
 use sapwood_core::Revnum;
@@ -9,22 +9,22 @@ use crate::db::{Db, Kind, NodeRow, Paths, Presence, below, depth_of, parent_of};
 use crate::error::Result;
 use crate::queue::WorkItem;
 
-/// How a node is taken out of BASE.
+/// How a node is removed from BASE.
 #[derive(Clone, Debug, Default)]
 pub struct Removal {
-    /// Whether what the user has stays, as a copy of what goes: there are local changes.
+    /// Whether the user's layer stays, as a copy of the removed nodes: there are local changes.
     pub keep_as_working: bool,
-    /// What is left behind: a row that says not present, or excluded.
+    /// The row that replaces it: not present, or excluded.
     pub marker: Option<Presence>,
-    /// The revision of that row; the one of what goes when not given.
+    /// The revision of that row; that of the removed node if it is missing.
     pub marker_revision: Option<Revnum>,
     /// The conflict that is recorded: a skel.
     pub conflict: Option<Vec<u8>>,
 }
 
 impl Db {
-    /// Takes a node and all below it out of BASE; files that are not changed go too, by the items
-    /// that are returned in order and are in the queue already: number and item.
+    /// Removes a node and all below it from BASE. Unmodified files are removed by the returned
+    /// items, which are in the queue already: number and item.
     ///
     /// # Errors
     /// SQLite's; that there is no such node.
@@ -33,7 +33,8 @@ impl Db {
         let (Some(base), Some(top)) = (self.base(relpath)?, self.top(relpath)?) else {
             return Ok(work);
         };
-        // A layer of its own at the path: a deletion that becomes void, or something else that stays.
+        // The path has a layer of its own: a deletion that becomes void, or another operation that
+        // stays.
         let own_layer = top.op_depth > 0 && top.op_depth == depth_of(relpath);
         let deleted_here = own_layer && top.presence == Presence::BaseDeleted;
         let mut keep = own_layer && !deleted_here;
@@ -72,7 +73,7 @@ impl Db {
         Ok(work)
     }
 
-    /// Leaves a row in place of one that went.
+    /// Adds a row in place of a removed one.
     pub(crate) fn put_marker(
         &self,
         base: &NodeRow,
@@ -126,7 +127,7 @@ impl Db {
         Ok(())
     }
 
-    /// Forgets local properties, changelists and conflicts of a path and all below it.
+    /// Removes local properties, changelists and conflicts of a path and all below it.
     pub(crate) fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
         self.remove_actual(relpath)?;
         let (above, end) = below(relpath);

@@ -1,12 +1,12 @@
-//! The list of what a connection changes.
+//! The list of the rows that a connection changes.
 //!
-//! A statement that says which row it changes ([`Touches`]) has that row put down before it runs. Before the first
-//! one that does not say it, triggers of that connection alone (`TEMP`: nothing of them is in wc.db) are made, which
-//! give the paths of changed rows to functions of ours. To make them and to plan each statement with them
-//! costs half a millisecond, a tenth of the commit of one file, which so has none.
+//! When a statement names the row that it changes ([`Touches`]), that row is listed before it runs. Before the first
+//! statement that does not, triggers of this connection alone (`TEMP`, so not in wc.db) are created, which pass the
+//! paths of changed rows to our functions. Creating them and planning each statement with them costs half a
+//! millisecond, a tenth of the commit of one file; such a commit needs no triggers.
 //!
-//! A transaction that is taken back leaves its paths in the list: looking at more than what changed is no harm.
-//! A revision to which all rows were brought would be wrong then: with one, nothing of the list is used.
+//! When a transaction is rolled back, its paths stay in the list: looking at more than what changed does no
+//! harm. But the recorded revision of all rows would be wrong then: if there is one, the list is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::touched::Changes;
 
-/// With more rows than this everything is looked at.
+/// With more rows than this a status looks at everything.
 const LIMIT: usize = 4000;
-/// The layer of rows of ACTUAL_NODE.
+/// The layer number for rows of ACTUAL_NODE.
 const ACTUAL: i64 = -1;
-/// A property whose value counts for whole trees has this in its name.
+/// A property whose value is inherited by whole trees has this in its name.
 const FOR_TREES: &[u8] = b"global-ignores";
 
-/// Columns of which a status depends. Revisions are not among them: only `-v` tells of those.
+/// The columns that a status depends on. Revisions are not among them: only `-v` prints those.
 const COLUMNS: [&str; 15] = [
     "local_relpath",
     "op_depth",
@@ -46,10 +46,11 @@ const COLUMNS: [&str; 15] = [
     "inherited_props",
 ];
 
-/// With more rows than this by statements that name theirs, triggers are cheaper than a question for each.
+/// With more rows than this, from statements that name theirs, triggers are cheaper than a query for each
+/// row.
 const NAMED: usize = 64;
 
-/// What a statement can change of that on which a status depends.
+/// Which rows that a status depends on a statement can change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Touches<'a> {
     /// Any rows.
@@ -64,13 +65,13 @@ pub(crate) enum Touches<'a> {
     Nothing,
 }
 
-/// What was changed. Clones are one list.
+/// What was changed. Clones share one list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangedRows(Arc<Mutex<List>>);
 
 #[derive(Debug, Default)]
 struct List {
-    /// By path and layer: what the row had, before its first change, that counts for whole trees.
+    /// By path and layer: the inherited properties that the row had before its first change.
     rows: BTreeMap<String, BTreeMap<i64, Vec<u8>>>,
     /// How many rows there are.
     count: usize,
@@ -78,11 +79,11 @@ struct List {
     revised: BTreeSet<String>,
     /// The revision to which all rows of BASE were brought.
     bumped: Option<u64>,
-    /// Whether that, perhaps, was taken back.
+    /// Whether that may have been rolled back.
     taken_back: bool,
     /// Whether the connection has the functions for its triggers.
     has_functions: bool,
-    /// Whether it has the triggers. Those that were made in a transaction go with it when it is taken back.
+    /// Whether it has the triggers. If a transaction created them, a rollback drops them.
     has_triggers: bool,
 }
 
@@ -102,7 +103,7 @@ impl List {
     }
 }
 
-/// What properties have that counts for whole trees: those that have any, whole.
+/// The properties that may be inherited: each property list that has any, whole.
 fn patterns(columns: &[ValueRef<'_>]) -> Vec<u8> {
     let texts = columns.iter().filter_map(|column| match column {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Some(*bytes),
@@ -122,7 +123,7 @@ impl ChangedRows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a statement: puts down what it changes, or lets triggers do so from now on.
+    /// Before a statement: lists what it changes, or lets triggers do so from now on.
     pub(crate) fn before(
         &self,
         connection: &Connection,
@@ -191,7 +192,8 @@ impl ChangedRows {
         })
     }
 
-    /// A row changes: its path, its layer, whether it is what was there before, and its properties.
+    /// Called when a row changes: its path, its layer, whether it is the old row, and its
+    /// properties.
     fn touched(&self, context: &Context<'_>) -> rusqlite::Result<Option<i64>> {
         let path = context.get_raw(0).as_str()?;
         let was_there = context.get_raw(2).as_i64()? != 0;
@@ -201,7 +203,8 @@ impl ChangedRows {
         Ok(None)
     }
 
-    /// `work` brings all rows of BASE to a revision, which need not be listed one by one.
+    /// Notes that `work` brings all rows of BASE to a revision, so they need not be listed one by
+    /// one.
     pub(crate) fn bump<T>(
         &self,
         connection: &Connection,
@@ -220,7 +223,7 @@ impl ChangedRows {
         Ok(done)
     }
 
-    /// A transaction was taken back, and with it the triggers, if it made them.
+    /// Notes that a transaction was rolled back, and its triggers with it, if it created them.
     pub(crate) fn take_back(&self, connection: &Connection) {
         let mut list = self.list();
         list.taken_back |= list.bumped.is_some();
@@ -237,8 +240,8 @@ impl ChangedRows {
         *list = List { has_functions, has_triggers, ..List::default() };
     }
 
-    /// What was changed so far; nothing when that is not to be relied on: locks of the repository, externals,
-    /// changed patterns of whole trees.
+    /// What was changed so far; `None` when the list is not reliable: after changes of repository locks,
+    /// externals, or inherited patterns.
     pub(crate) fn changes(
         &self,
         connection: &Connection,
@@ -268,7 +271,7 @@ fn relpath(text: &str) -> rusqlite::Result<RelPathBuf> {
         .map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
 }
 
-/// Whether any layer of a path is a directory; nothing if what counts for whole trees is not what it was.
+/// Whether any layer of a path is a directory; `None` if inherited properties have changed.
 fn look_at(
     connection: &Connection,
     wc_id: i64,
@@ -297,7 +300,7 @@ fn look_at(
             compare(ACTUAL, &[row.get_ref(2)?, row.get_ref(3)?]);
         }
     }
-    // What is gone has no patterns any more.
+    // A deleted row has no patterns any more.
     same &= before.values().all(|was| was.is_empty());
     Ok(same.then_some(is_dir))
 }
@@ -307,7 +310,7 @@ const REVISED: &str = "CREATE TEMP TRIGGER revised_nodes AFTER UPDATE OF revisio
     WHEN OLD.revision IS NOT NEW.revision AND NEW.op_depth = 0 BEGIN \
     SELECT sapwood_revised(NEW.local_relpath); END;";
 
-/// The layers of a path, with what may count for whole trees.
+/// The layers of a path, with properties that may be inherited.
 const NODES_OF: &str = "SELECT op_depth, kind = 'dir', properties, inherited_props FROM main.nodes \
     WHERE wc_id = ?1 AND local_relpath = ?2";
 
@@ -315,8 +318,8 @@ const NODES_OF: &str = "SELECT op_depth, kind = 'dir', properties, inherited_pro
 const ACTUAL_OF: &str =
     "SELECT -1, 0, properties, NULL FROM main.actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
 
-/// Triggers that list changed rows. Those of an update name their columns: where none of them is set they cost
-/// nothing.
+/// Triggers that list changed rows. The triggers for updates name their columns: statements that set none of
+/// these columns pay nothing.
 fn triggers() -> String {
     let mut all = REVISED.to_owned();
     let nodes = |row: &str, was_there: u8| {

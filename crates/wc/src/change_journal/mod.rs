@@ -1,9 +1,10 @@
-//! The form of what is remembered beyond wc.db, in `.svn/sapwood/`: numbers little-endian, names and parts with
-//! their length in front, and a sum after everything, so that damage is found.
+//! The format of what is cached beside wc.db, in `.svn/sapwood/`: numbers are little-endian, names and parts
+//! are preceded by their length, and a checksum follows everything, so that damage is found.
 //!
-//! `status` is what a full status found in order ([`crate::status`]); `status.notes` what happened since: which
+//! `status` lists what a full status found clean ([`crate::status`]); `status.notes` what happened since: which
 //! paths our own changes of wc.db touched ([`touched`]), and what a later status found of them. Both may be
-//! deleted at any moment, and neither is believed over wc.db: a [`State`] says which wc.db they speak of.
+//! deleted at any time. Where they contradict wc.db, wc.db is right: a [`State`] says which wc.db they
+//! describe.
 
 pub(crate) mod listed;
 mod state;
@@ -20,10 +21,11 @@ use sapwood_core::paths::RelPath;
 pub(crate) use state::{Since, State};
 pub(crate) use touched::Changes;
 
-/// Notes are thrown away when the file has grown to so many bytes: no user asks for a status here.
+/// Notes are deleted when the file has grown to so many bytes: then the user never runs status
+/// here.
 const NOTES_LIMIT: u64 = 4 << 20;
 
-/// What a full status found, by the administrative folder.
+/// The result of a full status, below the administrative directory.
 pub(crate) fn place(adm: &Path) -> PathBuf {
     adm.join("sapwood").join("status")
 }
@@ -33,7 +35,7 @@ pub(crate) fn notes_place(adm: &Path) -> PathBuf {
     adm.join("sapwood").join("status.notes")
 }
 
-/// A number that bytes hardly share with others: finds damage, not ill will.
+/// A checksum: it finds damage, but not deliberate changes.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     let mut words = bytes.chunks_exact(8);
@@ -52,7 +54,7 @@ pub(crate) fn write_part(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Takes values off the front of bytes; nothing when they end too early.
+/// Reads values from the front of bytes; returns `None` when they end too early.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
 
@@ -93,10 +95,10 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Adds a note to those that are there. Returns how many bytes there are then.
+/// Appends a note to the file. Returns the size of the file in bytes.
 ///
 /// # Errors
-/// Those of the system; then the notes say nothing of what happened, and are not enough.
+/// Those of the system; then the notes are incomplete and must not be used.
 pub(crate) fn append_note(adm: &Path, body: &[u8]) -> io::Result<u64> {
     let place = notes_place(adm);
     let mut note = Vec::new();
@@ -108,7 +110,7 @@ pub(crate) fn append_note(adm: &Path, body: &[u8]) -> io::Result<u64> {
         fs::remove_file(&place)?;
         return Ok(0);
     }
-    // One call, so that notes of two programs do not run into each other.
+    // One call, so that notes of two programs are not interleaved.
     file.write_all(&note)?;
     Ok(before.plus(len64(note.len())))
 }

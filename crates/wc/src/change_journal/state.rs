@@ -1,4 +1,4 @@
-//! Which contents of wc.db something was found for.
+//! Identifies the contents of wc.db that a cached result belongs to.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use sapwood_core::paths::RelPathBuf;
 /// Where SQLite keeps the counter of changes in a database.
 const COUNTER: u64 = 24;
 
-/// A state of wc.db: another one has another counter, which every change raises, or is another file. The time
-/// of the inode's change finds files whose contents were put back from elsewhere.
+/// A state of wc.db: another state has another counter, which every change increments, or is another file.
+/// The time of the inode's change detects files whose contents were restored from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     device: u64,
@@ -31,11 +31,12 @@ pub(crate) struct Since {
 }
 
 impl State {
-    /// The state of now. To be asked while SQLite holds a lock on the database, else it may be half changed.
+    /// The current state. Call it only while SQLite holds a lock on the database; otherwise a change may be
+    /// half done.
     pub(crate) fn of(db: &Path) -> Option<Self> {
         let file = database(db)?;
         let found = file.metadata().ok()?;
-        // Another file may have come in its place since it was opened.
+        // Since it was opened, another file may have been put in its place.
         let now = fs::metadata(db).ok()?;
         if (now.dev(), now.ino()) != (found.dev(), found.ino()) {
             return None;
@@ -71,8 +72,8 @@ impl State {
     }
 }
 
-/// The database's file, for reading beside SQLite. It is never closed: closing it would take away
-/// the locks that SQLite holds on the same file in this process.
+/// The database's file, for reading beside SQLite. It is never closed: closing it would release the
+/// locks that SQLite holds on the same file in this process.
 fn database(path: &Path) -> Option<Arc<File>> {
     static OPEN: Mutex<Option<HashMap<PathBuf, Arc<File>>>> = Mutex::new(None);
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,11 @@
-//! Which nodes our own changes of wc.db touch, so that what is remembered outlives them.
+//! Which nodes our own changes of wc.db touch, so that the status cache stays valid after them.
 //!
-//! From the first change of a connection on, the paths of rows that change in what a status tells of are
-//! [listed](super::listed). At the end it is asked
-//! whether another process has written since: SQLite's `data_version` of a connection changes with every commit of
-//! others and with none of its own. If none has, a note says that wc.db went from one [`State`] to another
-//! and which paths to look at. In every other case (too many paths, a process that was killed, a change of
-//! what whole trees inherit) there is no note, and the states do not join.
+//! From the first change of a connection on, the paths of rows whose status columns change are
+//! [listed](super::listed). At the end we check whether another process has written since: SQLite's `data_version`
+//! of a connection changes with every commit of another connection and with none of its own. If there was none, a
+//! note says that wc.db went from one [`State`] to another and which paths to look at. In every other case (too
+//! many paths, a process that was killed, a change of what whole trees inherit) there is no note, and the cache
+//! becomes invalid.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use super::listed::ChangedRows;
 use super::{Reader, State, append_note, place, write_part};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// What the first byte of a note of touched paths says.
+/// The first byte of a note of touched paths.
 pub(crate) const TOUCHED: u8 = 3;
 
 /// What was changed from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Changes<S> {
-    /// The paths of rows that changed in what a status tells of, and whether each is a directory.
+    /// The paths of rows whose status columns changed, and whether each is a directory.
     pub(crate) touched: Vec<(S, bool)>,
-    /// Those whose rows of BASE changed in nothing but their revision; `None` when they were too many to list.
+    /// The paths whose rows of BASE changed only in their revision; `None` when they were too many to list.
     pub(crate) revised: Option<Vec<S>>,
     /// The revision to which all rows of BASE were brought, before or after the others changed.
     pub(crate) bumped: Option<u64>,
@@ -36,25 +36,25 @@ impl<S> Changes<S> {
     }
 }
 
-/// Where a connection is with its changes.
+/// The state of a connection's list of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tracking {
     /// Nothing was changed yet.
     Idle,
-    /// Changes are to be listed; from where is not yet said.
+    /// Changes are to be listed; the state that they start from is not known yet.
     Ready,
     /// Paths are listed since this state of wc.db and of `data_version`.
     Since(State, i64),
-    /// Nothing is remembered that could be carried on.
+    /// There is no cache to keep valid.
     Off,
 }
 
-/// Before the first change, outside of a transaction.
+/// Called before the first change, outside of a transaction.
 pub(crate) fn prepare(adm: &Path) -> Tracking {
     if place(adm).exists() { Tracking::Ready } else { Tracking::Off }
 }
 
-/// Within a transaction, before its first change: this is where the paths begin.
+/// Called within a transaction, before its first change: the list of paths starts here.
 pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
     match (State::of(db), data_version(connection)) {
         (Some(state), Ok(version)) => Tracking::Since(state, version),
@@ -62,17 +62,17 @@ pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
     }
 }
 
-/// Whether a directory is locked for this process or another: what is touched is not all yet.
+/// Whether a directory is locked for this process or another: then more changes may follow.
 pub(crate) fn is_locked(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM wc_lock)", [], |row| row.get(0))
 }
 
-/// A number that stays as it is while no other process changes the database.
+/// A number that stays the same while no other process changes the database.
 pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
-/// After the last change, outside of a transaction: leaves a note of what was touched.
+/// After the last change, outside of a transaction: writes a note of what was touched.
 pub(crate) fn end(
     connection: &Connection,
     wc_id: i64,
@@ -81,7 +81,7 @@ pub(crate) fn end(
     (from, version): (State, i64),
 ) {
     let Some(adm) = db.parent() else { return };
-    // What cannot be asked or written leaves no note.
+    // If a query or a write fails, there is no note.
     let _ = connection.execute_batch("BEGIN");
     let note = note(connection, wc_id, db, listed, (from, version));
     let _ = connection.execute_batch("COMMIT");

@@ -1,14 +1,14 @@
 //! Time stamps of files, and the clock of the file system that gives them.
 //!
-//! A file that is changed within the tick in which its time was recorded would look unchanged. So a recorded time
-//! is good only when the file system's clock has moved on from it: operations that recorded times wait for that at
-//! their end ([`RecordedTimes::wait`]), and what was read of a file that is as young as the clock's last tick is not
-//! recorded ([`FileClock::is_past`]). A tick may be a nanosecond or two seconds (FAT), and the clock that of another
-//! machine: the times of files are compared with that of a file that is written for it ([`source`]), never with the
-//! system's clock, unless no file can be written.
+//! A file that is changed within the clock tick in which its time was recorded would look unchanged. So a recorded
+//! time is reliable only when the file system's clock has moved on from it: operations that recorded times wait for
+//! that at their end ([`RecordedTimes::wait`]), and the time of a file that was changed in the last tick is not
+//! recorded ([`FileClock::is_past`]). A tick may be a nanosecond or two seconds (FAT), and the clock may be that of
+//! another machine. So the times of files are compared with the time of a probe file that is written for this
+//! purpose ([`source`]), and with the system's clock only if no file can be written.
 //!
-//! Invariant: [`granularity`] never gives less than the true granularity of the file system that gave a time; where
-//! more is possible, more is believed.
+//! Invariant: [`granularity`] never returns less than the true granularity of the file system that gave a time;
+//! where several are possible, it returns the coarsest.
 
 mod source;
 
@@ -22,27 +22,28 @@ use sapwood_core::Exact as _;
 use source::{ProbeFile, Source, system_nanoseconds};
 
 const SECOND: i64 = 1_000_000_000;
-/// Steps of clocks that file systems have, in nanoseconds, the longest first: FAT; ext2, ext3 and HFS+; exFAT and
-/// the ticks of kernels; then those of servers and disk formats.
+/// Granularities of file systems, in nanoseconds, the longest first: FAT; ext2, ext3 and HFS+; exFAT and the
+/// ticks of kernels; then those of servers and disk formats.
 const STEPS: [i64; 9] =
     [2 * SECOND, SECOND, 100_000_000, EXFAT, 1_000_000, 100_000, 10_000, 1_000, 100];
-/// The step of exFAT, in nanoseconds.
+/// The granularity of exFAT, in nanoseconds.
 const EXFAT: i64 = 10_000_000;
-/// However fine the stamps are, kernels take them from a clock that ticks every so many nanoseconds, or more often.
+/// Kernels take time stamps from a clock that ticks at least this often, in nanoseconds, however fine the stamps
+/// are.
 const TICK: i64 = 10_000_000;
-/// How often the clock is looked at first, and how often after [`SOON`], in milliseconds.
+/// The delay between reads of the clock at first, and after [`SOON`], in milliseconds.
 const STEP: u64 = 1;
 const LATER_STEP: u64 = 10;
 const SOON: u64 = 20;
-/// How long is waited at most, in milliseconds: a clock that stands still is the administrator's matter.
+/// The longest wait, in milliseconds: a clock that stands still has to be repaired by the administrator.
 const LONGEST: u64 = 3000;
-/// Times that lie further ahead of the clock, in nanoseconds, are not of files that were written now: the clock does
-/// not come to them while anything waits.
+/// Times that are further ahead of the clock than this, in nanoseconds, do not belong to files that were written
+/// now: the clock does not reach them while a program waits.
 const AHEAD: i64 = 2 * SECOND;
-/// How old the last look at the clock may be, in nanoseconds, when a file seems to come from the future.
+/// The greatest age of the last reading of the clock, in nanoseconds, when a file's time is ahead of it.
 const RECENT: i64 = SECOND;
 
-/// A time so many nanoseconds later; what would lie beyond the 23rd century does not.
+/// Adds nanoseconds to a time; a result beyond the 23rd century is cut to the limit.
 const fn moved(time: i64, by: i64) -> i64 {
     time.saturating_add(by)
 }
@@ -52,19 +53,20 @@ const fn in_nanoseconds(recorded: i64) -> i64 {
     recorded.saturating_mul(1000)
 }
 
-/// The longest step, in nanoseconds, that a clock may have that gave this time (nanoseconds since 1970).
+/// The coarsest granularity, in nanoseconds, of a clock that could have given this time (nanoseconds
+/// since 1970).
 fn granularity(time: i64) -> i64 {
     STEPS.into_iter().find(|step| time.checked_rem(*step) == Some(0)).unwrap_or(1)
 }
 
 /// Whether a file that is changed when the clock shows `now` or later gets another time than `recorded`. Both are
-/// nanoseconds since 1970; of what was recorded only microseconds are known.
+/// nanoseconds since 1970; the recorded time is known only in microseconds.
 fn is_over(recorded: i64, now: i64) -> bool {
     let now = moved(now, -now.rem_euclid(1000));
     let step = granularity(recorded);
-    // A clock as coarse as the time has ticked when it shows more. A time that is coarser than the clock may come
-    // from another file system, which is mounted below: then a whole step must have gone by. (Of 100 ms there is
-    // none of which this clock is not.)
+    // A clock as coarse as the time has ticked when it shows a later time. A time that is coarser than the clock
+    // may come from another file system that is mounted below: then a whole step must have passed. (Steps of
+    // 100 ms occur only in this file system's own clock.)
     if granularity(now) >= step.min(SECOND) {
         now > recorded
     } else {
@@ -72,7 +74,8 @@ fn is_over(recorded: i64, now: i64) -> bool {
     }
 }
 
-/// Whether a time lies so far ahead of the clock that it is not of a file that was written now.
+/// Whether a time is so far ahead of the clock that it does not belong to a file that was written
+/// now.
 const fn is_far(recorded: i64, now: i64) -> bool {
     recorded > moved(now, AHEAD)
 }
@@ -84,17 +87,18 @@ pub(crate) fn is_old(stamp: i64, now: i64) -> bool {
     moved(moved(stamp, step), step) < now
 }
 
-/// The times that were recorded in the working copies of one run of a program. Clones are one.
+/// The times that were recorded in the working copies of one run of a program. Clones share one
+/// list.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedTimes {
     clocks: Arc<Mutex<Vec<FolderClock>>>,
 }
 
-/// The folder of a clock, and the clock.
+/// The directory of a clock, and the clock.
 type FolderClock = (PathBuf, Arc<FileClock>);
 
 impl RecordedTimes {
-    /// The clock of the file system of a working copy, by its folder for temporary files.
+    /// The clock of a working copy's file system, by its directory for temporary files.
     pub(crate) fn clock(&self, folder: &Path) -> Arc<FileClock> {
         let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, clock)) = clocks.iter().find(|(known, _)| known == folder) {
@@ -105,8 +109,8 @@ impl RecordedTimes {
         clock
     }
 
-    /// Returns when files that are changed from now on get other times than those that were recorded. Where that is
-    /// so already, one look at the clock is all; where nothing was recorded, not even that.
+    /// Returns when files that are changed from now on get other times than those that were recorded. If that is so
+    /// already, the clock is read once; if nothing was recorded, not at all.
     pub fn wait(&self) {
         let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (_, clock) in clocks {
@@ -119,18 +123,18 @@ impl RecordedTimes {
 #[derive(Debug)]
 pub(crate) struct FileClock {
     source: Box<dyn Source>,
-    /// In nanoseconds since 1970; 0 when nothing is to be waited for.
+    /// In nanoseconds since 1970; 0 when there is nothing to wait for.
     newest: AtomicI64,
-    /// What the last look said.
+    /// The last reading of the clock.
     last: Mutex<Option<Reading>>,
 }
 
-/// A look at the clock.
+/// A reading of the clock.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
-    /// What it showed, in nanoseconds since 1970.
+    /// The time that it showed, in nanoseconds since 1970.
     time: i64,
-    /// When that was, by [`Source::elapsed`].
+    /// The time of the reading, by [`Source::elapsed`].
     at: i64,
 }
 
@@ -151,7 +155,7 @@ impl FileClock {
         self.now().unwrap_or_else(system_nanoseconds)
     }
 
-    /// The last look at the clock, if it is not older than so many nanoseconds.
+    /// The last reading of the clock, if it is not older than so many nanoseconds.
     fn observed_within(&self, age: i64) -> Option<i64> {
         let last = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))?;
         let old = moved(self.source.elapsed(), -last.at);
@@ -159,10 +163,10 @@ impl FileClock {
     }
 
     /// Whether files that are changed from now on get another time than `mtime` (microseconds since 1970): the clock
-    /// has moved on from it, or does not come there for long.
+    /// has moved on from it, or is far behind it.
     pub(crate) fn is_past(&self, mtime: i64) -> bool {
         let recorded = in_nanoseconds(mtime);
-        // An old look proves as much as a new one, where it does; within the same tick a new one says nothing else.
+        // An old reading is enough if it proves this; within the same tick a new one would show the same time.
         if self.observed_within(i64::MAX).is_some_and(|now| is_over(recorded, now)) {
             return true;
         }
@@ -170,7 +174,7 @@ impl FileClock {
         is_over(recorded, now) || is_far(recorded, now)
     }
 
-    /// A file's time (microseconds since 1970) is recorded.
+    /// Notes that a file's time (microseconds since 1970) was recorded.
     pub(crate) fn note(&self, mtime: i64) {
         let recorded = in_nanoseconds(mtime);
         if recorded > self.newest.load(Ordering::Relaxed) && !self.is_ahead(recorded) {
@@ -182,7 +186,7 @@ impl FileClock {
         is_far(recorded, self.observed_within(RECENT).unwrap_or_else(|| self.now_or_system()))
     }
 
-    /// Returns when no time that was recorded can be given again, or after [`LONGEST`].
+    /// Returns when the file system will not give a recorded time again, or after [`LONGEST`].
     pub(crate) fn wait(&self) {
         let newest = self.newest.swap(0, Ordering::Relaxed);
         let mut waited = 0;

@@ -1,6 +1,6 @@
-//! Where the time of a file system comes from: a file that is written in the working copy's folder for temporary
-//! files. Its time is what the file system would give any other file at that moment, be its clock coarse or that of
-//! another machine.
+//! The clock of a file system, read from a file that is written in the working copy's directory for temporary
+//! files. Its time is what the file system would give any other file at that moment, even if its clock is coarse or
+//! that of another machine.
 //!
 //! Invariant: a probe leaves nothing behind; after a kill in the middle, cleanup removes it with the other temporary
 //! files.
@@ -27,10 +27,10 @@ pub(super) trait Source: Debug + Send + Sync {
     fn pause(&self, time: Duration);
 }
 
-/// The clock of the file system that a folder is on.
+/// The clock of the file system that a directory is on.
 #[derive(Debug)]
 pub(super) struct ProbeFile {
-    /// The folder.
+    /// The directory.
     pub(super) folder: PathBuf,
 }
 
@@ -53,11 +53,11 @@ impl Source for ProbeFile {
     }
 }
 
-/// Writes a file as users' programs do, and returns its time. It is closed before the look: network file systems
-/// send what was written then, and the server gives the time.
+/// Writes a file as users' programs do, and returns its time. The file is closed before its time is read:
+/// network file systems send the data on close, and the server sets the time.
 fn write_and_look(path: &Path) -> io::Result<i64> {
     let mut file = File::create_new(path)?;
-    // On a full disk the time of its creation will do.
+    // On a full disk the time of its creation is used.
     let _full = file.write_all(b"\n");
     drop(file);
     let found = fs::symlink_metadata(path)?;

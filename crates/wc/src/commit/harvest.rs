@@ -1,8 +1,8 @@
-//! What there is to commit at and below the targets.
+//! Collects what there is to commit at and below the targets.
 //!
-//! Candidates come from status, which knows what differs; each is looked at with its layers. A layer
-//! above BASE is committed as the operation that it is: the root of an addition, a copy or a
-//! deletion becomes an item, what lies below it only where it differs from it.
+//! Candidates come from status, which finds the changes; then the layers of each are examined. A
+//! layer above BASE is committed as the operation that it is: the root of an addition, a copy or a
+//! deletion becomes an item; a node below it becomes one only where it differs from it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::root::WorkingCopy;
 use crate::status::{self, State, Status};
 use crate::view::{self, View, operation_root};
 
-/// Asks the repository what there is at a URL in a revision.
+/// Asks the repository which node is at a URL in a revision.
 pub type CheckKind<'a> = &'a dyn Fn(&Url, Revnum) -> Result<Option<NodeKind>>;
 
 /// How to harvest.
@@ -33,7 +33,7 @@ pub struct HarvestOptions {
     pub cancel: CancelToken,
 }
 
-/// A copy of a working copy to a URL: what there is goes there, whether it differs or not.
+/// A copy of a working copy to a URL: all nodes are included, whether they have changes or not.
 #[derive(Clone, Debug)]
 pub struct CopyTo {
     /// The destination in the repository.
@@ -52,7 +52,7 @@ pub struct Harvest {
     danglers: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// What a node's layers say about its part in a commit.
+/// How a node's layers take part in a commit.
 struct Standing {
     added: bool,
     deleted: bool,
@@ -60,7 +60,7 @@ struct Standing {
     op_root: bool,
     /// The revision of BASE, where BASE has part in it.
     revision: Option<Revnum>,
-    /// Where an addition comes from.
+    /// The source of an addition.
     origin: Option<(RelPathBuf, Revnum)>,
 }
 
@@ -88,7 +88,7 @@ impl Standing {
     }
 }
 
-/// Whether an addition takes the place of a node that its parent directory really has.
+/// Whether an addition replaces a node that its parent directory really has.
 fn replaces(wc: &WorkingCopy, view: &View) -> Result<bool> {
     let Some(under) = view.below().filter(|row| row.presence.is_there()) else {
         return Ok(false);
@@ -174,8 +174,8 @@ impl Harvest {
         self.items.push(item);
     }
 
-    /// Ends a harvest: children of copies that are not to come along become deletions, and every
-    /// parent that has to come along must be there.
+    /// Ends a harvest: children of copies that are excluded become deletions, and checks that every
+    /// required parent is included.
     ///
     /// # Errors
     /// `E200009` for a parent that is not part of the commit.
@@ -204,7 +204,7 @@ impl Harvest {
         Ok(())
     }
 
-    /// Deletes what the repository would bring along with a copy and the working copy does not have.
+    /// Deletes nodes that the repository would include in a copy and the working copy does not have.
     fn absent_of_copy(
         &mut self,
         item: &Item,
@@ -286,7 +286,7 @@ struct Walk<'a> {
     options: &'a HarvestOptions,
     copy: Option<&'a CopyTo>,
     check: Option<CheckKind<'a>>,
-    /// Nothing below this is looked at.
+    /// Nodes below this are not examined.
     skip: Option<RelPathBuf>,
 }
 
@@ -300,7 +300,7 @@ impl Walk<'_> {
         wanted.is_empty() || status.changelist.as_ref().is_some_and(|name| wanted.contains(name))
     }
 
-    /// Whether there is anything to look at; errors for what must not be committed.
+    /// Whether there is anything to examine; errors for what must not be committed.
     fn is_candidate(&self, status: &Status) -> Result<bool> {
         let is_root = status.relpath == self.root;
         match status.node {
@@ -451,7 +451,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// In a copy to a URL: a node that is not what a copy of its parent would bring.
+    /// In a copy to a URL: a node that differs from what a copy of its parent would include.
     fn further_copy(
         &self,
         status: &Status,

@@ -1,11 +1,11 @@
-//! Committing: what there is to commit ([`harvest`]), texts on their way out ([`outgoing`]), and
-//! what becomes of the working copy when the repository has made the revision ([`process`]).
+//! Committing: what there is to commit ([`harvest`]), sending texts ([`outgoing`]), and updating
+//! the working copy when the repository has made the revision ([`process`]).
 //!
 //! Nothing here talks to a repository: the `client` crate drives the commit editor with the items.
 //!
-//! Invariant: until [`WorkingCopy::process_committed`](crate::WorkingCopy::process_committed) nothing
-//! of the working copy is changed, and that is one transaction a working copy; files follow by work
-//! items.
+//! Invariant: the working copy is changed only by
+//! [`WorkingCopy::process_committed`](crate::WorkingCopy::process_committed), in one transaction for
+//! each working copy; files follow by work items.
 
 mod externals;
 mod harvest;
@@ -49,7 +49,7 @@ impl Changes {
         self != Self::default()
     }
 
-    /// Whether there is nothing but a lock token.
+    /// Whether only a lock token is sent.
     #[must_use]
     pub fn only_lock(self) -> bool {
         self == Self { lock_token: true, ..Self::default() }

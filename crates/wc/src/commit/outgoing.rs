@@ -1,5 +1,5 @@
-//! The text of a changed file on its way to the repository: read once, in normal form, kept as the
-//! new pristine text on the way.
+//! Sends the text of a changed file to the repository: it is read once, in normal form, and stored
+//! as the new pristine text at the same time.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -31,9 +31,9 @@ pub struct Outgoing {
 pub struct SentText {
     /// It, ready to become the pristine text.
     pub pristine: NewPristine,
-    /// The file as it was when it was read, if nothing about it is to be done after the commit: it has this text
-    /// byte by byte and the flags of a file without properties. A file that has still this size and time has still
-    /// this text: the clock had moved on from its time when it was read.
+    /// The file as it was when it was read, if no work on it will be needed after the commit: it has this text
+    /// byte by byte and the permission bits of a file without properties. If it has still this size and time, it
+    /// has still this text: the clock had moved on from its time when it was read.
     pub(super) as_read: Option<FileStat>,
 }
 
@@ -50,7 +50,7 @@ struct Base {
     shown: String,
 }
 
-/// Writes what is read into the pristine store too.
+/// Writes the text that is read into the pristine store, too.
 struct TeeReader {
     inner: Box<dyn Read>,
     pristine: PristineWriter,
@@ -107,7 +107,7 @@ impl Outgoing {
                     path: path.clone(),
                     what: format!("pristine text {sha1} has no row"),
                 })?;
-                // A text base that is not at hand is not fetched: the whole text is sent.
+                // A missing text base is not fetched: the whole text is sent.
                 wc.stored_pristine(&sha1, known.hydrated)?.map(|file| Base {
                     file: Md5Reader::new(BufReader::new(file)),
                     md5: known.md5,

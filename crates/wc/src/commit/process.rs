@@ -1,4 +1,4 @@
-//! After a commit: what was committed becomes BASE.
+//! After a commit: the committed nodes become BASE.
 //!
 //! One transaction a working copy puts the new texts into the store, moves the committed layers down
 //! to BASE, forgets local properties, changelists and locks, and writes down the work on files,
@@ -47,7 +47,7 @@ pub struct Revision {
 }
 
 impl WorkingCopy {
-    /// Makes what was committed BASE. The caller holds the locks that the commit took.
+    /// Makes the committed nodes BASE. The caller holds the locks that the commit took.
     ///
     /// # Errors
     /// SQLite's, those of files; `E155005` without a lock.
@@ -96,7 +96,7 @@ struct SentFile {
     as_read: Option<FileStat>,
 }
 
-/// What goes away with the commit of one node.
+/// What is removed with the commit of one node.
 #[derive(Clone, Copy)]
 struct Ends {
     lock: bool,
@@ -108,7 +108,7 @@ impl Process<'_> {
         let changes = node.changes;
         let unlocks = changes.lock_token || changes.add || changes.delete;
         let ends = Ends {
-            // Locks on what is gone are gone, whatever was asked for.
+            // Locks of deleted nodes are removed in any case.
             lock: changes.delete || (!self.revision.keep_locks && unlocks),
             changelist: !self.revision.keep_changelists,
         };
@@ -174,7 +174,7 @@ impl Process<'_> {
             as_read = sent.and_then(|sent| sent.as_read);
             changed.checksum = sent.map(|sent| sent.sha1).or(top.checksum);
             if sent.is_none() && !is_root && !view.props_modified() {
-                // It came along with a copy as it was: it did not change in this revision.
+                // It was included in a copy without changes: it did not change in this revision.
                 changed.revision = top.changed_revision;
                 changed.date = top.changed_date;
                 changed.author.clone_from(&top.changed_author);
@@ -184,7 +184,8 @@ impl Process<'_> {
         if !is_file {
             return Ok(());
         }
-        // With nothing to do about the file, its times go into this transaction, and no work is written down.
+        // If no work on the file is needed, its times are written in this transaction, and no work item is
+        // added.
         match as_read {
             Some(as_read) if stat_file(&self.wc.abspath(relpath))? == Some(as_read) => {
                 self.wc.db().record_fileinfo(relpath, as_read.size, as_read.mtime)

@@ -111,7 +111,7 @@ impl Db {
         )
     }
 
-    /// Makes the destination of a move an ordinary copy.
+    /// Makes the destination of a move a plain copy.
     pub(super) fn forget_moved_here(&self, relpath: &RelPath) -> Result<()> {
         let (above, end) = below(relpath);
         let changed = self.execute(
@@ -122,14 +122,15 @@ impl Db {
         if changed > 0 { Ok(()) } else { Err(Error::NodeNotFound(relpath.as_str().into())) }
     }
 
-    /// Makes the source of a move an ordinary deletion.
+    /// Makes the source of a move a plain deletion.
     pub(super) fn forget_moved_to(&self, target: &RelPath) -> Result<()> {
         let sql = "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2";
         self.execute(sql, params![self.wc_id(), target.as_str()])?;
         Ok(())
     }
 
-    /// After a commit of `relpath`: what was moved out of it comes from where it is now.
+    /// After a commit of `relpath`: nodes that were moved out of it now have their current
+    /// repository path as source.
     pub(super) fn moves_come_from(
         &self,
         relpath: &RelPath,

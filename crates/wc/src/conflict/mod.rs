@@ -1,10 +1,10 @@
-//! Conflicts: how they are recorded, and how they come to be.
+//! Conflicts: how they are recorded, and how they arise.
 //!
-//! A conflict stands in ACTUAL_NODE.conflict_data as a skel ([`Conflict`]): what operation made it,
-//! what it was merging, and of each kind (text, properties, tree) what there is. Text conflicts
-//! come with three files beside the node, property conflicts with one (`.prej`); their names are in
+//! A conflict is stored in ACTUAL_NODE.conflict_data as a skel ([`Conflict`]): the operation that
+//! caused it, what it was merging, and the details of each kind (text, properties, tree). Text
+//! conflicts have three files beside the node, property conflicts one (`.prej`); their names are in
 //! the skel ([`names`]). [`merge_text`] and [`merge_props`] make the conflicts of texts and
-//! properties; [`prej_text`] is what a `.prej` file says.
+//! properties; [`prej_text`] makes the contents of a `.prej` file.
 
 pub mod names;
 mod props;

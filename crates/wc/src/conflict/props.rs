@@ -23,7 +23,7 @@ pub enum PropState {
     Conflicted,
 }
 
-/// What came out of a merge of properties.
+/// The result of a merge of properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropMerge {
     /// The new local properties.
@@ -34,7 +34,7 @@ pub struct PropMerge {
     pub conflict: Option<PropConflict>,
 }
 
-/// What became of one property.
+/// The result for one property.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// The local value stays, and it was equal already or not asked to change.

@@ -1,4 +1,4 @@
-//! What a `.prej` file says: for each property in conflict a sentence, and the values.
+//! The contents of a `.prej` file: for each property in conflict a sentence, and the values.
 
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::skel::Skel;
@@ -8,7 +8,7 @@ use sapwood_diff::{ConflictStyle, Labels, Options, diff3_whole, write_merged};
 use super::skel::{Conflict, Operation};
 use crate::error::Result;
 
-/// How much of a value is looked at to see whether it is text.
+/// How many bytes of a value are checked to see whether it is text.
 const LOOKED_AT: usize = 1024;
 
 const LABELS: Labels<'static> = Labels {

@@ -15,7 +15,7 @@ use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum};
 use crate::db::{read_props, write_props};
 use crate::error::{Error, Result};
 
-/// What was being done when the conflict came up.
+/// The operation that caused the conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// An update.
@@ -30,7 +30,7 @@ impl Operation {
     /// All of them, in the order of the format.
     pub const ALL: [Self; 3] = [Self::Update, Self::Switch, Self::Merge];
 
-    /// The word in the skel, and the one that people read.
+    /// The word in the skel, and the one for users.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -217,13 +217,13 @@ fn list<'s, 'a>(skel: Option<&'s Skel<'a>>) -> Result<&'s [Skel<'a>]> {
 }
 
 impl Conflict {
-    /// A conflict that an operation between two nodes made, with nothing in it yet.
+    /// A conflict that an operation between two nodes caused, still without details.
     #[must_use]
     pub fn new(operation: Operation, old: Option<Location>, new: Option<Location>) -> Self {
         Self { operation: Some(operation), locations: vec![old, new], ..Self::default() }
     }
 
-    /// Whether nothing is left of it.
+    /// Whether no details are left.
     #[must_use]
     pub const fn is_resolved(&self) -> bool {
         self.text.is_none() && self.prop.is_none() && self.tree.is_none()

@@ -1,7 +1,8 @@
 //! Merging a change of a text into the working file.
 //!
-//! All comparing is done in normal form. What is to be done to files comes out as work items, so
-//! that it happens after the database knows of it; what they need lies in `.svn/tmp` until then.
+//! Texts are compared in normal form. Changes of files are returned as work items, so that they
+//! happen after the database has been updated; the files that they need are in `.svn/tmp` until
+//! then.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -23,8 +24,8 @@ use crate::translate::{
     special,
 };
 
-/// Merges with another program: given the local, old and new file in normal form and their three
-/// labels in that order, and where the merged text goes, says whether there are conflicts.
+/// Merges with another program: gets the local, old and new file in normal form, their three labels
+/// in that order, and the file for the merged text; returns whether there are conflicts.
 pub type ExternalMerge<'a> = &'a dyn Fn([&Path; 3], [&str; 3], &mut File) -> Result<bool>;
 
 /// A change of a text that is to be merged into a working file.
@@ -57,7 +58,7 @@ pub struct TextMerge<'a> {
 /// What became of the working file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextOutcome {
-    /// It has the change already, or there was none.
+    /// It has the change already, or the change is empty.
     Unchanged,
     /// It will take the change.
     Merged,
@@ -65,7 +66,7 @@ pub enum TextOutcome {
     Conflict,
 }
 
-/// What came out of a merge of texts.
+/// The result of a merge of texts.
 #[derive(Clone, Debug)]
 pub struct TextMerged {
     /// What became of it.
@@ -115,13 +116,13 @@ fn merge_or_try(wc: &WorkingCopy, merge: &TextMerge<'_>, dry: bool) -> Result<Te
 }
 
 impl TextMerged {
-    /// An outcome with nothing to do.
+    /// A result without any work.
     const fn only(outcome: TextOutcome) -> Self {
         Self { outcome, work: Vec::new(), conflict: None }
     }
 }
 
-/// A file below `.svn/tmp` that goes with this value, unless it is kept for a work item.
+/// A file below `.svn/tmp` that is removed with this value, unless it is kept for a work item.
 struct Temporary {
     path: PathBuf,
     kept: bool,
@@ -206,7 +207,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 impl TextMerge<'_> {
-    /// The value that the change gives a property, where it says anything of it.
+    /// The value that the change gives a property, if it changes it.
     fn change(&self, name: &str) -> Option<Option<&[u8]>> {
         let found = self.changes.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value.as_deref())
@@ -223,8 +224,8 @@ impl TextMerge<'_> {
         }
     }
 
-    /// How the working file becomes comparable with the incoming texts: as its old properties say,
-    /// but with line endings that the change sets, and none for binary files.
+    /// How the working file is translated to be comparable with the incoming texts: by its old
+    /// properties, but with the line endings that the change sets, and not at all for binary files.
     fn detranslation(&self) -> Translation {
         let mut how = Translation::of(self.actual, None);
         let was = self.was_binary();
@@ -394,7 +395,7 @@ impl TextMerge<'_> {
         };
         let mut remove = Vec::new();
         for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {
-            // A repaired text goes with this call, so it is copied too.
+            // A repaired text is removed after this call, so it is copied too.
             let passing = from == left && left != self.left;
             let (source, copied) = if passing {
                 let file = File::open(from).map_err(|e| Error::io(e, "Can't open file", from))?;
@@ -414,7 +415,7 @@ impl TextMerge<'_> {
         Ok(TextConflict { old: Some(left_copy), mine: Some(target_copy), theirs: Some(right_copy) })
     }
 
-    /// Binary files are not merged: the incoming texts are put beside the local one.
+    /// Binary files are not merged: the incoming texts are written beside the local file.
     fn binary(&self, wc: &WorkingCopy, left: &Path, local: Local) -> Result<TextMerged> {
         let (dir, name) = self.relpath.parent_and_name();
         let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;

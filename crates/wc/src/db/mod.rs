@@ -69,17 +69,17 @@ impl Default for Access {
 pub struct Db {
     connection: Connection,
     path: PathBuf,
-    /// The row of WCROOT: 1 wherever it was seen.
+    /// The key of the row of WCROOT: always 1 in practice.
     wc_id: i64,
     /// What is open: nothing, a snapshot, or a transaction that writes.
     open: Cell<Open>,
-    /// Which paths its changes touched.
+    /// The list of the paths that its changes touched.
     tracking: Cell<Tracking>,
     /// What they are.
     listed: ChangedRows,
     /// Its format, and what it says about pristine texts.
     settings: Cell<Settings>,
-    /// What stamps the files whose times it records.
+    /// The clock of the files whose times it records.
     clock: Arc<FileClock>,
 }
 
@@ -87,7 +87,7 @@ pub struct Db {
 enum Open {
     Nothing,
     Read,
-    /// What is asked next begins a read transaction.
+    /// The next query begins a read transaction.
     Asking,
     /// A read transaction that a change may interrupt.
     Asked,
@@ -139,7 +139,7 @@ fn root_of(db: &Path) -> std::path::Display<'_> {
 }
 
 impl Db {
-    /// Opens a database that is there. Its format is not looked at.
+    /// Opens an existing database. Its format is not checked.
     ///
     /// # Errors
     /// E155016 when it is no database; SQLite's.
@@ -173,14 +173,14 @@ impl Db {
         Err(Error::new(ErrorCode::WC_CORRUPT, message))
     }
 
-    /// Makes a database with nothing in it but the root's row.
+    /// Creates a database with only the root's row.
     ///
     /// # Errors
     /// SQLite's; that it is there already.
     pub fn create(path: &Path, access: Access) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = |e| Error::io(e, "Can't create", path);
-        // It comes to its place when it is whole: no kill leaves an empty one.
+        // It is renamed to its final name when it is complete: a kill leaves no empty one.
         let folder = path.parent().unwrap_or(path);
         let tmp = folder.join(crate::layout::TMP);
         let folder = if tmp.is_dir() { tmp } else { folder.to_owned() };
@@ -210,8 +210,8 @@ impl Db {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(access.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(256);
-        // Else each use of a statement with other values than the last makes it anew, to see whether
-        // another plan would suit them: a quarter of a checkout's instructions.
+        // Otherwise SQLite would prepare a statement again each time its values change, to see
+        // whether another plan would be better: a quarter of a checkout's instructions.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(schema::PRAGMAS)?;
         connection.execute_batch(if access.exclusive {
@@ -233,7 +233,7 @@ impl Db {
         })
     }
 
-    /// Times that are recorded are noted at this clock from now on.
+    /// From now on, recorded times are noted at this clock.
     pub(crate) fn note_times_at(&mut self, clock: Arc<FileClock>) {
         self.clock = clock;
     }
@@ -296,10 +296,10 @@ impl Db {
         }
     }
 
-    /// Runs `work`, whose statements share the lock that each alone would take and give back (nine
+    /// Runs `work`, whose statements share one lock that each alone would take and release (nine
     /// system calls). Unlike in [`Db::read`] changes are allowed: they happen at once, in
-    /// transactions of their own, and what is asked afterwards sees them. To be kept short, and never
-    /// around something that waits for others: no other writer can commit meanwhile.
+    /// transactions of their own, and later queries see them. `work` must be short and must not wait
+    /// for other programs: no other writer can commit meanwhile.
     ///
     /// # Errors
     /// SQLite's and those of `work`.
@@ -319,7 +319,7 @@ impl Db {
         Ok(value)
     }
 
-    /// Before a question: within [`Db::questions`], the transaction of all of them.
+    /// Called before a query: within [`Db::questions`], begins the transaction that they share.
     fn begin_questions(&self) -> Result<()> {
         if self.open.get() == Open::Asking {
             self.connection.prepare_cached("BEGIN")?.execute([])?;
@@ -335,7 +335,8 @@ impl Db {
         Ok(())
     }
 
-    /// Within [`Db::questions`]: gives their lock back until the next one is asked. For those who wait for others.
+    /// Within [`Db::questions`]: releases the lock until the next query, for callers that have to wait for other
+    /// programs.
     ///
     /// # Errors
     /// SQLite's.
@@ -347,7 +348,7 @@ impl Db {
         Ok(())
     }
 
-    /// Within [`Db::questions`]: gives their lock back for as long as `work` takes, which may wait for others or
+    /// Within [`Db::questions`]: releases the lock while `work` runs, which may wait for other programs or
     /// change something.
     ///
     /// # Errors
@@ -392,7 +393,7 @@ impl Db {
         committed
     }
 
-    /// Outside of a transaction: from here on the paths of changed rows are listed.
+    /// Called outside of a transaction: from now on the paths of changed rows are listed.
     fn before_changes(&self) {
         if self.tracking.get() == Tracking::Idle
             && let Some(adm) = self.path.parent()
@@ -401,8 +402,8 @@ impl Db {
         }
     }
 
-    /// Leaves a note of what was changed so far, for the next status. Nothing happens within a transaction, and
-    /// as long as a directory is locked.
+    /// Writes a note of the changes so far, for the next status. Does nothing within a transaction, and while a
+    /// directory is locked.
     pub(crate) fn note_changes(&self) {
         let Tracking::Since(from, version) = self.tracking.get() else { return };
         if self.open.get() != Open::Nothing
@@ -415,11 +416,11 @@ impl Db {
         self.tracking.set(Tracking::Ready);
     }
 
-    /// The state since which no other connection changed what a status depends on, and what it touched
-    /// since then; nothing when that is not sure.
+    /// The state since which no other connection changed what a status depends on, and what this one
+    /// touched since then; `None` when that is not certain.
     pub(crate) fn since(&self) -> Option<Since> {
         let asked = self.read(|db| {
-            // The question takes the lock under which no writer changes anything.
+            // The query takes the lock that keeps writers out.
             let now = db.data_version()?;
             let nothing_since = |state| Since { state, changes: Changes::none() };
             Ok(match db.tracking.get() {
@@ -436,8 +437,8 @@ impl Db {
         asked.ok().flatten()
     }
 
-    /// Runs a statement that brings all rows of BASE to a revision and changes nothing else. No row of it needs
-    /// to be listed.
+    /// Runs a statement that brings all rows of BASE to a revision and changes nothing else. Its rows need not
+    /// be listed.
     pub(crate) fn bump_all(&self, revision: i64, sql: &str, params: impl Params) -> Result<usize> {
         self.write(|db| {
             if !matches!(db.tracking.get(), Tracking::Since(..)) {
@@ -448,7 +449,8 @@ impl Db {
         })
     }
 
-    /// Before changes of many rows: pages stay in memory until they are written, each once a transaction.
+    /// Called before changes of many rows: pages stay in memory until the commit, so that each is written
+    /// once.
     pub(crate) fn expect_changes(&self) -> Result<()> {
         Ok(self.connection.execute_batch(schema::CACHE)?)
     }
@@ -486,12 +488,13 @@ impl Db {
         Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
     }
 
-    /// Runs a statement that can change any rows; how many it changed.
+    /// Runs a statement that can change any rows; returns how many it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         self.execute_on(Touches::Rows, sql, params)
     }
 
-    /// Runs a statement that changes nothing of NODES and ACTUAL_NODE but what it names; how many rows it changed.
+    /// Runs a statement that changes only the named rows of NODES and ACTUAL_NODE; returns how many rows it
+    /// changed.
     pub(crate) fn execute_on(
         &self,
         touches: Touches<'_>,
@@ -517,7 +520,7 @@ impl Db {
         Ok(self.connection.execute_batch(sql)?)
     }
 
-    /// What a statement is about to change is listed; if that fails, nothing is remembered from here on.
+    /// Lists what a statement is about to change; if that fails, nothing is cached from here on.
     fn list_before(&self, touches: Touches<'_>) {
         if matches!(self.tracking.get(), Tracking::Since(..))
             && self.listed.before(&self.connection, self.wc_id, touches).is_err()

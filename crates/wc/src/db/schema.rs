@@ -9,20 +9,21 @@ pub const FORMAT: i64 = 31;
 /// The format whose pristine texts may be missing, of Subversion 1.15.
 pub const FORMAT_OPTIONAL_PRISTINES: i64 = 32;
 
-/// What every connection says before anything else. Nothing is synced: a power cut may cost the
-/// working copy, a killed process may not.
+/// Settings of every connection. Nothing is synced: a power failure may damage the working copy, a
+/// killed process may not.
 pub(crate) const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchronous = OFF; \
     PRAGMA recursive_triggers = ON; PRAGMA foreign_keys = OFF; PRAGMA locking_mode = NORMAL; \
     PRAGMA journal_mode = TRUNCATE; PRAGMA temp_store = MEMORY;";
 
-/// Said in addition when the database is to be held alone (network file systems).
+/// Additional settings when the database is held exclusively (network file systems).
 pub(crate) const EXCLUSIVE: &str = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 
-/// Said otherwise: pages are read through a mapping, not with a system call each. (A database that is
-/// held alone may be on a network file system, where mappings are not to be relied on.)
+/// Additional settings otherwise: pages are read through a memory map, not with a system call each.
+/// (A database that is held exclusively may be on a network file system, where memory maps are
+/// unreliable.)
 pub(crate) const MAPPED: &str = "PRAGMA mmap_size = 1073741824;";
 
-/// Said before an update: 12 MiB of pages, where the default is 2.
+/// The setting before an update: 12 MiB of page cache, where the default is 2.
 pub(crate) const CACHE: &str = "PRAGMA cache_size = -12288";
 
 /// All objects of a new database.
@@ -77,8 +78,9 @@ ANALYZE sqlite_schema;
 PRAGMA user_version = 31;
 ";
 
-/// What makes a database of format 31 one of format 32, which keeps all pristine texts until it is told
-/// otherwise: texts have a mark whether their file is there, and nodes that need theirs have a row.
+/// Turns a database of format 31 into one of format 32, which keeps all pristine texts unless it is
+/// configured otherwise: texts get a flag whether their file is there, and nodes that need their text
+/// get a row.
 pub(crate) const TO_32: &str = "
 ALTER TABLE PRISTINE ADD COLUMN hydrated INTEGER NOT NULL DEFAULT 1;
 CREATE INDEX I_PRISTINE_UNREFERENCED ON PRISTINE (refcount, refcount=0);

@@ -1,4 +1,4 @@
-//! Where externals are defined, and taking apart what they brought.
+//! Where externals are defined, and removing their working copies.
 
 use std::collections::BTreeSet;
 
@@ -88,8 +88,8 @@ impl WorkingCopy {
         self.db().write(|db| {
             db.remove_node(relpath, 0)?;
             db.remove_actual(relpath)?;
-            // The repository may have a node of that name, which updates passed over: the next one
-            // has to ask for it.
+            // The repository may have a node of that name, which updates have skipped: the next one
+            // has to request it.
             if let Some(external) = view.base() {
                 db.put_marker(external, Presence::NotPresent, Some(Revnum::ZERO))?;
             }
@@ -101,8 +101,8 @@ impl WorkingCopy {
         self.run_queue(cancel)
     }
 
-    /// Takes a whole working copy apart: files without local changes and the administrative folder
-    /// go. Whether nothing was left.
+    /// Removes a whole working copy: files without local changes and the administrative directory.
+    /// Returns whether nothing was left.
     ///
     /// # Errors
     /// That files cannot be read or removed.

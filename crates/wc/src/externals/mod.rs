@@ -1,4 +1,4 @@
-//! Externals: what `svn:externals` asks for.
+//! Externals: what `svn:externals` defines.
 
 mod definitions;
 pub mod parse;

@@ -4,7 +4,7 @@
 //! - `DIR [-rN] URL`, older, where the revision is the peg revision too.
 //!
 //! Words are separated by blanks and may be quoted; lines that begin with `#` are comments.
-//! Nothing here does I/O: what a date stands for is the caller's to say.
+//! Nothing here does I/O: the caller resolves dates.
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};

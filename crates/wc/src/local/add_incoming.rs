@@ -1,8 +1,9 @@
 //! Merging a directory that was added here into one that an update added in the same place.
 //!
-//! BASE has what came, the layers above it what is here. The two are compared node by node; what only BASE
-//! has is installed, what both have is merged, and then the layer of the local addition goes. What was added
-//! below it stays as an addition. All of it is one transaction; files follow by work items.
+//! BASE has the incoming nodes, the layers above it the local ones. The two are compared node by node: nodes
+//! that only BASE has are installed, nodes that both have are merged, and then the layer of the local
+//! addition is removed. What was added below it stays as an addition. All of it is one transaction; files
+//! follow by work items.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,8 +33,8 @@ struct AddUpdate<'a> {
 }
 
 impl WorkingCopy {
-    /// Merges a directory that was added here into the one that an update added, which settles the tree
-    /// conflict of both, and tells of it. Needs a lock.
+    /// Merges a directory that was added here into the one that an update added. This resolves the tree
+    /// conflict between the two, and is reported. Needs a lock.
     ///
     /// # Errors
     /// E155027 when BASE has no such directory; that files cannot be read or written.
@@ -82,7 +83,7 @@ impl AddUpdate<'_> {
         self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
     }
 
-    /// What should be there on disk is not: it is left out.
+    /// A file that is missing on disk is left out.
     fn skip(&mut self, relpath: &RelPath, kind: Option<NodeKind>, found: Option<NodeKind>) {
         let content = if found.is_none() { State::Missing } else { State::Obstructed };
         self.say(relpath, Told::Skip, kind, (content, NONE));

@@ -1,5 +1,5 @@
-//! Deletions: a node and all below it get rows "base-deleted" in a layer of their own, what was
-//! there of local layers goes, and what was moved out of the tree keeps pointing where it went.
+//! Deletions: a node and all below it get rows "base-deleted" in a layer of their own, local layers
+//! there are removed, and nodes that were moved out of the tree keep their `moved_to`.
 
 use rusqlite::params;
 use sapwood_core::notify::Action;
@@ -155,7 +155,7 @@ impl WorkingCopy {
         self.delete_nodes(&versioned, how, &work, cancel, tell)
     }
 
-    /// Deletes nodes and notes the work on disk that belongs to it, in one transaction, and does that work.
+    /// Deletes nodes and queues the work on disk that belongs to it, in one transaction, and then runs it.
     pub(super) fn delete_nodes(
         &self,
         targets: &[&RelPath],
@@ -404,7 +404,7 @@ impl WorkingCopy {
         Ok(out)
     }
 
-    /// The half of a move that is a deletion: the root remembers where it went, and so do others
+    /// The half of a move that is a deletion: the root records its destination, and so do others
     /// that were moved into it.
     fn record_move(
         &self,

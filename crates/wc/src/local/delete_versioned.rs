@@ -1,6 +1,6 @@
-//! Deletions of what the user did not name: a change from elsewhere deletes a directory, or takes it away. On disk
-//! only what is versioned goes; what is not stays where it is, and so do the directories that it lies in, as after an
-//! update that deletes a directory.
+//! Deletions that the user did not request directly: a change from elsewhere deletes a directory, or moves it away.
+//! On disk only versioned nodes are removed; unversioned ones stay where they are, and so do their directories, as
+//! after an update that deletes a directory.
 
 use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};

@@ -1,4 +1,4 @@
-//! Nodes that are looked for when a conflict is settled: by their name, or by where they come from.
+//! Searches for nodes when a conflict is resolved: by their name, or by where they come from.
 
 use std::fs::File;
 use std::io;

@@ -35,10 +35,10 @@ pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;
 
-/// Is told what happens.
+/// Called for everything that happens.
 pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
 
-/// Tells that something happened to a path of a working copy.
+/// Reports that something happened to a path of a working copy.
 pub(crate) fn notify_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &RelPath) {
     let path = wc.abspath(relpath);
     tell(&Notify::new(action, &path.to_string_lossy()));

@@ -178,7 +178,7 @@ impl WorkingCopy {
     }
 }
 
-/// An error that says that a conflict cannot be settled.
+/// An error that says that a conflict cannot be resolved.
 pub(super) fn failure(text: String) -> Error {
     Error::new(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, text)
 }

@@ -1,7 +1,7 @@
-//! Bringing local changes of a directory to where an update found it moved.
+//! Moving local changes of a directory to where an update found it moved.
 //!
-//! The update left what was changed as a copy of what it was before. That copy is compared with what is on
-//! top of it, and what differs is done again at the destination, which is in BASE and has no local changes.
+//! The update left the changed nodes as a copy of their former state. That copy is compared with the layers
+//! above it, and the differences are applied at the destination, which is in BASE and has no local changes.
 //! All of it is one transaction; files follow by work items.
 
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 
 impl WorkingCopy {
-    /// Brings the local changes of a directory that is in conflict with an incoming deletion to where it
-    /// was moved, and tells of them. Needs locks over both. Returns the nodes whose changes are not there: a tree
-    /// conflict was left in their place.
+    /// Moves the local changes of a directory that is in conflict with an incoming deletion to the directory's
+    /// new path, and reports them. Needs locks over both. Returns the nodes whose changes were not moved: each
+    /// has a tree conflict instead.
     ///
     /// # Errors
     /// E155027 when there are local changes at the destination, or it has several revisions.
@@ -142,7 +142,8 @@ impl MoveUpdate<'_> {
         Ok(())
     }
 
-    /// What is here of the node at the end of the steps, and below, is not brought to the destination.
+    /// The local changes of the node at the end of the steps, and below, are not moved to the
+    /// destination.
     fn leave_here(&mut self) {
         self.left.extend(self.steps.last().map(|step| step.source.clone()));
     }
@@ -161,7 +162,7 @@ impl MoveUpdate<'_> {
         let wc = self.wc;
         let db = wc.db();
         let mut conflict = Conflict::default();
-        // What moved on, or is gone there, is more than can be settled.
+        // A node that was moved on or deleted there cannot be resolved.
         wc.require_view(relpath)?;
         if wc.has_local_changes(relpath)? || wc.has_unversioned(relpath)? {
             db.make_copy(relpath, false)?;
@@ -196,8 +197,8 @@ impl MoveUpdate<'_> {
         db.set_actual_props(target, props.as_ref())
     }
 
-    /// Refuses to put a node where nothing is above it: what it was in moved on, or is gone there. (1.14 ends there
-    /// without a word, and without a change.)
+    /// Refuses to put a node where it has no parent: the parent was moved on, or is gone there. (1.14 ends there
+    /// without a message, and without a change.)
     fn require_parent_there(&self, source: &RelPath, relpath: &RelPath) -> Result<()> {
         let parent = relpath.parent();
         if self.wc.view(parent)?.is_some_and(|view| view.top().presence.is_there()) {

@@ -1,9 +1,9 @@
-//! Bringing what came to the source of a move to where it was moved.
+//! Applying incoming changes of a move's source to its destination.
 //!
-//! After an update BASE has the new state at the source of a move, the layer of the move still the old
-//! one at its destination. The two are compared node by node. What differs is merged into the working
-//! files and properties at the destination, or becomes a conflict there; at last the layer follows.
-//! All of it is one transaction; files follow by work items.
+//! After an update BASE has the new state at the source of a move, and the layer of the move still has
+//! the old one at its destination. The two are compared node by node. Differences are merged into the
+//! working files and properties at the destination, or become conflicts there; at the end the layer is
+//! updated. All of it is one transaction; files follow by work items.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::Status;
 
-/// What is told of one path when the transaction is through.
+/// What is reported of one path when the transaction is complete.
 pub(super) struct Saying {
     pub(super) action: Told,
     pub(super) kind: Option<NodeKind>,
@@ -76,8 +76,8 @@ pub(super) struct MoveUpdate<'a> {
 }
 
 impl WorkingCopy {
-    /// Brings the change of a node that was moved away, which is the victim of a tree conflict, to its
-    /// destination, and tells of it. Needs locks over source and destination.
+    /// Applies the change of a node that was moved away, which is the victim of a tree conflict, to
+    /// its destination, and reports it. Needs locks over source and destination.
     ///
     /// # Errors
     /// E155027 when it was not moved or its source has several revisions; E155015 for another conflict
@@ -127,7 +127,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Tells what is to be told of single paths, and that it is complete.
+    /// Reports what was recorded for single paths, and that the operation is complete.
     pub(super) fn notify_recorded(
         &self,
         said: BTreeMap<RelPathBuf, Saying>,
@@ -313,7 +313,7 @@ impl MoveUpdate<'_> {
         Ok(())
     }
 
-    /// A tree conflict at the root of what hides a node.
+    /// Records a tree conflict at the root of the operation that hides a node.
     pub(super) fn mark_hidden(
         &mut self,
         at: usize,
@@ -371,7 +371,8 @@ impl MoveUpdate<'_> {
         work.iter().try_for_each(|item| self.wc.db().add_work(item).map(|_| ()))
     }
 
-    /// Tells of a node and records its conflict; a tree conflict is what is told then.
+    /// Reports a node and records its conflict; of a node with a tree conflict only the conflict is
+    /// reported.
     pub(super) fn close(
         &mut self,
         relpath: &RelPath,

@@ -1,4 +1,4 @@
-//! Moves: a copy and a deletion that know of each other, and one rename on disk.
+//! Moves: a copy and a deletion that refer to each other, and one rename on disk.
 
 use std::fs;
 
@@ -73,7 +73,7 @@ impl WorkingCopy {
         if !metadata_only {
             let (old, new) = (self.abspath(from), dest.abspath(to));
             if let Err(e) = fs::rename(&old, &new) {
-                // Nothing was moved: the half that is written is taken back.
+                // Nothing was moved: the first half is undone.
                 let how = Deletion { moved_to: None, dir_externals: true };
                 dest.db().write(|_| dest.delete_node(to, how, &mut Vec::new()))?;
                 let what = format!("Can't move '{}' to '{}'", old.display(), new.display());
@@ -133,7 +133,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Takes a move away that brought a node back to where it was moved from, if nothing differs.
+    /// Undoes a move that brought a node back to its source, if nothing differs.
     fn undo_move_back(&self, relpath: &RelPath, moved_from: &RelPath) -> Result<()> {
         let db = self.db();
         let node = self.require_view(relpath)?;

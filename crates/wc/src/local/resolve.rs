@@ -1,5 +1,5 @@
-//! Settling conflicts: the text or the properties that were chosen are put in place, the files of the
-//! conflict go, and so does its record.
+//! Resolving conflicts: the chosen text or properties are put in place, then the conflict's files and
+//! its record are removed.
 
 use std::fs;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use crate::root::WorkingCopy;
 use crate::translate::special;
 use crate::view::View;
 
-/// What to settle on.
+/// The choice that resolves a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// What was there before both changes.
@@ -35,7 +35,7 @@ pub enum Choice {
     TheirsFull,
 }
 
-/// Which of a node's conflicts are settled.
+/// Which of a node's conflicts are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'p> {
     /// All of them.
@@ -63,8 +63,8 @@ impl Part<'_> {
 }
 
 impl WorkingCopy {
-    /// Settles the conflicts of a node, its text first, then its properties, then the tree, and tells
-    /// of each. Returns whether there was one. Takes the lock that it needs.
+    /// Resolves the conflicts of a node, its text first, then its properties, then the tree, and
+    /// reports each. Returns whether there was one. Takes the lock that it needs.
     ///
     /// # Errors
     /// E195024 when the choice is not one for this conflict; E155027 when what was chosen is not there.

@@ -1,5 +1,5 @@
-//! Settling tree conflicts, as far as that needs no history: on what there is, or by letting moves
-//! follow what came.
+//! Resolving tree conflicts, as far as that needs no history: by what is there, or by applying
+//! incoming changes to moved nodes.
 
 use sapwood_core::notify::Action as Told;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -16,8 +16,8 @@ use crate::node::prefix;
 use crate::root::WorkingCopy;
 
 impl WorkingCopy {
-    /// Locks what settling the conflicts of a node may change: where it and what is below it was moved
-    /// to, too.
+    /// Locks what resolving the conflicts of a node may change, including the paths that it and its
+    /// descendants were moved to.
     ///
     /// # Errors
     /// As [`WorkingCopy::lock`].
@@ -29,7 +29,7 @@ impl WorkingCopy {
         self.lock(&required, -1)
     }
 
-    /// Settles a tree conflict and takes it out of the record.
+    /// Resolves a tree conflict and removes it from the record.
     pub(super) fn resolve_tree(
         &self,
         relpath: &RelPath,
@@ -45,7 +45,7 @@ impl WorkingCopy {
         let gone = matches!(tree.reason, Reason::Deleted | Reason::Replaced);
         match (choice, moves) {
             (Choice::Working, Some(_)) if gone || tree.reason == Reason::MovedAway => {
-                // Who accepts what is here gives up that moves follow what came.
+                // Accepting the local state gives up applying incoming changes to moved nodes.
                 let deletion = tree.move_source.as_deref().unwrap_or(relpath);
                 self.break_moves(relpath, deletion, tell)?;
             }

@@ -1,8 +1,9 @@
-//! Taking local changes back: first the rows, then what is on disk.
+//! Reverting local changes: first the rows, then the files on disk.
 //!
-//! The rows that go are remembered ([`RemovedRows`]); from them and from what the database says afterwards
-//! follows what must happen on disk: copied files are removed, missing or modified ones written
-//! again, flags set right. Below a directory only what is not [settled](super::settled) is looked at.
+//! The removed rows are kept ([`RemovedRows`]). From them and from the new state of the database follows
+//! what must happen on disk: copied files are removed, missing or modified files are written again,
+//! and permission flags are corrected. Below a directory, nodes that are known to be
+//! [unmodified](super::settled) are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -45,12 +46,12 @@ pub struct RevertOptions {
     pub cancel: CancelToken,
 }
 
-/// What went of one path.
+/// What was removed of one path.
 #[derive(Debug, Default)]
 struct Row {
     /// The highest layer: its number, whether it was a copy, its kind.
     layer: Option<(i64, bool, Kind)>,
-    /// Whether local properties went, or all that was known of the path.
+    /// Whether local properties were removed, or the whole row of ACTUAL_NODE.
     notify: bool,
     /// The record of a conflict.
     conflict: Option<Vec<u8>>,
@@ -58,12 +59,12 @@ struct Row {
     raised: bool,
 }
 
-/// The rows that a revert removed, by path, until they are told of.
+/// The rows that a revert removed, by path, until they are reported.
 #[derive(Debug, Default)]
 struct RemovedRows(BTreeMap<RelPathBuf, Row>);
 
 impl RemovedRows {
-    /// Remembers the layers from `op_depth` of a path, and of what is below if `deep`.
+    /// Keeps the layers from `op_depth` of a path, and of what is below if `deep`.
     fn layers(&mut self, db: &Db, relpath: &RelPath, op_depth: i64, deep: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
         let below =
@@ -83,7 +84,7 @@ impl RemovedRows {
         Ok(())
     }
 
-    /// Remembers local properties and conflicts; the layers are gone already.
+    /// Keeps local properties and conflicts; the layers are removed already.
     fn actual(&mut self, db: &Db, relpath: &RelPath, deep: bool) -> Result<()> {
         let rows = if deep {
             db.actual_subtree(relpath)?
@@ -114,7 +115,7 @@ impl RemovedRows {
             .collect()
     }
 
-    /// Tells of what is left at and below a path.
+    /// Reports what is left at and below a path.
     fn notify(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
         let here: Vec<RelPathBuf> =
             self.0.keys().filter(|at| at.is_at_or_below(relpath)).cloned().collect();
@@ -371,7 +372,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Whether a file differs from what a checkout would write, in the smallest thing.
+    /// Whether a file differs in any way from what a checkout would write.
     fn differs_exactly(&self, view: &View) -> Result<bool> {
         let relpath = view.relpath();
         let path = self.abspath(relpath);
@@ -594,7 +595,8 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// A file that is there: whether it must be written again. Flags are set right otherwise.
+    /// Handles an existing file: returns whether it must be written again. Otherwise its permission
+    /// bits are corrected.
     fn file(&self, view: &View, path: &Path, stat: FileStat, changed: &mut bool) -> Result<bool> {
         let props = view.pristine_props()?;
         if props.get(names::SPECIAL).is_some() != stat.link {

@@ -1,7 +1,7 @@
-//! Which nodes a revert need not look at: those that are in BASE alone, without local properties, and
-//! whose file on disk has the recorded size and time and the right bits. They are found as status finds
-//! them, with one scan of the database and one look a file, by several threads; or, after a full status, by what
-//! that found and what changed since ([`restless`]), with one look a file, or none where a monitor watches.
+//! Which nodes a revert can skip: those that are in BASE alone, without local properties, and whose file on disk
+//! has the recorded size and time and the right permission bits. They are found as status finds them, with one
+//! scan of the database and one `stat` of each file, by several threads. After a full status the cache names the
+//! directories to look at ([`restless`]): then only their files need a `stat`, or none where a monitor watches.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -12,7 +12,8 @@ use crate::root::WorkingCopy;
 use crate::status::{DiskKind, Look, Node, OpenDir, Scope, Table, over_directories, restless};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// The nodes below a path that are not settled, and all directories above them up to the path.
+/// The nodes below a path that a revert must look at, and all directories above them up to the
+/// path.
 pub(super) fn unsettled(wc: &WorkingCopy, relpath: &RelPath) -> Result<HashSet<RelPathBuf>> {
     let known = restless(wc, relpath);
     let table = wc.db().read(|db| match &known {

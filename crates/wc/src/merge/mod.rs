@@ -1,5 +1,5 @@
-//! Applying a difference to nodes of a working copy, as merges and patches do: BASE stays as it is,
-//! all that changes is what the user sees.
+//! Applying a difference to nodes of a working copy, as merges and patches do: only the user's
+//! layer changes, BASE does not.
 
 mod node;
 mod obstruction;

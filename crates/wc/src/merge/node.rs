@@ -29,7 +29,7 @@ pub struct PropsMerge<'a> {
     pub left: &'a PropList,
     /// The change.
     pub changes: &'a [PropChange],
-    /// Only finds out what would be.
+    /// Only finds out what would happen.
     pub dry_run: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct FileMerge<'a> {
     pub options: Options,
     /// `diff3-cmd`.
     pub external: Option<ExternalMerge<'a>>,
-    /// Only finds out what would be.
+    /// Only finds out what would happen.
     pub dry_run: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct FileMerged {
     pub props: PropState,
 }
 
-/// A text that may be nothing.
+/// A text that may be missing.
 struct TextFile {
     path: PathBuf,
     made: bool,
@@ -213,8 +213,8 @@ impl WorkingCopy {
         Ok(FileMerged { text: Some(text.outcome), props: props.state })
     }
 
-    /// Writes properties and the conflict, and does the work: to its end, because items name texts that
-    /// are the caller's and go when it returns. What is left in the queue no cleanup could do.
+    /// Writes properties and the conflict, and runs all work items: they name texts that belong to the
+    /// caller and are removed when it returns, so cleanup could not run them later.
     fn finish(
         &self,
         view: &View,

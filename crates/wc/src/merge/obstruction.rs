@@ -13,7 +13,7 @@ use crate::layout;
 use crate::root::WorkingCopy;
 use crate::view::{Status, View};
 
-/// What stands between a node and a change of it.
+/// What prevents a change of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Obstruction {
     /// Inapplicable when there is nothing, obstructed when something unexpected is on disk, missing
@@ -55,7 +55,7 @@ impl WorkingCopy {
     /// working copy.
     ///
     /// # Errors
-    /// That it cannot be looked at; SQLite's.
+    /// Errors of the file system; SQLite's.
     pub fn obstruction(
         &self,
         relpath: &RelPath,

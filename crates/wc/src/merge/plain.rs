@@ -1,7 +1,7 @@
-//! Merging a change of a text into a plain file that has the old text as it is: it gets the new one.
+//! Merging a change of a text into a plain file that has exactly the old text: it gets the new one.
 //!
-//! Nothing of the database changes, so that nothing need be written down before: the file has one text or the
-//! other at every moment.
+//! The database does not change, so no work item is needed: the file has one text or the other at every
+//! moment.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -33,7 +33,7 @@ pub struct Pristine {
 /// All of a file that should have so many bytes; `None` when it has another number.
 fn read_exactly(path: &Path, size: u64) -> io::Result<Option<Vec<u8>>> {
     let Ok(size) = usize::try_from(size) else { return Ok(None) };
-    // One byte more shows the end without another look.
+    // One more byte shows the end of the file without another call.
     let mut text = vec![0; size.plus(1)];
     let mut file = File::open(path)?;
     let mut have = 0;
@@ -87,8 +87,9 @@ impl WorkingCopy {
         }
     }
 
-    /// Merges the change from `old`, which is the node's text base, to `new` into its file, if that is as
-    /// simple as it can be; `None` when it is not, and nothing was done. A dry run does nothing either way.
+    /// Merges the change from `old`, which is the node's text base, to `new` into its file, if this simple
+    /// way is possible; `None` when it is not, and nothing was changed. A dry run changes nothing either
+    /// way.
     ///
     /// # Errors
     /// That the file cannot be read or written.
@@ -112,7 +113,7 @@ impl WorkingCopy {
         }
         let path = self.abspath(view.relpath());
         let Ok(size) = u64::try_from(old.len()) else { return Ok(None) };
-        // What cannot be read is told by the merge that takes its time.
+        // If the file cannot be read, the full merge reports the error.
         let Ok(Some(mine)) = read_exactly(&path, size) else { return Ok(None) };
         if mine != old {
             return Ok(None);

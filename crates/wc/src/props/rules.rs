@@ -59,7 +59,8 @@ pub fn known_revision_props() -> impl Iterator<Item = &'static str> {
     REVISION.into_iter()
 }
 
-/// Whether properties say which flags a file has: that it can be run, or is read-only until it is locked.
+/// Whether properties set permission bits of a file: that it is executable, or read-only until it is
+/// locked.
 pub(crate) fn sets_flags(props: &PropList) -> bool {
     props.get(names::EXECUTABLE).is_some() || props.get(NEEDS_LOCK).is_some()
 }
@@ -159,7 +160,7 @@ pub trait FileForCheck {
     fn has_consistent_newlines(&mut self) -> SvnResult<bool>;
 }
 
-/// White space at both ends gone, as C's `isspace` sees it.
+/// The value without white space at both ends, as C's `isspace` defines it.
 fn stripped(value: &[u8]) -> Vec<u8> {
     let space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
     let start = value.iter().position(|b| !space(b)).unwrap_or(value.len());
@@ -167,9 +168,9 @@ fn stripped(value: &[u8]) -> Vec<u8> {
     value.piece(start..end).to_vec()
 }
 
-/// Checks the value of one of Subversion's own properties for a node, and gives the form in which it
-/// is kept. `display` is the path or URL that errors name; `force` leaves out what `--force` leaves
-/// out; `check_externals` parses the value of `svn:externals`.
+/// Checks the value of one of Subversion's own properties for a node, and returns it in canonical
+/// form. `display` is the path or URL for error messages; `force` skips the checks that `--force`
+/// skips; `check_externals` parses the value of `svn:externals`.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -266,7 +267,7 @@ fn check_externals(value: &[u8], display: &str) -> SvnResult<()> {
     Ok(())
 }
 
-/// Whether the line endings in some text are all of one kind, told piece by piece.
+/// Checks, piece by piece, whether the line endings of a text are all of one kind.
 #[derive(Debug, Default)]
 pub struct Newlines {
     seen: Option<Newline>,

@@ -223,7 +223,8 @@ pub fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
     changelists.is_empty() || view.changelist().is_some_and(|name| changelists.contains(name))
 }
 
-/// What a walk goes on after: the property is for another kind, or the node went.
+/// Whether a walk may continue after an error: the property is for another kind, or the node was
+/// removed.
 fn skipped_below(code: ErrorCode) -> bool {
     code == ErrorCode::ILLEGAL_TARGET || code == ErrorCode::WC_INVALID_SCHEDULE
 }

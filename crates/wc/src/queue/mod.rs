@@ -129,7 +129,7 @@ impl WorkItem {
         match self {
             Self::FileRemove { relpath } => needed.contains(relpath),
             Self::FileMove { from, .. } => needed.contains(from),
-            // It takes away nodes whose sizes and times may wait to be recorded.
+            // It may remove nodes whose sizes and times wait to be recorded.
             Self::BaseRemove { .. } => true,
             _ => false,
         }
@@ -191,7 +191,7 @@ impl WorkItem {
     /// The item of a skel.
     ///
     /// # Errors
-    /// E155009 when it is none that this program knows.
+    /// E155009 when this program does not know the item.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let unknown = || {
             Error::new(

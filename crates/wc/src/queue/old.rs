@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::root::WorkingCopy;
 
 impl WorkingCopy {
-    /// Does an item of 1.7; any other is none of this function's.
+    /// Runs an item of 1.7; other items are not handled here.
     pub(super) fn run_old(&self, item: &WorkItem) -> Result<()> {
         match item {
             WorkItem::BaseRemove { relpath, not_present } => {

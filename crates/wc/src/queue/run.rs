@@ -240,7 +240,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Writes the file that tells of a property conflict, from the conflict's record.
+    /// Writes the file that describes a property conflict, from the conflict's record.
     fn install_prej(&self, relpath: &RelPath, old_skel: Option<&[u8]>) -> Result<()> {
         let actual = self.db().actual(relpath)?;
         let Some(bytes) = actual.and_then(|a| a.conflict_data) else { return Ok(()) };

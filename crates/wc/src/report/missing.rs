@@ -1,6 +1,6 @@
-//! Which directories lack some of what BASE has in them: listed by several threads before the report
-//! begins. Whatever cannot be told here is looked at again when its turn comes. Of a directory that a status
-//! found in order its own time is enough.
+//! Which directories lack some of the nodes that BASE has in them: listed by several threads before the
+//! report begins. A directory that cannot be decided here is looked at again when its turn comes. For a
+//! directory that a status found clean, its own modification time is enough.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use std::collections::{BTreeSet, HashSet};

@@ -1,9 +1,9 @@
-//! Telling the other side of an edit what BASE has: crawling it, and saying where it differs from
-//! one tree in one revision.
+//! Reporting BASE to the other side of an edit: crawls it, and sends where it differs from one tree
+//! in one revision.
 //!
-//! Files that are missing on disk are written again on the way, when that is wanted. The rows come out
-//! of one scan, and directories are listed by several threads beforehand ([`missing`]). Where a status has
-//! found that all rows say the same but some ([`crate::status::ground`]), only those are read.
+//! Files that are missing on disk are restored on the way, if the caller asks for that. The rows come from
+//! one scan, and several threads list the directories in advance ([`missing`]). Where a status has found
+//! that all rows but a few are uniform ([`crate::status::ground`]), only those few are read.
 
 mod missing;
 
@@ -25,7 +25,7 @@ use crate::root::{WorkingCopy, disk_kind};
 use crate::status::{Layer, Node, ReposPath, Scope, Table};
 use crate::view::{Status, View};
 
-/// How BASE is told.
+/// How BASE is reported.
 pub struct Crawl<'a> {
     /// The target of the edit, below the working copy's root.
     pub target: &'a RelPath,
@@ -35,7 +35,7 @@ pub struct Crawl<'a> {
     pub honor_depth_exclude: bool,
     /// Whether missing files are written again.
     pub restore: bool,
-    /// Is told of those.
+    /// Called for each of them.
     pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
 }
 
@@ -45,17 +45,17 @@ impl std::fmt::Debug for Crawl<'_> {
     }
 }
 
-/// What a directory was told as.
+/// What was reported for a directory.
 #[derive(Clone, Copy)]
 struct ReportedDir<'a> {
     relpath: &'a RelPath,
     repos_path: &'a RelPath,
-    /// Whether that is where its place below the root says.
+    /// Whether that is the path that follows from its parent's.
     implied: bool,
     revision: Revnum,
     /// How deep the directory is.
     depth: Depth,
-    /// It was told without its children: all of them must be told.
+    /// It was reported without its children: all of them must be reported.
     everything: bool,
     /// Whether missing children can be written again.
     restore: bool,
@@ -74,7 +74,7 @@ struct Crawler<'a> {
 }
 
 impl WorkingCopy {
-    /// Tells BASE. The report is not finished.
+    /// Reports BASE. The report is not finished.
     ///
     /// # Errors
     /// Those of the report; SQLite's; that missing files cannot be written.
@@ -168,7 +168,7 @@ impl WorkingCopy {
         let odd: Vec<&RelPath> = ground.even.odd.iter().map(RelPathBuf::as_path).collect();
         let mut read = ground.changed.clone();
         for path in &odd {
-            // What an odd directory has in it is told of as seen from there.
+            // The children of a directory that differs are reported relative to it.
             if self.db().base(path)?.is_some_and(|row| row.kind == Kind::Dir) {
                 read.insert((*path).to_owned());
             }

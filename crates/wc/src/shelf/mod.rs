@@ -1,11 +1,13 @@
-//! Shelves on disk: local changes that were put aside, in `.svn/experimental/shelves`. Two stores are known,
-//! `v2` and `v3`; `docs/formats/shelves.md` describes both.
+//! Shelves on disk: local changes that were put aside, in `.svn/experimental/shelves`. Two store formats are
+//! supported, `v2` and `v3`; `docs/formats/shelves.md` describes both.
 //!
-//! Here is what they have in common: a shelf has a name, numbered versions, and properties like those of a
-//! revision. What a version holds is [`mod@v2`]'s to know; a version of `v3` is a working copy. A version is
-//! there for other programs once `NAME.current` says its number: it is complete before, and goes after.
+//! This module has what they share: a shelf has a name, numbered versions, and properties like those of a
+//! revision. [`mod@v2`] reads and writes the contents of a version; a version of `v3` is a working copy. A
+//! version is visible to other programs while its number is at most that in `NAME.current`: it is complete
+//! before that file is written, and removed afterwards.
 //!
-//! Nothing here follows a symbolic link: what lies in these folders may come from a stranger.
+//! Nothing here follows a symbolic link: the contents of these directories may come from an
+//! untrusted source.
 
 mod name;
 pub mod v2;
@@ -25,7 +27,7 @@ use crate::root::{WorkingCopy, disk_kind};
 
 /// What ends a list of revision properties.
 const END: &str = "PROPS-END";
-/// The end of the name of the file that says which version is the newest.
+/// The suffix of the file with the number of the newest version.
 const CURRENT: &str = ".current";
 /// At most so many bytes are read of a number or a line of states.
 const LINE_LIMIT: u64 = 80;
@@ -92,7 +94,8 @@ pub struct ShelfEntry {
     pub changed: SystemTime,
 }
 
-/// The folder of a store; `None` when there is none. A link is refused anywhere on the way.
+/// The directory of a store; `None` when there is none. Symbolic links are refused in all parts of
+/// the path.
 fn folder(wc: &WorkingCopy, store: Store) -> Result<Option<PathBuf>> {
     let mut dir = layout::adm(wc.root());
     for name in [layout::EXPERIMENTAL, "shelves", store.folder()] {
@@ -131,7 +134,7 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The shelves of a store, the one that was changed first at the front.
+/// The shelves of a store, the most recently changed one first.
 ///
 /// # Errors
 /// That the folder cannot be read.
@@ -176,7 +179,7 @@ impl Shelf {
         if let Some(bytes) = read(&shelf.file(".log"), PROPS_LIMIT)? {
             shelf.revprops = parse_props(&bytes, Some(END))?;
         }
-        // A file that says no number counts as none, as with the reference.
+        // A file without a number counts as missing, as with the reference.
         let line = read(&shelf.file(CURRENT), LINE_LIMIT).ok().flatten();
         let number = line.and_then(|line| {
             let text = String::from_utf8(line).ok()?;
@@ -296,7 +299,7 @@ impl Shelf {
         if self.newest == 0 { Ok(None) } else { self.version(self.newest).map(Some) }
     }
 
-    /// Takes a folder that is complete for a new version, and says that it is the newest.
+    /// Takes a complete directory as a new version, and records that it is the newest.
     ///
     /// # Errors
     /// That files cannot be moved.
@@ -332,7 +335,7 @@ impl Shelf {
         self.version(number)
     }
 
-    /// Where the next version comes to be, for stores that make it in its place.
+    /// The path of the next version, for stores that make it in place.
     ///
     /// # Errors
     /// As [`Shelf::add_version`].
@@ -340,7 +343,7 @@ impl Shelf {
         Ok(self.version_path(self.next()?))
     }
 
-    /// Says that what is at [`Shelf::next_place`] is complete.
+    /// Records that the version at [`Shelf::next_place`] is complete.
     ///
     /// # Errors
     /// That files cannot be written.
@@ -349,7 +352,7 @@ impl Shelf {
         self.publish(number)
     }
 
-    /// Throws away the versions after one; 0 for all.
+    /// Removes the versions after one; 0 for all.
     ///
     /// # Errors
     /// That files cannot be written or removed.
@@ -376,7 +379,7 @@ impl Shelf {
         self.remove_versions(0)
     }
 
-    /// Removes folders of versions after one, whether or not the shelf knows of them.
+    /// Removes directories of versions after one, even if the shelf does not list them.
     fn remove_versions(&self, number: u32) -> Result<()> {
         let failed = |e| Error::io(e, "Can't read directory", &self.dir);
         for entry in fs::read_dir(&self.dir).map_err(failed)? {
@@ -462,7 +465,7 @@ mod tests {
         }
         let place = folder.path().join(".svn/experimental/shelves/v2");
         assert_eq!(fs::read(place.join("61.current")).unwrap(), b"3\n");
-        // Left by a program that was stopped before it said so: not taken for a version's own.
+        // Left by a program that was killed before it recorded it: it is not treated as a version.
         fs::create_dir(place.join("61-004.d")).unwrap();
         fs::write(place.join("61-004.d/stale.meta"), b"").unwrap();
         let new = wc.temporary();

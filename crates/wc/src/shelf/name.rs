@@ -40,7 +40,7 @@ mod tests {
             assert_eq!(decode(&encode(name).unwrap()).as_deref(), Some(name));
         }
         assert!(encode("").is_err());
-        // Odd lengths, other signs, what is not UTF-8.
+        // Odd lengths, other characters, invalid UTF-8.
         for code in ["", "6", "666", "+6", "zz", " 6", "ff"] {
             assert_eq!(decode(code), None, "{code}");
         }

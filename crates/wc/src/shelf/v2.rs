@@ -1,8 +1,8 @@
 //! A version of a shelf in store `v2`: a folder that has for each shelved node the files `PATH.meta` (its states),
 //! `PATH.base` and `PATH.work` (texts), `PATH.base-props` and `PATH.work-props`.
 //!
-//! The base text is in normal form, the working text as the file was, with its mode. Of a symbolic link the
-//! working text is its normal form: the reference copies what the link leads to, which cannot be brought back.
+//! The base text is in normal form, the working text as the file was, with its mode. For a symbolic link the
+//! working text is its normal form: the reference copies the link's target, which cannot be restored.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ use crate::root::{WorkingCopy, disk_kind};
 use crate::status::{State, Status};
 use crate::translate::{Translation, special};
 
-/// The end of the name of the file that says that a node is shelved.
+/// The suffix of the file that marks a node as shelved.
 const META: &str = ".meta";
 
 /// What a node was like when it was shelved.
@@ -57,7 +57,7 @@ fn state(letter: Option<&u8>) -> State {
         Some(b'D') => State::Deleted,
         Some(b'R') => State::Replaced,
         Some(b'M') => State::Modified,
-        // Nothing that is shelved has another one.
+        // A shelved node has no other state.
         _ => State::None,
     }
 }
@@ -113,7 +113,7 @@ pub struct Props {
     pub work: PropList,
 }
 
-/// A version that is being written, in a folder of `.svn/tmp`. Dropped, it leaves nothing.
+/// A version that is being written, in a directory of `.svn/tmp`. It is removed when it is dropped.
 #[derive(Debug)]
 pub struct NewVersion {
     wc: WorkingCopy,
@@ -223,7 +223,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|e| Error::io(e, "Can't write to file", path))
 }
 
-/// Copies a plain file to where nothing is; of the mode only the bits that people set.
+/// Copies a plain file to a free path; only the permission bits that users set are copied.
 fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     let failed = |e| Error::Io {
         what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
@@ -380,8 +380,8 @@ fn plain(file: PathBuf) -> Result<Option<PathBuf>> {
 }
 
 impl WorkingCopy {
-    /// Sees that a path is really below the root on disk: that all there is above it are directories, and none
-    /// of them a link that leads elsewhere.
+    /// Checks that a path is really below the root on disk: that all its parents are directories, and none of
+    /// them a symbolic link.
     ///
     /// # Errors
     /// E155000 when one is not.
@@ -399,7 +399,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Puts a shelved file in its place, as it was and with its mode. Missing directories above are made.
+    /// Puts a shelved file in its place, with its mode. Missing parent directories are made.
     ///
     /// # Errors
     /// As [`WorkingCopy::check_inside`]; that it cannot be written.

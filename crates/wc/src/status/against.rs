@@ -1,8 +1,8 @@
-//! The status of a working copy beside what its repository has ([`Incoming`]).
+//! The local status joined with what the repository has ([`Incoming`]).
 //!
-//! One local walk, in which nothing that the repository spoke of is dropped, and then one status a
-//! path, in the order of the reference: of each directory that the edit went into first the
-//! directories that it went into there, then the other names, then the directory itself.
+//! First one local walk, which keeps every node that the repository reported; then one status for
+//! each path, in the order of the reference: for each directory that the edit went into, first its
+//! subdirectories that the edit went into, then the other names, then the directory itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 
 impl Status {
-    /// Whether there is nothing to say of a versioned node, as far as the working copy goes.
+    /// Whether the working copy has no changes to report for a versioned node.
     fn is_boring(&self) -> bool {
         let plain = matches!(self.node, State::None | State::Normal)
             || (self.node == State::Deleted && !self.op_root);
@@ -33,8 +33,8 @@ impl Status {
             && self.moved_to.is_none()
     }
 
-    /// Whether to tell of a name in a directory that the edit went into. Locks of the working copy
-    /// are no reason here, other than in a local walk.
+    /// Whether to report a name in a directory that the edit went into. Locks of the working copy
+    /// are no reason here, only in a local walk.
     fn is_worth_telling(&self, options: &Options) -> bool {
         if self.remote.node != State::None || self.remote.lock.is_some() || self.conflicted {
             return true;
@@ -54,8 +54,8 @@ impl Status {
 }
 
 impl WorkingCopy {
-    /// Walks a path and what is below it, beside what the repository has. `target` is a name in
-    /// `anchor`, or empty for the directory itself, as in the report.
+    /// Walks a path and what is below it, and joins the result with what the repository has.
+    /// `target` is a name in `anchor`, or empty for the directory itself, as in the report.
     ///
     /// # Errors
     /// As [`WorkingCopy::status`].
@@ -201,7 +201,7 @@ impl WorkingCopy {
     }
 }
 
-/// Gives what was found, in order.
+/// Passes on what was found, in order.
 struct Against<'t, 'v> {
     wc: &'t WorkingCopy,
     table: &'t Table,
@@ -213,8 +213,8 @@ struct Against<'t, 'v> {
 }
 
 impl<'t> Against<'t, '_> {
-    /// What is below a directory that the edit went into. `gone` when it was deleted there, or
-    /// replaced: then so was all that is in it here.
+    /// What is below a directory that the edit went into. `gone` when it was deleted or replaced in
+    /// the repository: then so was everything in it.
     fn opened(&mut self, context: &Context, depth: Depth, gone: bool) -> Result<()> {
         let (items, incoming) = (self.items, self.incoming);
         let here: BTreeMap<&str, &'t Item> = match depth {
@@ -315,7 +315,7 @@ impl<'t> Against<'t, '_> {
         (name, item)
     }
 
-    /// The status of a name here, whatever there is to say.
+    /// The status of a local name, even if it has no changes.
     fn local(&self, context: &Context, item: Option<&Item>) -> Result<Option<Status>> {
         let Some(item) = item else { return Ok(None) };
         let (at, look) = match item {
@@ -385,8 +385,8 @@ impl<'t> Against<'t, '_> {
         Ok(status)
     }
 
-    /// What stands in the way of a node that only the repository has, where that is versioned in a
-    /// working copy within this one, as an external is.
+    /// What is on disk at the path of a node that only the repository has, if it is versioned in a
+    /// nested working copy, such as an external.
     fn of_another(&self, relpath: &RelPath) -> Result<Option<Status>> {
         let options = self.wc.options().clone();
         let found = WorkingCopy::find(&self.wc.abspath(relpath), options);

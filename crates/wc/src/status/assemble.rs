@@ -1,4 +1,5 @@
-//! From rows and looks to a [`Status`]: which of all that is true of a node is shown.
+//! Turns rows and file stamps into a [`Status`]: chooses which of several states of a node is
+//! shown.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
@@ -11,7 +12,7 @@ use crate::db::{Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 
-/// The directory that nodes are told of in, and where it is in the repository.
+/// The directory whose nodes are reported, and its path in the repository.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) dir: RelPathBuf,
@@ -20,7 +21,7 @@ pub(super) struct Context {
 
 #[derive(Clone, Debug)]
 enum Repos {
-    /// Where its place below the root says.
+    /// At the path that follows from the root's.
     Implied,
     At(RelPathBuf),
 }
@@ -61,7 +62,7 @@ impl Context {
         Self { dir, repos }
     }
 
-    /// The context of what is below a name of this directory that no node is at.
+    /// The context of what is below a name of this directory that has no node.
     pub(super) fn child(&self, table: &Table, relpath: &RelPath) -> Self {
         Self::at(relpath, self.path_of(table, relpath.name()), &table.root_repos)
     }
@@ -91,7 +92,7 @@ fn layer_path(table: &Table, node: &Node, layer: &Layer) -> Option<RelPathBuf> {
     }
 }
 
-/// What is only on disk, a marker, or a conflict without a node.
+/// A name that is only on disk, a "not present" marker, or a conflict without a node.
 pub(super) fn unversioned(
     table: &Table,
     relpath: &RelPath,
@@ -116,8 +117,8 @@ pub(super) fn unversioned(
     }
 }
 
-/// Which kinds of conflict are still there: those of text and properties are settled when their
-/// files are gone.
+/// Which kinds of conflict are still there: conflicts of text and properties are resolved when
+/// their files are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenConflicts {
     /// The text.
@@ -129,7 +130,7 @@ pub struct OpenConflicts {
 }
 
 impl WorkingCopy {
-    /// Which conflicts a record tells of that are still there.
+    /// Which of the conflicts in a record are still there.
     ///
     /// # Errors
     /// When the record is malformed.
@@ -151,13 +152,13 @@ impl WorkingCopy {
     }
 }
 
-/// The files that a record of a conflict tells of, below the root.
+/// The files that a record of a conflict names, below the root.
 pub(crate) fn markers(record: &[u8]) -> Result<Vec<RelPathBuf>> {
     Ok(Conflict::parse(record)?.files().into_iter().map(RelPath::to_owned).collect())
 }
 
-/// The status of a node that wc.db knows, `None` when there is nothing to say and not `all` is
-/// wanted. `context` is missing for a directory that is the target: it is not seen as switched.
+/// The status of a node in wc.db; `None` when it has no changes and `all` is not set. `context` is
+/// missing for a directory that is the target: it is not shown as switched.
 pub(super) fn assemble(
     wc: &WorkingCopy,
     table: &Table,
@@ -186,7 +187,7 @@ pub(super) fn assemble(
     } else {
         let wanted = if top.kind == Kind::Dir { DiskKind::Dir } else { DiskKind::File };
         let found = look.map(|l| match l.kind {
-            // Links are files as far as the kind goes.
+            // The kind of a link is file.
             DiskKind::Special => DiskKind::File,
             kind => kind,
         });
@@ -278,7 +279,7 @@ pub(super) fn assemble(
     Ok(Some(status))
 }
 
-/// Whether an addition stands in the place of something that is not deleted below it.
+/// Whether an addition replaces a node that is not deleted in the layer below.
 fn replaces(node: &Node) -> bool {
     node.below().is_some_and(|below| {
         if below.op_depth > 0 {
@@ -289,7 +290,7 @@ fn replaces(node: &Node) -> bool {
     })
 }
 
-/// Whether a node of BASE is not where its directory says.
+/// Whether a node of BASE is not at the path that follows from its directory's.
 fn is_switched(table: &Table, node: &Node, top: &Layer, context: &Context) -> bool {
     match (&top.repos_path, &context.repos) {
         (ReposPath::Unset, _) => false,

@@ -1,6 +1,6 @@
-//! A tree in which nothing is out of the ordinary, told by one scan of `NODES` and a list of each directory's
-//! names: what a merge asks of its target before anything else. A status of all nodes says that too, and more,
-//! for three times the work; it is asked where something is not as here.
+//! Finds out whether a tree is clean by one scan of `NODES` and a list of each directory's names: a merge
+//! checks its target so before anything else. A status of all nodes shows that too, and more, for three times
+//! the work; it runs only where a tree is not clean.
 
 use hashbrown::HashMap;
 use rusqlite::{Row, params};
@@ -22,7 +22,7 @@ type Names = Vec<Box<str>>;
 struct Dirs {
     list: Vec<(RelPathBuf, Names)>,
     by_path: HashMap<RelPathBuf, usize>,
-    /// The one that was asked for last: rows of one directory often follow each other.
+    /// The last directory that was looked up: rows of one directory often follow each other.
     last: usize,
 }
 
@@ -50,7 +50,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Takes a row; whether it is ordinary.
+    /// Takes a row; returns whether it is that of an unmodified node.
     fn row(&mut self, row: &Row<'_>, top: &RelPath, root_repos: &RelPath) -> Result<bool> {
         let relpath = RelPath::new(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?;
         let repos_path = row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
@@ -93,9 +93,9 @@ fn scan(db: &Db, top: &RelPath) -> Result<Option<Scan>> {
 }
 
 impl WorkingCopy {
-    /// The directories at and below one that have no more than their files or nothing, if all else is ordinary
-    /// there: BASE alone, complete, each node where its place says and with its name on disk. None where
-    /// something is not, or what is asked about is no directory.
+    /// The directories at and below one whose depth is files or empty, if everything else there is clean:
+    /// nodes are in BASE alone, complete, at the path that follows from the root's, and with their names on
+    /// disk. `None` if a node is not clean, or the path is not a directory.
     ///
     /// # Errors
     /// SQLite's; E200015.

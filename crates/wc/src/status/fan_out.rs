@@ -1,9 +1,9 @@
-//! Many things, looked at by several threads. Which thread takes which is left to chance; what they find
-//! comes in no order.
+//! Calls a function with each of many items, on several threads. The items are spread over the threads
+//! at random, and the results come in no order.
 //!
-//! It begins with a thread a processor. Of what is not in memory each look waits for the disk, which does several
-//! things at a time: a look that takes long brings one thread more ([`Crew`]), up to [`MOST`]. A thread costs as
-//! much as looks at fifty files.
+//! It begins with one thread for each processor. When the data is not in memory, a call waits for the disk, which
+//! can serve several requests at a time: a call that takes long starts one more thread ([`Crew`]), up to
+//! [`MOST`]. A thread costs as much as the `stat` of fifty files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,28 +13,28 @@ use std::time::{Duration, Instant};
 use super::table::Table;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-/// Fewer things than this are looked at faster than threads start.
+/// Fewer items than this are processed faster than threads start.
 const FEW: usize = 64;
-/// No more threads than these.
+/// The limit of threads.
 const MOST: usize = 16;
-/// How many a thread takes at a time.
+/// How many items a thread takes at a time.
 const PIECE: usize = 32;
-/// A look that took longer waited for something, or was at a directory of some hundred files.
+/// A call that took longer waited for the disk, or was for a directory of some hundred files.
 const LONG: Duration = Duration::from_micros(300);
 
-/// How many processors there are, asked for once: the answer is read from files.
+/// The number of processors, read once: the answer comes from files.
 pub(super) fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     *PROCESSORS.get_or_init(ask)
 }
 
-/// What threads share. One that failed left it whole.
+/// Locks what the threads share. A thread that panicked left it consistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many threads work, and whether more shall.
+/// The number of running threads, and whether more may start.
 #[derive(Debug)]
 pub(super) struct Crew {
     /// How many there are at first.
@@ -44,12 +44,12 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// The calling thread alone.
+    /// Only the calling thread.
     pub(super) const fn alone() -> Self {
         Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
     }
 
-    /// A thread beside the calling one, which has other work.
+    /// One thread beside the calling one, which has other work.
     pub(super) const fn of_one() -> Self {
         Self { most: MOST, ..Self::alone() }
     }
@@ -61,7 +61,7 @@ impl Crew {
         Self { first, threads: AtomicUsize::new(first), most }
     }
 
-    /// Whether one thread more is to start after a look that began then. It is counted.
+    /// Whether one more thread should start after a call that began then. If so, it is counted.
     pub(super) fn grows(&self, began: Instant) -> bool {
         let has_room = |threads| (threads < self.most).then_some(threads + 1);
         began.elapsed() > LONG

@@ -1,9 +1,9 @@
-//! What the repository has that the working copy has not: an edit, taken down by path.
+//! What the repository has and the working copy has not: an edit, recorded by path.
 //!
-//! The other side drives this editor with what differs from the report of a status
-//! ([`crate::report`]). Nothing is compared while it speaks: what it says of each node is kept, and
-//! [`super::against`] lays it beside the local status afterwards. Memory grows with what is out of
-//! date, not with the working copy.
+//! The other side drives this editor with the differences to the report of a status
+//! ([`crate::report`]). Nothing is compared during the edit: what it says about each node is
+//! stored, and [`super::against`] joins it with the local status afterwards. Memory grows with the
+//! number of nodes that are out of date, not with the working copy.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,18 +16,19 @@ use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use super::value::{LastChange, LockInfo, Remote, State};
 use crate::props::rules::{PropKind, kind_of};
 
-/// What an edit said of one name in a directory.
+/// What an edit contains for one name in a directory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IncomingChange {
-    /// Whether the node that was reported is gone there.
+    /// Whether the reported node was deleted.
     deleted: bool,
-    /// Whether there is one that was not reported.
+    /// Whether a node was added.
     added: bool,
     remote: Remote,
 }
 
 impl IncomingChange {
-    /// What it means beside a local status, or without one: nodes that are not known here and that
+    /// The incoming state of a node with or without a local status; `None` for nodes that are
+    /// unknown here and are not added.
     /// are not added are not spoken of.
     pub(super) fn beside(&self, local: bool) -> Option<Remote> {
         if !local && !self.added {
@@ -41,18 +42,18 @@ impl IncomingChange {
     }
 }
 
-/// All that an edit said.
+/// Everything that an edit contains.
 #[derive(Debug, Default)]
 pub struct Incoming {
     /// The revision that the other side compared with.
     pub revision: Option<Revnum>,
     /// Locks of the repository, by fspath.
     pub locks: HashMap<FsPathBuf, LockInfo>,
-    /// Whether the edit had a root: otherwise it said nothing.
+    /// Whether the edit had a root: otherwise it was empty.
     pub(super) opened: bool,
-    /// What was said of the anchor itself.
+    /// The entry of the anchor itself.
     pub(super) anchor: Remote,
-    /// What was said, by directory and name.
+    /// The entries, by directory and name.
     pub(super) told: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
     /// Directories that the edit went into, with the names of those below that it went into too,
     /// in the order in which it left them.
@@ -83,7 +84,7 @@ struct Open {
     changed: LastChange,
 }
 
-/// Takes the edit down.
+/// Records the edit.
 #[derive(Debug)]
 pub struct StatusEditor {
     anchor: RelPathBuf,
@@ -93,7 +94,7 @@ pub struct StatusEditor {
     incoming: Incoming,
 }
 
-/// What is to be written down of a node; `None` leaves what was said before.
+/// What is recorded for a node; `None` keeps the previous value.
 struct Words {
     node: Option<State>,
     text: Option<State>,
@@ -117,7 +118,7 @@ impl StatusEditor {
         }
     }
 
-    /// What the edit said.
+    /// The recorded edit.
     #[must_use]
     pub fn finish(self) -> Incoming {
         self.incoming
@@ -226,7 +227,7 @@ impl Editor for StatusEditor {
         let relpath = self.anchor.join(inside(path)?);
         let has_target = self.has_target;
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
-        // Other sides do not say when; the last change of the directory is the best guess.
+        // Other servers do not send a date; the last change of the directory is the best guess.
         let revision = revision.or(open.changed.revision);
         let told = self.incoming(&relpath);
         told.deleted = true;

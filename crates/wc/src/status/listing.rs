@@ -1,4 +1,5 @@
-//! Directories on disk: one open, a few reads, and one look a file, relative to the open directory.
+//! Directories on disk: one open, a few reads, and one `stat` of each file, relative to the open
+//! directory.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,29 +11,29 @@ use sapwood_core::exact::Exact;
 
 use super::value::DiskKind;
 
-/// What a look at a path gives.
+/// The result of a `stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// What is there.
+    /// The kind of node.
     pub(crate) kind: DiskKind,
-    /// Bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// When it was changed, in microseconds since 1970.
+    /// The time of the last change, in microseconds since 1970.
     pub(crate) mtime: i64,
-    /// Who may do what.
+    /// The permission bits.
     pub(crate) mode: u32,
-    /// Whether it is a file that has other names too.
+    /// Whether it is a file with several hard links.
     pub(crate) is_linked: bool,
 }
 
-/// What tells that names came into a directory, or went, or that it is another one. Times are
-/// nanoseconds since 1970.
+/// A stamp that changes when names are added to a directory or removed, or when it is replaced by
+/// another one. Times are nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) inode: u64,
-    /// When anything about it was changed.
+    /// The time of the last change of its inode.
     pub(super) changed: i64,
-    /// When its names were.
+    /// The time of the last change of its names.
     pub(super) written: i64,
 }
 
@@ -49,7 +50,7 @@ const fn disk_kind(kind: FileType) -> DiskKind {
 pub(crate) struct OpenDir(OwnedFd);
 
 impl Look {
-    /// A directory, of which nothing more need be known.
+    /// An open directory without any other information.
     pub(super) const DIR: Self =
         Self { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0, is_linked: false };
 }
@@ -58,7 +59,7 @@ impl OpenDir {
     /// Opens a directory; `None` when there is none.
     ///
     /// # Errors
-    /// Those of the system but "not there" and "not a directory".
+    /// Those of the system, except "not there" and "not a directory".
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat(CWD, path, flags, Mode::empty()) {
@@ -68,7 +69,7 @@ impl OpenDir {
         }
     }
 
-    /// A directory below this one, only to look from there; nothing when it is none.
+    /// A directory below this one, as a base for relative paths; `None` when it is not a directory.
     pub(super) fn place(&self, name: &CStr) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         openat(&self.0, name, flags, Mode::empty()).ok().map(Self)
@@ -89,7 +90,7 @@ impl OpenDir {
         })
     }
 
-    /// The same, until `each` says no.
+    /// The same, until `each` returns false.
     ///
     /// # Errors
     /// Those of the system.
@@ -118,7 +119,7 @@ impl OpenDir {
         Ok(())
     }
 
-    /// Whether all of some names, which are in order, are in it.
+    /// Whether all of some sorted names are in it.
     pub(crate) fn has_all<N: AsRef<str>>(&self, names: &[N], buffer: &mut Vec<u8>) -> bool {
         let mut seen = 0_usize;
         let read = self.read(buffer, |name, _| {
@@ -128,32 +129,33 @@ impl OpenDir {
         read.is_ok() && seen == names.len()
     }
 
-    /// What tells that this directory changes.
+    /// The stamp that changes with this directory.
     pub(super) fn own_stamp(&self) -> Option<Stamp> {
         stamp_of(&fstat(&self.0).ok()?)
     }
 
-    /// The same of a directory below, or of this one by an empty name; nothing when it is none.
+    /// The same of a directory below, or of this one if the name is empty; `None` when it is not a
+    /// directory.
     pub(super) fn stamp(&self, name: &CStr) -> Option<Stamp> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
         stamp_of(&statat(&self.0, name, flags).ok()?)
     }
 
-    /// Looks at a name, without following links.
+    /// Calls `stat` for a name, without following links.
     ///
     /// # Errors
-    /// Those of the system but "not there".
+    /// Those of the system, except "not there".
     pub(crate) fn look(&self, name: &CStr) -> Result<Option<Look>, Errno> {
         look_from(self.0.as_fd(), name)
     }
 }
 
-/// Nanoseconds, of which the system never has a whole second.
+/// Nanoseconds, always less than a second.
 fn part_of_second(nanoseconds: u64) -> i64 {
     i64::try_from(nanoseconds).unwrap_or(i64::MAX)
 }
 
-/// Nothing of what is no directory.
+/// `None` when it is not a directory.
 fn stamp_of(found: &Stat) -> Option<Stamp> {
     let nanoseconds = |seconds: i64, rest| {
         seconds.saturating_mul(1_000_000_000).saturating_add(part_of_second(rest))
@@ -185,10 +187,10 @@ fn look_from<P: rustix::path::Arg>(
     }
 }
 
-/// Looks at a path, without following a link at its end.
+/// Calls `stat` for a path, without following a link at its end.
 ///
 /// # Errors
-/// Those of the system but "not there".
+/// Those of the system, except "not there".
 pub(super) fn look(path: &Path) -> Result<Option<Look>, Errno> {
     look_from(CWD, path)
 }

@@ -1,4 +1,4 @@
-//! What differs between the working copy and what was checked out.
+//! The differences between the working copy and what was checked out.
 //!
 //! [`walk`](WorkingCopy::status) reads wc.db once ([`table`]), walks the disk beside it with several
 //! threads ([`walk`]), compares the texts of files whose size or time is not the recorded one, and
@@ -47,16 +47,16 @@ use walk::{Item, Items, Walk};
 pub struct Options {
     /// How deep to go; unknown is infinity.
     pub depth: Depth,
-    /// Whether to tell of nodes with nothing to say.
+    /// Whether to report nodes without changes.
     pub all: bool,
-    /// Whether to tell of those of them that have layers above BASE.
+    /// Whether to report those of them that have layers above BASE.
     pub layers: bool,
-    /// Whether to tell of ignored names.
+    /// Whether to report ignored names.
     pub no_ignore: bool,
-    /// Whether to tell of unversioned names. Without, no directory is read.
+    /// Whether to report unversioned names. Without, no directory is read.
     pub unversioned: bool,
-    /// Whether only the kind of what is on disk matters: directories are read, files are not looked at, and of
-    /// changes of texts nothing is told.
+    /// Whether only the kind of what is on disk matters: directories are read, files are not looked at, and
+    /// changes of texts are not reported.
     pub kinds_only: bool,
     /// The patterns of the configuration.
     pub ignores: Patterns,
@@ -80,7 +80,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether to tell of a node even if there is nothing to say.
+    /// Whether to report a node even if it has no changes.
     const fn wants(&self, node: &Node) -> bool {
         self.all || (self.layers && !node.work.is_empty())
     }
@@ -90,7 +90,7 @@ impl Options {
 pub type Visit<'v> = dyn FnMut(Status) -> Result<()> + 'v;
 
 impl WorkingCopy {
-    /// The status of one path, as it is, whatever there is to say.
+    /// The status of one path, even if it has no changes.
     ///
     /// # Errors
     /// Those of the database and of the disk; E155010 when the parent is not versioned either.
@@ -128,8 +128,8 @@ impl WorkingCopy {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let remembers =
             depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
-        // The question takes the lock under which no writer changes what is compared then.
-        // Of a file nothing is worth remembering: what is remembered of all others is not read for it.
+        // This query takes the lock that keeps writers from changing what is compared below. The
+        // status of a single file does not need the cache, and does not read it.
         let is_dir = |row: NodeRow| row.kind == Kind::Dir;
         let remembers = remembers && self.db().base(relpath)?.is_some_and(is_dir);
         let known = match self.db().base(RelPath::ROOT)?.filter(|_| remembers) {
@@ -152,7 +152,7 @@ impl WorkingCopy {
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
             _ => Scope::One(relpath),
         };
-        // What is not remembered of a working copy of many directories takes a while to read.
+        // Reading the part of a large working copy that is not cached takes a while.
         let walks_ahead = remembers && options.unversioned && prefetch::pays(self.db());
         let (table, ahead) = if walks_ahead {
             let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
@@ -197,7 +197,8 @@ impl WorkingCopy {
         tell.directory(&context)
     }
 
-    /// When a walk begins. Only of one whose findings are kept the clock need be known, which costs a file.
+    /// The time when a walk begins. The clock is read only when the results will be cached, since reading
+    /// it writes a file.
     fn began(&self, known: &cache::CachedStatus, keeps: bool) -> cache::WalkStart {
         let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
             self.db().clock().now()
@@ -207,8 +208,9 @@ impl WorkingCopy {
         cache::WalkStart { clock, token: known.token }
     }
 
-    /// The status of a directory, when it is known that there is nothing to say but of what is in some
-    /// directories. Whether it could be told: the target must be a directory that a status goes into.
+    /// The status of a directory, when the cache shows that only some directories below it can have
+    /// changes. Returns whether that was possible: the target must be a directory that a status
+    /// descends into.
     fn status_of_some(
         &self,
         relpath: &RelPath,
@@ -218,7 +220,7 @@ impl WorkingCopy {
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
-        // Of the root it is known that it is quiet, if there is nothing to look at.
+        // The root is known to have no changes if there is nothing to look at.
         if dirs.is_empty() && relpath.is_empty() {
             return Ok(true);
         }
@@ -226,7 +228,7 @@ impl WorkingCopy {
         if !relpath.is_empty() && !table.is_reached(relpath) {
             return Ok(false);
         }
-        // Of another directory than the root its parent says whether it is there.
+        // For another directory than the root, the entry in its parent shows whether it is there.
         let may_tell = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
         if let Some(node) = table.find(relpath).filter(may_tell) {
             let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
@@ -247,7 +249,7 @@ impl WorkingCopy {
         };
         let mut items = Items::new();
         let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
-        // Nothing is told of what lies in a directory that is none any longer.
+        // The contents of a path that is not a directory any more are not reported.
         for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
             items.insert(dir.clone(), walk.one(dir, inherited)?);
@@ -257,7 +259,8 @@ impl WorkingCopy {
                 at = parent;
             }
         }
-        // What was left out of the directories above only leads to those that were looked at.
+        // Of the directories above, only the children that lead to a directory to look at are
+        // added.
         for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
             let look = Some(Look::DIR);
             let lead = |path: &RelPath| {
@@ -377,7 +380,7 @@ pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Gives what was found, in order.
+/// Passes on what was found, in order.
 struct Tell<'t, 'v> {
     wc: &'t WorkingCopy,
     table: &'t Table,

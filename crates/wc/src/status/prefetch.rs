@@ -1,9 +1,9 @@
-//! Directories that are listed, and their files looked at, while wc.db is read: on a machine with two processors one
-//! would be idle, and of a cold disk one thing would be asked at a time.
+//! Lists directories and calls `stat` for their files while wc.db is read: otherwise a second processor would be
+//! idle, and a cold disk would get only one request at a time.
 //!
-//! Nothing is known yet of what is versioned, so that names may be looked at for nothing: it ends with the reading, in
-//! the middle of a directory if need be, keeps no more than [`MOST`] names, and leaves directories of more than
-//! [`LARGE`] alone. The walk begins where this one began.
+//! It is not known yet which names are versioned, so some of the work may be wasted. To limit that, it ends with the
+//! reading of wc.db, in the middle of a directory if need be, keeps at most [`MOST`] names, and skips directories with
+//! more than [`LARGE`]. The walk begins where this one began.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,15 +21,17 @@ use super::value::DiskKind;
 use crate::db::Db;
 use crate::layout;
 
-/// So many names are kept at most: some ten MB.
+/// The limit of names that are kept: some ten MB.
 const MOST: usize = 100_000;
-/// Directories with more names are left to the walk, which goes into none that is not versioned.
+/// Directories with more names are left to the walk, which does not go into unversioned ones.
 const LARGE: usize = 5_000;
 
-/// A smaller wc.db is read as soon as a thread starts. The tests of this crate have small ones.
+/// A smaller wc.db is read in the time that a thread needs to start. The tests of this crate have
+/// small ones.
 const WORTHWHILE: u64 = if cfg!(test) { 1 } else { 1 << 20 };
 
-/// Whether there is time for a walk ahead while a database is read, and a processor.
+/// Whether a prefetch pays: reading the database takes long enough, and there is a second
+/// processor.
 pub(super) fn pays(db: &Db) -> bool {
     db.path().metadata().is_ok_and(|found| found.len() >= WORTHWHILE) && processors() > 1
 }
@@ -38,22 +40,22 @@ pub(super) fn pays(db: &Db) -> bool {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: Box<[u8]>,
-    /// What it is, if the directory says it.
+    /// Its kind, if the listing has it.
     pub(super) kind: Option<DiskKind>,
-    /// What a walk ahead saw there.
+    /// The result of `stat` in the prefetch.
     pub(super) look: Option<Look>,
 }
 
 /// A directory that was listed.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// What tells that it changes, taken before its names.
+    /// The stamp that shows later changes, taken before the directory's names.
     pub(super) stamp: Option<Stamp>,
-    /// In order.
+    /// In the order of names.
     pub(super) entries: Vec<Entry>,
 }
 
-/// A walk ahead.
+/// A prefetch.
 #[derive(Debug)]
 pub(super) struct DirPrefetch {
     todo: Mutex<Vec<RelPathBuf>>,
@@ -86,7 +88,7 @@ impl DirPrefetch {
         (ahead, done)
     }
 
-    /// Lists directories until none waits.
+    /// Lists directories until none is left.
     fn walk<'s>(&'s self, root: &'s Path, scope: &'s Scope<'s, '_>) {
         let mut buffer = Vec::new();
         loop {
@@ -103,7 +105,7 @@ impl DirPrefetch {
         }
     }
 
-    /// The names in a directory, each looked at; nothing if one cannot be, or there is no more time.
+    /// The names in a directory with the `stat` of each; `None` if one fails, or the time is over.
     fn list(&self, open: &OpenDir, buffer: &mut Vec<u8>) -> Option<Listing> {
         let stamp = open.own_stamp();
         let mut names = Vec::new();
@@ -117,7 +119,7 @@ impl DirPrefetch {
         }
         let mut entries = Vec::with_capacity(names.len());
         for (name, kind) in names {
-            // Of directories the kind is enough.
+            // For directories the kind is enough.
             let look = match kind {
                 _ if self.is_over() => return None,
                 Some(DiskKind::Dir) => None,
@@ -134,7 +136,7 @@ impl DirPrefetch {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Lists a directory; one that cannot be is left to the walk, which says why.
+    /// Lists a directory; if that fails, it is left to the walk, which reports the error.
     fn directory(&self, root: &Path, dir: RelPathBuf, buffer: &mut Vec<u8>) {
         let open = OpenDir::open(&root.join(dir.as_str()));
         let Some(listing) = open.ok().flatten().and_then(|open| self.list(&open, buffer)) else {
@@ -148,7 +150,7 @@ impl DirPrefetch {
         lock(&self.listed).insert(dir, listing);
     }
 
-    /// What was found in a directory; it is asked for once.
+    /// What was found in a directory; it is taken out.
     pub(super) fn take(&self, dir: &RelPath) -> Option<Listing> {
         lock(&self.listed).remove(dir)
     }

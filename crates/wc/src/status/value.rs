@@ -6,7 +6,7 @@ use sapwood_core::{Depth, NodeKind, Revnum};
 /// One of the states that a node, its text or its properties can be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Nothing to say: no properties, not looked at.
+    /// No state: no properties, or not examined.
     #[default]
     None,
     /// Not under version control.
@@ -86,8 +86,8 @@ pub enum DiskKind {
     Special,
 }
 
-/// A lock of the repository that this working copy knows the token of, or that the repository
-/// told of.
+/// A lock in the repository: one whose token this working copy has, or one that the repository
+/// reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockInfo {
     /// The token.

@@ -1,7 +1,7 @@
 //! The walk over the disk beside the nodes of wc.db, by several threads, a directory at a time.
 //!
-//! A directory costs an open, a few reads and a close; a versioned file one look, relative to the
-//! open directory; an unversioned one nothing. What is plainly as it should be is dropped at once.
+//! A directory costs an open, a few reads and a close; a versioned file one `stat`, relative to the
+//! open directory; an unversioned one nothing. Unmodified nodes are dropped at once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::ignore::{GLOBAL_IGNORES, Patterns};
 use crate::root::WorkingCopy;
 
-/// A child of a directory that has something to say.
+/// A child of a directory with something to report.
 #[derive(Debug)]
 pub(super) enum Item {
     /// A node that wc.db knows.
@@ -37,32 +37,33 @@ pub(super) enum Item {
     Unversioned { name: Box<str>, kind: DiskKind, ignored: bool },
 }
 
-/// What there is to say of the children of each directory, by its path; in the order of names.
+/// What there is to report about the children of each directory, by its path; in the order of
+/// names.
 pub(super) type Items = HashMap<RelPathBuf, Vec<Item>>;
 
 /// What the threads of a walk share.
 pub(super) struct Walk<'w> {
     pub(super) table: &'w Table,
     pub(super) root: PathBuf,
-    /// Whether to keep what is as it should be.
+    /// Whether to keep unmodified nodes.
     pub(super) all: bool,
     /// Whether names that are only on disk matter.
     pub(super) unversioned: bool,
-    /// Whether what a directory's listing says of a node is enough.
+    /// Whether the kind of a node in a directory's listing is enough.
     pub(super) kinds_only: bool,
     pub(super) no_ignore: bool,
     /// The patterns of the configuration.
     pub(super) config: Patterns,
     pub(super) cancel: CancelToken,
-    /// Gets what was found in order.
+    /// Gets what was found, in order.
     pub(super) found: Option<&'w Mutex<FoundDirs>>,
-    /// What the repository spoke of: none of that is dropped.
+    /// What the repository reported: none of these nodes is dropped.
     pub(super) incoming: Option<&'w Incoming>,
-    /// What was listed while the table was read; only where names that are only on disk matter.
+    /// What was listed while the table was read; used only where unversioned names matter.
     pub(super) ahead: Option<&'w DirPrefetch>,
 }
 
-/// What the repository spoke of in one directory.
+/// What the repository reported in one directory.
 #[derive(Clone, Copy, Default)]
 struct Spoken<'w> {
     names: Option<&'w BTreeMap<String, IncomingChange>>,
@@ -82,7 +83,7 @@ struct DirContext<'w> {
     spoken: Spoken<'w>,
 }
 
-/// A directory that waits.
+/// A directory in the queue.
 struct Task {
     relpath: RelPathBuf,
     /// The patterns that the directory inherits, those of the configuration among them.
@@ -94,7 +95,7 @@ struct Queue {
     tasks: Vec<Task>,
     /// Threads that may still add tasks.
     busy: usize,
-    /// What went wrong first.
+    /// The first error.
     failed: Option<Error>,
 }
 
@@ -108,7 +109,7 @@ struct Job {
 }
 
 impl Job {
-    /// A directory that waits; none when all is done, or something went wrong.
+    /// The next directory; `None` when all is done, or after an error.
     fn next(&self) -> Option<Task> {
         let mut queue = lock(&self.queue);
         loop {
@@ -224,7 +225,7 @@ impl<'w> Walk<'w> {
         Ok(self.directory(&task, &mut Vec::new())?.0)
     }
 
-    /// Whether nothing but directories came up in a directory, each of which is as BASE has it.
+    /// Whether the listing contains only directories, each of which is as BASE has it.
     fn is_in_order(&self, dir: &RelPath, found: &[Item]) -> bool {
         let mut nodes = self.table.children(dir).iter().filter_map(|at| self.table.node(*at));
         let plain = |item: &Item| match item {
@@ -311,7 +312,7 @@ impl<'w> Walk<'w> {
         Ok(Listing { stamp, entries })
     }
 
-    /// What is on disk in the place of a node. `entry` is what the listing says, if it was read.
+    /// What is on disk at a node's path. `entry` is its entry in the listing, if that was read.
     fn look(
         &self,
         dir: Option<&OpenDir>,
@@ -321,7 +322,7 @@ impl<'w> Walk<'w> {
         match entry {
             None if self.unversioned || self.kinds_only => return Ok(None),
             Some(Entry { look: Some(look), .. }) => return Ok(Some(*look)),
-            // Of directories the kind is enough.
+            // For directories the kind is enough.
             Some(Entry { kind: Some(kind), .. }) if *kind == DiskKind::Dir || self.kinds_only => {
                 return Ok(Some(Look { kind: *kind, ..Look::DIR }));
             }
@@ -459,7 +460,7 @@ pub(super) fn dir_patterns(
     DirPatterns { local, inheritable }
 }
 
-/// Whether only the text can tell if a file is modified.
+/// Whether the text must be compared to find out if a file is modified.
 pub(super) fn needs_text_check(node: &Node, look: Option<Look>) -> bool {
     let Some((top, look)) = node.top().zip(look) else { return false };
     if !matches!(top.kind, Kind::File | Kind::Symlink) || !top.presence.is_there() {
@@ -472,7 +473,7 @@ pub(super) fn needs_text_check(node: &Node, look: Option<Look>) -> bool {
         && (top.size != Some(look.size) || top.time == 0 || top.time != look.mtime)
 }
 
-/// Whether a node is a link or the like, by its properties.
+/// Whether a node is special, such as a link, by its properties.
 pub(super) fn special_of(node: &Node) -> bool {
     match node.actual.as_ref() {
         Some(actual) if actual.props_mod => actual.special,
@@ -480,7 +481,7 @@ pub(super) fn special_of(node: &Node) -> bool {
     }
 }
 
-/// Whether a file of BASE may be written to and run as its properties say.
+/// Whether the permission bits of a file of BASE match its properties.
 fn has_right_bits(node: &Node, look: Option<Look>) -> bool {
     match (&node.base, look) {
         (Some(base), Some(look)) if look.kind == DiskKind::File => base.has_right_bits(look.mode),
@@ -488,7 +489,7 @@ fn has_right_bits(node: &Node, look: Option<Look>) -> bool {
     }
 }
 
-/// Whether there can be nothing to say of a node that was found with nothing more to check.
+/// Whether a node that was found on disk can have nothing to report, with no more checks.
 fn is_plain(node: &Node, look: Option<Look>) -> bool {
     let Some(base) = node.base.as_ref().filter(|_| node.work.is_empty()) else { return false };
     let kind = match look.map(|l| l.kind) {
@@ -501,7 +502,7 @@ fn is_plain(node: &Node, look: Option<Look>) -> bool {
         && base.repos_path == ReposPath::Implied
 }
 
-/// Whether a row only says why there is no node. In a working layer "not present" is a deletion.
+/// Whether a row only records why there is no node. In a working layer "not present" is a deletion.
 pub(super) fn is_marker(top: &Layer) -> bool {
     match top.presence {
         Presence::NotPresent => top.op_depth == 0,

@@ -26,7 +26,7 @@ impl Eol {
     }
 }
 
-/// What `svn:eol-style` says.
+/// The meaning of a value of `svn:eol-style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EolStyle {
     /// No property: line endings are left alone.

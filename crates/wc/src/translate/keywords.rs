@@ -10,7 +10,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{Revnum, uri};
 
-/// What keywords are made from: facts about one file and the revision that it last changed in.
+/// The data for keywords: facts about one file and the revision that it last changed in.
 #[derive(Clone, Debug)]
 pub struct KeywordSource<'a> {
     /// The revision of the last change. `None` shows as `-1`, as it does for a file that was

@@ -1,10 +1,11 @@
 //! Between the two forms of a file: *normal form*, which the repository and the pristine store
 //! keep, and *working form*, which the user edits.
 //!
-//! What differs between them is said by properties: `svn:eol-style` ([`Eol`], [`EolStyle`]),
-//! `svn:keywords` ([`Keywords`]) and `svn:special` ([`special`]). [`Translation`] is what a file's
-//! properties ask for; [`Translator`] does it to a stream, in either direction, with a small
-//! constant amount of memory; [`same_as_pristine`] tells whether a working file is modified.
+//! The difference between the two forms is set by properties: `svn:eol-style` ([`Eol`],
+//! [`EolStyle`]), `svn:keywords` ([`Keywords`]) and `svn:special` ([`special`]). [`Translation`]
+//! holds what a file's properties ask for; [`Translator`] translates a stream, in either direction,
+//! with a small constant amount of memory; [`same_as_pristine`] checks whether a working file is
+//! modified.
 //!
 //! Invariant: translating a text in normal form to working form and back gives the text again
 //! (except where dollar signs and keywords overlap, which 1.14 resolves in the same way).

@@ -17,7 +17,7 @@ use super::keywords::Keywords;
 /// How much is read from a stream at once.
 const CHUNK: usize = 64 << 10;
 
-/// Translates a text that comes in pieces.
+/// Translates a text piece by piece.
 #[derive(Clone, Debug)]
 pub struct Translator {
     eol: Option<Eol>,
@@ -39,8 +39,8 @@ fn inconsistent() -> SvnError {
     SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "")
 }
 
-/// The error of mixed line endings in a file: as in the reference it comes twice, of the text and of its
-/// end.
+/// The error of mixed line endings in a file. As in the reference it appears twice: for the text, and
+/// for its end.
 pub(crate) fn inconsistent_file() -> SvnError {
     inconsistent().with_cause(SvnError::new(ErrorCode::COMPOSED_ERROR, ""))
 }
@@ -76,7 +76,7 @@ impl Translator {
         }
     }
 
-    /// Whether texts come out as they go in.
+    /// Whether the translation changes nothing.
     #[must_use]
     pub const fn is_identity(&self) -> bool {
         self.eol.is_none() && self.keywords.is_none()
@@ -88,7 +88,7 @@ impl Translator {
         self.changed_eol
     }
 
-    /// Translates a piece; appends what is certain by now.
+    /// Translates a piece; appends the part that is certain so far.
     ///
     /// # Errors
     /// `E135000` for a line ending that differs from the first one.
@@ -193,7 +193,7 @@ impl Translator {
         true
     }
 
-    /// What was kept is no keyword; perhaps its end, from an inner dollar sign on, is one.
+    /// The buffered bytes are no keyword; perhaps their end, from an inner dollar sign on, is one.
     fn no_keyword(&mut self, out: &mut Vec<u8>) -> SvnResult<()> {
         let mut kept = std::mem::take(&mut self.keyword);
         let Some(at) = self.next_sign.take() else {

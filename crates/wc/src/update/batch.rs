@@ -1,18 +1,18 @@
-//! Changes that wait to be written together.
+//! Collects changes of an update that are written together.
 //!
-//! An update would otherwise be three transactions a file. Here steps gather until there are a
-//! thousand nodes or some megabytes of text, or until a reader needs what they change; then
-//! [`Batch::flush`] writes them:
+//! Otherwise an update would need three transactions for each file. Here steps are collected until
+//! there are a thousand nodes or some megabytes of text, or until a reader needs what they change;
+//! then [`Batch::flush`] writes them:
 //!
 //! 1. one transaction: what the last flush left done is removed from the queue and recorded; pristine
 //!    texts get their files and rows; rows of NODES and items of the queue are written;
 //! 2. the items are done, most of them from texts that are still in memory.
 //!
 //! The files of pristine texts are written by a thread beside the rows, and working files by one that
-//! goes on while the next batch gathers ([`writers`](super::writers)).
+//! continues while the next batch is collected ([`writers`](super::writers)).
 //!
 //! The transaction holds no lock while the editor waits for the other side. After a kill at any
-//! point the database says what is to be done: items whose work was done already do it again.
+//! point the database lists what is still to be done: items that were done already are done again.
 
 use std::collections::HashSet;
 use std::io;
@@ -32,9 +32,10 @@ use crate::pristine::NewPristine;
 use crate::queue::{RecordedStat, WorkItem};
 use crate::root::WorkingCopy;
 
-/// How many steps are written together at most.
+/// The limit of steps that are written together.
 const MAX_STEPS: usize = 3000;
-/// How many bytes of texts wait in memory at most, while as many of the batch before may be written.
+/// The limit of bytes of texts that wait in memory, while as many of the previous batch may be being
+/// written.
 const MAX_BYTES: usize = 12 << 20;
 /// Texts up to this length stay in memory until they are written.
 pub(super) const IN_MEMORY: usize = 1 << 20;
@@ -48,10 +49,10 @@ pub(super) struct NewText {
     pub(super) body: Body,
 }
 
-/// Where a text is until it has its place in the pristine store.
+/// Where a text is until it is in the pristine store.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// Here.
+    /// In memory.
     Memory(Arc<Vec<u8>>),
     /// In a temporary file.
     File(NewPristine),
@@ -60,9 +61,9 @@ pub(super) enum Body {
 /// Work that follows a step.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// An item that the queue's runner does.
+    /// An item that is run by the queue.
     Item(WorkItem),
-    /// A file whose text is at hand.
+    /// A file whose text is still available.
     Install {
         /// The file.
         relpath: RelPathBuf,
@@ -80,7 +81,7 @@ pub(super) enum Work {
 pub(super) enum Step {
     /// A node of BASE, with its text and with what is to be done then.
     Put(Box<BaseNode>, Vec<Work>),
-    /// A node goes.
+    /// A node is removed.
     Remove(RelPathBuf, Removal),
     /// A directory is being changed.
     StartDirectory { relpath: RelPathBuf, repos_path: RelPathBuf, revision: Revnum },
@@ -92,22 +93,22 @@ pub(super) enum Step {
     MakeCopy(RelPathBuf, Vec<u8>),
 }
 
-/// Steps that wait.
+/// Steps that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     texts: Vec<NewText>,
     steps: Vec<Step>,
     bytes: usize,
-    /// Paths that the steps are about.
+    /// The paths of the steps.
     touched: HashSet<RelPathBuf>,
-    /// Directories that they only begin to change: properties stay as they are.
+    /// Directories that the steps only begin to change: their properties stay as they are.
     started: HashSet<RelPathBuf>,
     /// Items that are done and still in the queue.
     done: Vec<i64>,
     recorded: Vec<RecordedStat>,
     /// Files that they read.
     needed: HashSet<RelPathBuf>,
-    /// Texts that only their working files need, which are not written yet.
+    /// Texts that only their working files need, and that are not written yet.
     passing: Vec<Sha1>,
     /// Those whose working files are written.
     passed: Vec<Sha1>,
@@ -124,8 +125,8 @@ impl Batch {
         self.texts.push(text);
     }
 
-    /// As [`Batch::add_text`], for a text that becomes a working file as it is: where text bases are not
-    /// kept, it goes again with the flush after that.
+    /// As [`Batch::add_text`], for a text that becomes a working file unchanged: where text bases are
+    /// not kept, it is removed again with the flush after that.
     pub(super) fn add_installed_text(&mut self, text: NewText) {
         self.passing.push(text.sha1);
         self.add_text(text);
@@ -157,18 +158,18 @@ impl Batch {
         self.steps.len() >= MAX_STEPS || self.bytes >= MAX_BYTES
     }
 
-    /// Whether a step that waits is about a path.
+    /// Whether a pending step is about a path.
     pub(super) fn touches(&self, relpath: &RelPath) -> bool {
         self.touches_props(relpath) || self.started.contains(relpath)
     }
 
-    /// Whether a step that waits may change what the properties of a path are.
+    /// Whether a pending step may change the properties of a path.
     pub(super) fn touches_props(&self, relpath: &RelPath) -> bool {
         self.touched.contains(relpath)
     }
 
-    /// Writes all steps and does what follows from them; working files may still be written afterwards, until
-    /// [`Batch::wait`].
+    /// Writes all steps and does the work that follows from them; working files may still be written
+    /// afterwards, until [`Batch::wait`].
     pub(super) fn flush(&mut self, wc: &WorkingCopy) -> Result<()> {
         if self.steps.is_empty() && self.texts.is_empty() {
             return Ok(());
@@ -214,7 +215,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Does what follows from a step.
+    /// Does the work that follows from a step.
     fn run(&mut self, wc: &WorkingCopy, id: i64, item: Work) -> Result<()> {
         if let Work::Item(item) = &item {
             if item.takes_away(&self.needed) {
@@ -245,7 +246,7 @@ impl Batch {
             self.done.push(id);
             self.recorded.extend(recorded);
         }
-        // What could not be made is tried as where there is no thread, which says what is wrong.
+        // A file that could not be made is tried again in this thread, which reports the error.
         for one in written.left {
             let Install { id, relpath, form, text, temporary, .. } = one;
             let new = temporary.is_none();
@@ -255,13 +256,13 @@ impl Batch {
         Ok(())
     }
 
-    /// Takes texts away whose working files are written and recorded.
+    /// Removes texts whose working files are written and recorded.
     fn drop_passed(&mut self, wc: &WorkingCopy) -> Result<()> {
         let passed = std::mem::take(&mut self.passed);
         if wc.stores_pristines() { Ok(()) } else { wc.drop_unneeded(&passed) }
     }
 
-    /// Takes what is done out of the queue.
+    /// Removes finished items from the queue.
     pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
         self.wait(wc)?;
         self.needed.clear();
@@ -270,7 +271,7 @@ impl Batch {
     }
 }
 
-/// Does what follows from a step; what to record of a file.
+/// Does the work that follows from a step; returns what to record of a file.
 fn run(wc: &WorkingCopy, work: Work) -> Result<Option<RecordedStat>> {
     match work {
         Work::Item(item) => wc.run_item(&item),
@@ -291,8 +292,8 @@ fn run(wc: &WorkingCopy, work: Work) -> Result<Option<RecordedStat>> {
     }
 }
 
-/// Whether nothing but new directories and many files that are here follows from some steps: then the files may
-/// be written while others come.
+/// Whether only new directories, and many files whose texts are available, follow from some steps: then the
+/// files may be written while others arrive.
 fn is_for_a_thread(work: &[(i64, Work)]) -> bool {
     let is_simple = |work: &Work| match work {
         Work::Install { .. } => true,

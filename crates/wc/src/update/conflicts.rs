@@ -1,4 +1,5 @@
-//! Tree conflicts: where what the update does meets what the user has done with the same node.
+//! Tree conflicts: where the update and the user have changed the same node in ways that do not
+//! fit.
 
 use sapwood_core::notify::Action as Told;
 use sapwood_core::paths::RelPath;
@@ -21,14 +22,14 @@ pub(super) struct ConflictSides<'s> {
     pub(super) new_kind: Option<NodeKind>,
 }
 
-/// A tree conflict without the places yet.
+/// A tree conflict without the two repository locations yet.
 pub(super) fn tree(reason: Reason, action: Action) -> Conflict {
     let tree = TreeConflict { reason, action, move_source: None, move_destination: None };
     Conflict { tree: Some(tree), ..Conflict::default() }
 }
 
 impl UpdateEditor<'_> {
-    /// Writes into a conflict what was being done; leaves one that says so already.
+    /// Writes the operation into a conflict; a conflict that has one already is not changed.
     pub(super) fn complete(
         &self,
         conflict: &mut Conflict,
@@ -146,7 +147,7 @@ impl UpdateEditor<'_> {
         Ok((false, false))
     }
 
-    /// Records a conflict now and tells of it.
+    /// Records a conflict now and reports it.
     pub(super) fn raise(
         &mut self,
         relpath: &RelPath,

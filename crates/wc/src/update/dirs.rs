@@ -34,7 +34,7 @@ impl LastChange {
         }
     }
 
-    /// Takes what the entry properties say.
+    /// Takes the values of the entry properties.
     pub(super) fn take(&mut self, entry: &[PropChange]) {
         for (name, value) in entry {
             let Some(value) = value else { continue };
@@ -69,21 +69,21 @@ pub(super) struct Dir {
     pub(super) repos_path: RelPathBuf,
     pub(super) old_revision: Option<Revnum>,
     pub(super) old_repos_path: Option<RelPathBuf>,
-    /// Nothing in it is touched.
+    /// It and everything in it is skipped.
     pub(super) skip: bool,
     pub(super) notified: bool,
     pub(super) adding: bool,
-    /// BASE changes, what the user sees does not.
+    /// BASE changes; the user's layer above it does not.
     pub(super) shadowed: bool,
-    /// Something else is in its place on disk.
+    /// Another node is in its place on disk.
     pub(super) obstructed: bool,
     pub(super) obstruction_found: bool,
-    /// A local addition is taken for it.
+    /// A local addition becomes this node.
     pub(super) add_existed: bool,
     pub(super) edited: bool,
-    /// A conflict that counts once the update really changes something here.
+    /// A conflict that is recorded only if the update really changes something here.
     pub(super) conflict: Option<Conflict>,
-    /// Conflicts of children that were deleted, should they be added again.
+    /// Conflicts of children that were deleted, in case they are added again.
     pub(super) deletions: HashMap<String, Conflict>,
     /// Children that are not in the database yet, and would be missing if the update stopped.
     pub(super) not_present: BTreeMap<String, Kind>,
@@ -142,7 +142,7 @@ pub(super) fn patched(base: &PropList, changes: &[PropChange]) -> PropList {
     new
 }
 
-/// The state that is told of a merge of properties.
+/// The state that is reported for a merge of properties.
 pub(super) const fn notify_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,
@@ -187,14 +187,14 @@ impl UpdateEditor<'_> {
         let base_props = if dir.adding && !dir.add_existed {
             PropList::new()
         } else {
-            // That it was begun is no reason to write a batch for each directory.
+            // Marking the directory as begun is no reason to write a batch for each directory.
             if self.batch.touches_props(&dir.relpath) {
                 self.flush()?;
             }
             self.old_props(&dir.relpath, dir.add_existed)?
         };
         if dir.was_incomplete {
-            // All properties have come: those that did not are gone.
+            // All properties were sent: the missing ones are deleted.
             let gone: Vec<PropChange> = base_props
                 .iter()
                 .filter(|(name, _)| regular.iter().all(|(n, _)| n != name))
@@ -304,7 +304,7 @@ impl UpdateEditor<'_> {
         parent.deletions.get(path::basename(relpath)).cloned()
     }
 
-    /// Reserves the file that tells of a property conflict, and has it written.
+    /// Reserves the file that describes a property conflict, and queues writing it.
     pub(super) fn add_marker(
         &self,
         relpath: &RelPath,
@@ -321,7 +321,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    /// Rows for children that the repository has and this update did not bring.
+    /// Rows for children that the repository has and this update did not send.
     fn missing_children(&mut self, dir: &Dir) -> Result<()> {
         let mut missing: Vec<(String, Kind)> = Vec::new();
         if let Some(children) = self.params.children.remove(&dir.repos_path) {

@@ -154,7 +154,7 @@ impl UpdateEditor<'_> {
             Some(old) => {
                 let mut source = Md5Reader::new(Lazy::new(|| wc.open_text_base(&relpath, &old)));
                 let received = receive(&wc, &mut source, delta);
-                // A text that is not what it was explains whatever went wrong.
+                // A wrong base text explains any other error.
                 let found = source.finish_whole().map_err(SvnError::from_stream)?;
                 if let Some(recorded) = recorded.filter(|recorded| *recorded != found) {
                     let shown = self.wc.abspath(&relpath);
@@ -239,7 +239,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    /// Ends a file.
+    /// Closes a file.
     pub(super) fn end_file(&mut self, handle: u64, expected: Option<Md5>) -> Result<()> {
         let Some(mut file) = self.files.remove(&handle) else {
             return Err(super::protocol("A file that is not open was closed"));
@@ -336,7 +336,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    /// Whether the other side says that a lock is gone; forgets it then.
+    /// Whether the other side reports that a lock is gone; then removes it.
     fn lock_gone(&mut self, file: &OpenFile, entry: &[PropChange]) -> Result<LockState> {
         let gone = entry.iter().any(|(name, _)| name == names::ENTRY_LOCK_TOKEN);
         let same_place = file.old_repos_path.as_ref() == Some(&file.repos_path);
@@ -350,7 +350,7 @@ impl UpdateEditor<'_> {
         Ok(LockState::Unlocked)
     }
 
-    /// Decides what becomes of the working file.
+    /// Decides what happens to the working file.
     fn working_file(
         &mut self,
         file: &mut OpenFile,
@@ -361,7 +361,7 @@ impl UpdateEditor<'_> {
     ) -> Result<Outcome> {
         let mut out = Outcome { content: State::Unchanged, ..Outcome::default() };
         if file.obstruction_found || file.obstructed {
-            // What is there is taken for it, or is in its way; either way it stays.
+            // The existing file becomes the node, or obstructs it; either way it stays.
             if let Some(text) = file.new_text.take() {
                 self.batch.add_text(text);
                 out.content = State::Changed;
@@ -477,7 +477,7 @@ impl UpdateEditor<'_> {
         let right = layout::pristine(self.wc.root(), &sha1);
         let old = file.old_text.filter(|_| !file.add_existed);
         let (left, temporary) = match old {
-            // That of a modified file is kept.
+            // The text base of a modified file is kept.
             Some(old) => (layout::pristine(self.wc.root(), &old), None),
             None => {
                 let empty = self.wc.temporary();

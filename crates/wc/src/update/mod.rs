@@ -1,10 +1,10 @@
-//! The update editor: brings a working copy to what the other side of an edit says, for checkout,
-//! update and switch.
+//! The update editor: brings a working copy to the state that the other side of an edit sends, for
+//! checkout, update and switch.
 //!
-//! BASE takes every change. Where the user has changed, moved, deleted or put something in its
-//! place, the change is merged, or shadowed (BASE changes below what the user has), or a conflict is
-//! recorded; nothing of the user's is ever overwritten. Directories are incomplete in BASE from when
-//! they are opened until they are closed, so that an update that was stopped goes on where it was.
+//! BASE takes every change. Where the user has changed, moved or deleted a node or put something in
+//! its place, the change is merged, or shadowed (BASE changes below the user's layer), or a conflict
+//! is recorded; the user's data is never overwritten. Directories are marked incomplete in BASE from
+//! when they are opened until they are closed, so that an update that was interrupted can continue.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -46,7 +46,7 @@ use dirs::Dir;
 pub(crate) use dirs::LastChange;
 use files::OpenFile;
 
-/// What is to be brought, and how.
+/// The target and the options of an update.
 pub struct Params<'a> {
     /// The directory that the edit is anchored at, below the working copy's root.
     pub anchor: RelPathBuf,
@@ -54,13 +54,13 @@ pub struct Params<'a> {
     pub target: RelPathBuf,
     /// With a switch: the new path of the target in the repository.
     pub switch_to: Option<RelPathBuf>,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
-    /// Whether the target keeps that depth.
+    /// Whether the target's depth is changed to that one.
     pub depth_is_sticky: bool,
-    /// Whether unversioned files and directories may be taken for those that are added.
+    /// Whether existing unversioned files and directories may become the added nodes.
     pub allow_obstructions: bool,
-    /// Whether local additions are taken for changes of nodes that the update adds.
+    /// Whether local additions are treated as changes of nodes that the update adds.
     pub adds_as_modification: bool,
     /// Whether the target was made by this checkout: nothing can be in the way.
     pub clean_checkout: bool,
@@ -69,7 +69,7 @@ pub struct Params<'a> {
     /// What directories that an update of less depth leaves incomplete hold in the repository, by
     /// their paths in it.
     pub children: HashMap<RelPathBuf, Vec<(String, NodeKind)>>,
-    /// Is told what happens.
+    /// Called for everything that happens.
     pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
     /// Asks to stop.
     pub cancel: CancelToken,
@@ -77,7 +77,7 @@ pub struct Params<'a> {
     pub diff3: Option<crate::conflict::ExternalMerge<'a>>,
 }
 
-/// An update under way.
+/// An update in progress.
 pub struct UpdateEditor<'a> {
     wc: WorkingCopy,
     params: Params<'a>,
@@ -99,7 +99,7 @@ pub struct UpdateEditor<'a> {
     file_external: bool,
     /// Whether a file was closed that was not skipped.
     file_closed: bool,
-    /// Whether the folder for temporary files was looked for.
+    /// Whether the directory for temporary files was checked.
     temporary_seen: bool,
 }
 
@@ -194,25 +194,25 @@ impl<'a> UpdateEditor<'a> {
         self.files.get_mut(&handle).ok_or_else(|| protocol("A file that is not open was named"))
     }
 
-    /// Adds a step, and writes what waits when it is time.
+    /// Adds a step, and writes the batch when it is time.
     fn step(&mut self, step: Step) -> Result<()> {
         self.batch.add(step);
         if self.batch.is_full() { self.batch.flush(&self.wc) } else { Ok(()) }
     }
 
-    /// Writes what waits, to the last working file.
+    /// Writes everything that is pending, including the last working file.
     fn flush(&mut self) -> Result<()> {
         self.batch.flush(&self.wc)?;
         self.batch.wait(&self.wc)
     }
 
-    /// Runs a step that asks the database several things, with one lock.
+    /// Runs a step with several database queries under one lock.
     fn ask<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T>) -> SvnResult<T> {
         let wc = self.wc.clone();
         Ok(wc.db().questions(|| step(self))?)
     }
 
-    /// Before the database is asked about a path: writes what waits, if that is about it.
+    /// Called before a query about a path: writes the pending steps, if they are about that path.
     fn flush_if_touched(&mut self, relpath: &RelPath) -> Result<()> {
         if self.batch.touches(relpath) { self.flush() } else { Ok(()) }
     }
@@ -229,7 +229,7 @@ impl<'a> UpdateEditor<'a> {
         self.notify_value(relpath, Notify { kind, ..Notify::new(action, "") });
     }
 
-    /// Tells a value about a path, which is filled in.
+    /// Reports a value with the path filled in.
     fn notify_value(&self, relpath: &RelPath, value: Notify<'_>) {
         if let Some(notify) = self.params.notify {
             let path = self.wc.abspath(relpath);
@@ -344,12 +344,12 @@ impl<'a> UpdateEditor<'a> {
     }
 }
 
-/// Something that no server does.
+/// An error for input that no server sends.
 fn protocol(what: &str) -> Error {
     Error::new(ErrorCode::INCOMPLETE_DATA, what)
 }
 
-/// The changes that are versioned properties, and those of the last change.
+/// Sorts the changes into versioned properties and those of the last change.
 pub(crate) struct SortedChanges {
     pub(crate) regular: Vec<PropChange>,
     pub(crate) dav: Vec<PropChange>,
@@ -370,7 +370,8 @@ fn sort_changes(changes: Vec<PropChange>) -> SortedChanges {
     sorted
 }
 
-/// The versioned ones among properties that a repository told, and what they say of the last change.
+/// Splits the properties that a repository sent: the versioned ones, and what the others say about
+/// the last change.
 pub(crate) fn split_props(props: &PropList) -> (PropList, LastChange) {
     let all = props.iter().map(|(name, value)| (name.to_owned(), Some(value.to_vec())));
     let sorted = sort_changes(all.collect());
@@ -494,7 +495,7 @@ impl Editor for UpdateEditor<'_> {
     }
 
     fn abort_edit(&mut self) -> SvnResult<()> {
-        // What came whole is kept: the next update need not bring it again.
+        // Texts that were received whole are kept: the next update need not fetch them again.
         self.flush()?;
         self.batch.finish(&self.wc)?;
         Ok(())

@@ -1,5 +1,5 @@
-//! What is decided when the update opens, adds, deletes or hides a node: whether it is skipped,
-//! taken, shadowed, or a tree conflict.
+//! What is decided when the update opens, adds, deletes or hides a node: whether the node is
+//! skipped, becomes an existing one, is shadowed, or is a tree conflict.
 
 use sapwood_core::notify::Action as Told;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -18,7 +18,7 @@ use crate::layout;
 use crate::root::disk_kind;
 use crate::view::{Addition, Status, View};
 
-/// What an addition meets.
+/// What is at the path of an addition.
 #[derive(Default)]
 struct Obstruction {
     skip: bool,
@@ -28,7 +28,7 @@ struct Obstruction {
     obstruction_found: bool,
     /// A conflict that is recorded with the node, at once.
     conflict: Option<Conflict>,
-    /// A conflict that waits until something is really changed.
+    /// A conflict that is recorded only when something is really changed.
     later: Option<Conflict>,
     /// The local node is an addition.
     local_addition: bool,
@@ -376,7 +376,7 @@ impl UpdateEditor<'_> {
         Ok(handle)
     }
 
-    /// What is in the place of a node that is to be added.
+    /// Finds out what is at the path of a node that is to be added.
     fn meet_addition(
         &mut self,
         relpath: &RelPath,
@@ -412,7 +412,7 @@ impl UpdateEditor<'_> {
             conflicted = false;
         }
         if conflicted && let Some(deletion) = self.deletion_of(Some(parent), relpath) {
-            // What was deleted a moment ago, with a conflict, comes again: a replacement.
+            // A node that this update deleted with a conflict is added again: a replacement.
             if let Some(mut tree) = deletion.tree {
                 tree.action = Action::Replace;
                 met.later = Some(Conflict { tree: Some(tree), ..Conflict::default() });
@@ -542,7 +542,7 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    /// There is a node that this user may not see.
+    /// The server hides this node from the user.
     pub(super) fn absent(&mut self, edit_path: &str, kind: NodeKind, parent: u64) -> Result<()> {
         let dir = self.dir(parent)?;
         if dir.skip {
@@ -620,8 +620,7 @@ const fn node_met_conflict(conflict: &Option<Conflict>) -> bool {
     conflict.is_some()
 }
 
-/// What a conflict with an edit means: the place is taken by something else, or the edit goes to BASE
-/// only.
+/// What a conflict means for an edit: another node is in the way, or the edit changes BASE only.
 fn obstructed_or_shadowed(found: Option<&Conflict>) -> (bool, bool) {
     let Some(tree) = found.and_then(|c| c.tree.as_ref()) else { return (false, false) };
     let obstructed = tree.reason == Reason::Obstructed;

@@ -1,8 +1,8 @@
 //! Threads that write files while the update goes on: the files of pristine texts while the database's rows
 //! are written, in the transaction that holds its lock; and working files while the next batch gathers.
 //!
-//! The queue of the database has an item for each working file until it is written and recorded, so that a
-//! kill between the two is no other than it is without threads.
+//! The queue in the database has an item for each working file until it is written and recorded, so that a
+//! kill in between has the same effect as without threads.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -93,12 +93,12 @@ pub(super) struct WriterResult {
     pub(super) passing: Vec<Sha1>,
 }
 
-/// Working files on their way.
+/// Working files that are being written.
 #[derive(Debug)]
 pub(super) struct Installing(JoinHandle<WriterResult>);
 
 impl Installing {
-    /// Whether it is worth a thread to write so many files.
+    /// Whether so many files are worth a thread.
     pub(super) const fn pays(files: usize) -> bool {
         files >= FEW
     }

@@ -1,10 +1,10 @@
-//! Directories of an old working copy, read by threads ahead of the one that writes what they say: their
-//! entries and properties, and their base texts, which get their places in the new store on the way.
+//! Reads the directories of an old working copy in threads, ahead of the one that writes the rows: their
+//! entries and properties, and their base texts, which are put into the new store on the way.
 //!
 //! Reading and writing take about as long, so [`READERS`] threads keep two processors busy.
 //!
-//! Nothing is decided here. What goes wrong in a directory is said when its turn comes, so that a failure is
-//! the same as if one directory were read after the other; what was read for nothing is thrown away.
+//! Nothing is decided here. An error in a directory is reported when its turn comes, so that a failure is
+//! the same as if one directory were read after the other; directories that were read in vain are dropped.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,7 +30,7 @@ pub(super) const AHEAD: usize = 16;
 /// So many threads read.
 const READERS: usize = 2;
 
-/// What the files of a directory have to say beside its entries.
+/// What the files of a directory contain beside its entries.
 pub(super) struct Files {
     pub(super) format: i64,
     pub(super) texts: DirTexts,
@@ -111,7 +111,7 @@ impl EntriesReader {
         Ok(())
     }
 
-    /// What a directory says.
+    /// What a directory contains.
     pub(super) fn take(&mut self, relpath: &RelPath) -> Answer {
         self.ask(relpath)?;
         loop {

@@ -1,4 +1,4 @@
-//! Conflicts as old formats keep them, made into the one skel of today.
+//! Conflicts as old formats store them, converted to one skel as today.
 //!
 //! Up to format 10 an entry names the files of its text and property conflicts, and a directory's entry
 //! has the tree conflicts of its children, a list of skels. Up to format 29 the same stands in columns
@@ -18,7 +18,7 @@ use crate::conflict::{
 use crate::db::{Kind, parent_of};
 use crate::error::{Error, Result};
 
-/// The conflict of texts and properties that an entry tells of.
+/// The conflict of texts and properties that an entry records.
 pub(super) fn of_entry(entry: &Entry, relpath: &RelPath) -> Result<Option<Conflict>> {
     let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
     let beside = |file: &Option<String>| file.as_ref().map(|file| joined(parent, file)).transpose();
@@ -43,7 +43,7 @@ fn joined(dir: &RelPath, file: &str) -> Result<RelPathBuf> {
     Ok(RelPathBuf::new(path::join(dir, file))?)
 }
 
-/// The tree conflicts that a directory's entry tells of, by path.
+/// The tree conflicts that a directory's entry records, by path.
 ///
 /// # Errors
 /// E155016 for what is no list of such.
@@ -73,7 +73,7 @@ fn invalid(bytes: &[u8]) -> Error {
     corrupt(format!("Invalid conflict info '{shown}' in tree conflict description"))
 }
 
-/// What a row of ACTUAL_NODE says of conflicts in format 29.
+/// The conflict columns of a row of ACTUAL_NODE in format 29.
 pub(super) struct OldConflict {
     pub(super) wc_id: i64,
     pub(super) relpath: RelPathBuf,

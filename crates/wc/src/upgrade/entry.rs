@@ -1,4 +1,4 @@
-//! What an `entries` file of the formats before 1.7 says of one node.
+//! An entry of one node in an `entries` file of the formats before 1.7.
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Cut;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// What the next commit does to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// Nothing, or what it does to the parent.
+    /// Nothing of its own, or the same as the parent.
     #[default]
     Normal,
     /// It adds it.
@@ -172,7 +172,7 @@ impl Entry {
         Err(corrupt(format!("Entry for '{}' has invalid repository root", self.name)))
     }
 
-    /// Fills in what a file does not say because its directory says it.
+    /// Fills in the fields that a file leaves out because its directory has them.
     fn take_from(&mut self, dir: &Self) {
         self.revision = self.revision.or(dir.revision);
         if self.url.is_none() {
@@ -203,7 +203,7 @@ impl Entries {
     /// # Errors
     /// E150000, E150003 and E150004 when the directory's own entry is not there, or says too little.
     pub(super) fn of(mut found: Vec<Entry>) -> Result<Self> {
-        // Stable: the last one stays the last one.
+        // A stable sort: the last one stays the last one.
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found.reverse();
         found.dedup_by(|later, kept| later.name == kept.name);
@@ -274,7 +274,7 @@ pub(super) fn date(text: &[u8]) -> Result<Timestamp> {
     Timestamp::parse(text).map_err(|error| Error::Svn(error.into()))
 }
 
-/// A number as C's `atol` reads it: what is no number is 0.
+/// A number as C's `atol` reads it: other text is 0.
 pub(super) fn number(text: &[u8]) -> i64 {
     let text = text.trim_ascii_start();
     let (is_below, digits) = match text.split_first() {

@@ -1,4 +1,4 @@
-//! What an entry becomes in NODES: which layers, and what is in them.
+//! Converts an entry to rows of NODES: which layers there are, and what is in them.
 //!
 //! | entry | parent | rows |
 //! | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | replaced | in BASE | BASE, and a layer of its own |
 //! | replaced | copied | the copy's layer, guessed from the parent, and a layer of its own |
 //!
-//! Entries know one layer, so what was below a copy or a replacement is guessed from the parent, as
-//! 1.14 guesses it. Subdirectories begin incomplete: their own file makes them whole.
+//! Entries have only one layer, so what was below a copy or a replacement is guessed from the
+//! parent, as 1.14 guesses it. Subdirectories begin incomplete: their own file completes them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(super) struct DirEntryContext<'a> {
     pub(super) this: &'a Entry,
 }
 
-/// An entry on its way into rows.
+/// An entry that is being converted to rows.
 struct Making<'a> {
     shared: &'a DirEntryContext<'a>,
     entry: &'a Entry,
@@ -213,7 +213,7 @@ impl<'a> Making<'a> {
         Ok(())
     }
 
-    /// The last change, as the entry tells it.
+    /// The last change, as the entry has it.
     fn changed(&self, row: &mut NodeRow) {
         row.changed_revision = self.entry.changed_revision;
         row.changed_date = Some(self.entry.changed_date);
@@ -338,7 +338,7 @@ impl<'a> Making<'a> {
         row.depth = Some(Depth::Infinity);
         let knows = |work: &&mut NodeRow| deletes && work.repos_path.is_some();
         if let Some(work) = self.layers.work.as_mut().filter(knows) {
-            // Nothing to guess: what is deleted tells. It is asked for in the lower layer from now on.
+            // Nothing to guess: the deleted row has it. From now on it is read from the lower layer.
             row.repos_id = work.repos_id.take();
             row.repos_path = work.repos_path.take();
             row.revision = work.revision.take();

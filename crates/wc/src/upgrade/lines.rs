@@ -88,7 +88,7 @@ fn flag(to: &mut bool, field: &[u8], word: &str) -> Result<()> {
     set(to, true)
 }
 
-/// A directory has its depth, but for exclusion, which its parent's file tells.
+/// A directory has its depth, except for exclusion, which is in its parent's file.
 fn depth(entry: &mut Entry, field: &[u8]) -> Result<()> {
     let depth = Depth::from_word(field);
     let is_this = entry.name.is_empty();

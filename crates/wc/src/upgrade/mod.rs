@@ -1,4 +1,4 @@
-//! Working copies of older formats brought to the present one.
+//! Upgrades working copies of older formats to the present one.
 //!
 //! | format | made by | what it is | here |
 //! | --- | --- | --- | --- |
@@ -9,10 +9,10 @@
 //! | 31 | 1.8 and later | what is written here | |
 //!
 //! Up to format 10 a new database is made in `.svn/tmp/wcng` of the root ([`walk`]), with all texts: the
-//! old working copy stays whole beside it, but for a lock in each directory. Its last step is one rename
-//! of `wc.db`; what is left then is in the work queue: the texts move, the old files go ([`wipe`]). A
-//! kill before the rename leaves the old working copy, and the upgrade can be begun again; one after
-//! it leaves a new working copy that `cleanup` or `upgrade` finishes.
+//! old working copy stays complete beside it, except for a lock in each directory. The last step is one
+//! rename of `wc.db`; the rest is in the work queue: the texts are moved, the old files are removed
+//! ([`wipe`]). A kill before the rename leaves the old working copy, and the upgrade can be started
+//! again; one after it leaves a new working copy that `cleanup` or `upgrade` finishes.
 //!
 //! `docs/formats/entries.md` describes the old formats.
 
@@ -75,9 +75,9 @@ pub struct Caller<'a> {
     pub recorded: RecordedTimes,
     /// Asks it to stop.
     pub cancel: &'a CancelToken,
-    /// Finds the repository where no entry says it (before 1.3).
+    /// Finds the repository where no entry has it (before 1.3).
     pub ask: &'a mut AskRepository<'a>,
-    /// Is told of each directory.
+    /// Called for each directory.
     pub tell: &'a mut dyn FnMut(&Path, UpgradeNotice),
 }
 
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Caller<'_> {
     }
 }
 
-/// Brings the working copy whose root is `root` to the present format.
+/// Upgrades the working copy whose root is `root` to the present format.
 ///
 /// # Errors
 /// E155019 when it is no root of a working copy; E155021 for formats of developers and of the future,
@@ -148,7 +148,7 @@ fn workshop(root: &Path) -> PathBuf {
     layout::tmp(root).join("wcng")
 }
 
-/// Does what is in the queue of a new database: moves the texts, removes what is old.
+/// Runs the queue of a new database: moves the texts, removes the old files.
 fn finish(root: &Path, caller: &Caller<'_>) -> Result<()> {
     let (access, recorded) = (caller.access, caller.recorded.clone());
     let options = Options { access, recorded, ..Options::default() };

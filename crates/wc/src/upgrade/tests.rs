@@ -158,7 +158,7 @@ fn old_working_copy(root: &Path) {
     }
 }
 
-/// Runs something with a caller; the directories that it was told of.
+/// Runs a function with a callback; returns the directories that the callback got.
 fn notices<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, UpgradeNotice)>) {
     let told = RefCell::new(Vec::new());
     let result = run(&mut Caller {

@@ -110,8 +110,8 @@ fn files_in(folder: &Path) -> Result<Vec<(String, bool)>> {
     Ok(found)
 }
 
-/// Gives a text its place: a second name of the file or, where there is none to be had, a copy. What is in the
-/// place already is the same text, whole.
+/// Puts a text into the store: a hard link to the file or, where that is not possible, a copy. An existing
+/// file there is the same text, complete.
 fn place(from: &Path, is_link: bool, to: &Path, temporary: &Path) -> Result<()> {
     if !is_link {
         let linked = match fs::hard_link(from, to) {

@@ -54,8 +54,8 @@ pub(super) fn upgrade(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -
     super::finish(root, caller)
 }
 
-/// All of it in the workshop, without touching the old one but for locks. When that fails nothing is
-/// left of it.
+/// Prepares everything in the temporary directory, without touching the old working copy except for
+/// locks. When that fails, it is removed.
 pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -> Result<()> {
     let mut known = Vec::new();
     let mut this = entries.this.clone();
@@ -75,7 +75,7 @@ pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -
     })
 }
 
-/// How much of the new database is kept in memory (KiB): all of one of 100,000 nodes, so that each page is
+/// The page cache of the new database (KiB): it holds all of one with 100,000 nodes, so that each page is
 /// written once.
 const CACHE: &str = "PRAGMA cache_size = -65536";
 
@@ -110,7 +110,7 @@ fn make(
     })
 }
 
-/// Finds out which repository a directory is in, if its entry does not say it.
+/// Finds the repository of a directory whose entry does not have it.
 fn find_repository(
     this: &mut Entry,
     dir: &Path,
@@ -149,7 +149,7 @@ fn below_of(dir: &RelPath, name: &str) -> Result<RelPathBuf> {
     Ok(RelPathBuf::new(path::join(dir, name))?)
 }
 
-/// An upgrade on its way.
+/// An upgrade in progress.
 struct Walk<'a, 'c> {
     db: &'a Db,
     root: &'a Path,
@@ -162,8 +162,8 @@ struct Walk<'a, 'c> {
     counts: Counts,
 }
 
-/// The rows of PRISTINE, which are written in order when all is known: one by one as they come, each with a row
-/// that is changed for each node, they would be a third of the time of writing.
+/// The rows of PRISTINE, which are written in order at the end: written one by one, with a change of a row for
+/// each node, they would take a third of the time.
 #[derive(Debug, Default)]
 struct Counts {
     texts: BTreeMap<Sha1, (Md5, u64)>,
@@ -239,7 +239,7 @@ impl Walk<'_, '_> {
         ahead::at(self.root, relpath)
     }
 
-    /// Brings one directory over. Returns those below it.
+    /// Upgrades one directory. Returns those below it.
     fn directory(
         &mut self,
         dir: &Path,

@@ -1,8 +1,8 @@
-//! What old formats leave behind, removed.
+//! Removes the files of old formats.
 //!
-//! A directory's `entries` go last of its files: they tell which directories are below, so what a kill
-//! leaves can still be found. Nothing but administrative folders is touched, and no link is
-//! followed to one.
+//! The `entries` file of a directory is removed last: it names the directories below, so that the
+//! remains of a killed process can still be found. Only administrative directories are touched, and
+//! symbolic links to them are not followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const OLD_FILES: [&str; 10] = [
 /// And folders.
 const OLD_FOLDERS: [&str; 4] = ["wcprops", "text-base", "props", "prop-base"];
 
-/// Removes what an old program left in the administrative folder of a root. What cannot be removed
+/// Removes the old files in the administrative directory of a root. A file that cannot be removed
 /// does no harm.
 pub(super) fn wipe_root(root: &Path) {
     for name in OLD_FILES {
@@ -42,7 +42,7 @@ pub(super) fn wipe_root(root: &Path) {
     }
 }
 
-/// A directory whose administrative folder goes.
+/// A directory whose administrative directory is removed.
 #[derive(Debug)]
 struct Old {
     path: PathBuf,
@@ -50,8 +50,8 @@ struct Old {
     deleted: bool,
 }
 
-/// Ends an upgrade: removes the administrative folders of all directories below a root that its old
-/// entries name, and the old files of the root's own. Those at the same depth at once, by several threads.
+/// Ends an upgrade: removes the administrative directories below a root that its old entries name, and the
+/// old files in the root's own. Several threads remove those at the same depth.
 ///
 /// # Errors
 /// That a folder cannot be removed.
@@ -64,7 +64,7 @@ pub(crate) fn wipe_directories(root: &Path) -> Result<()> {
         levels.push(level);
         todo = below.into_iter().flatten().collect();
     }
-    // Those above come after those below.
+    // Parents come after their children.
     for level in levels.iter().skip(1).rev() {
         let failed = over(level, |old, _, failed| {
             failed.extend(remove_adm(&old.path).err());
@@ -78,8 +78,8 @@ pub(crate) fn wipe_directories(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An old directory, and those directly below it. Of one that is none, or has been seen to already, there is
-/// nothing to do.
+/// An old directory, and those directly below it. `None` for a directory that is not an old one, or was
+/// handled already.
 fn look(path: &Path) -> Option<(Old, Vec<PathBuf>)> {
     let old = entries(path).ok()?;
     let mut below = Vec::new();

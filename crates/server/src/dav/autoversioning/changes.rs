@@ -1,4 +1,5 @@
-//! PUT, MKCOL, DELETE, COPY and MOVE at plain URLs: each makes a revision, or waits for what belongs to it.
+//! PUT, MKCOL, DELETE, COPY and MOVE at plain URLs: each is committed at once, or waits for the rest of a
+//! save.
 
 use std::io::Read as _;
 
@@ -19,18 +20,18 @@ use super::pending::{ChangeKind, State};
 use super::{all_tokens, begin, conditions, locked, may_change, refused, youngest};
 use crate::common::access::Action;
 
-/// What of a path changes.
+/// The part of a path that changes.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
-    /// It itself.
+    /// The node itself.
     Own,
-    /// Whether it is there.
+    /// Its entry in the parent.
     Membership,
-    /// Whether it, and all below, is there.
+    /// Its entry in the parent, and everything below it.
     Tree,
 }
 
-/// Checks that no lock outside of the repository keeps the user from changing a path.
+/// Checks that no lock outside of the repository forbids the user to change a path.
 pub(super) fn check_held(session: &Session<'_>, path: &FsPath, change: Change) -> DavResult {
     let scope = match change {
         Change::Own => (false, false),
@@ -44,7 +45,7 @@ pub(super) fn check_held(session: &Session<'_>, path: &FsPath, change: Change) -
     }
 }
 
-/// The parent of what is to be made must be a directory.
+/// The parent of a new node must be a directory.
 pub(super) fn need_parent(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult {
     if flush::kind(session, root, path.parent())? == Some(NodeKind::Dir) {
         return Ok(());
@@ -105,7 +106,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath)
     Ok(())
 }
 
-/// Makes the revision of a file's text, and tells which it is.
+/// Commits the text of a file, and returns the new revision.
 fn write(session: &Session<'_>, path: &FsPath, text: &mut dyn std::io::Read) -> DavResult<Revnum> {
     let (mut editor, joined) = together(session, path, NodeKind::File)?;
     if editor.kind(path)?.is_none() {
@@ -121,7 +122,8 @@ fn write(session: &Session<'_>, path: &FsPath, text: &mut dyn std::io::Read) -> 
     Ok(flush::commit(session, editor, joined, path)?.revision)
 }
 
-/// Lets what is made empty wait for what follows. False when it has to be made at once.
+/// Lets an empty new node wait for the requests that follow. False when it has to be committed at
+/// once.
 pub(super) fn wait_for_more(
     session: &Session<'_>,
     path: &FsPath,
@@ -130,7 +132,7 @@ pub(super) fn wait_for_more(
     if !flush::may_wait(session) {
         return Ok(false);
     }
-    // What would be refused is refused now.
+    // A change that would be refused later is refused now.
     let mut editor = begin(session)?;
     for change in &flush::join(session).changes {
         if change.is_made_above(path) {
@@ -145,7 +147,7 @@ pub(super) fn wait_for_more(
     Ok(flush::hold(session, path, ChangeKind::Make(kind, props)))
 }
 
-/// A new file keeps what its sender says that it is, unless that says nothing.
+/// A new file keeps the media type that the client sends, unless that is the generic one.
 fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &FsPath) -> DavResult {
     let Some(given) = session.head.header("content-type").map(str::trim) else { return Ok(()) };
     let says_little =
@@ -154,7 +156,7 @@ fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &FsPath) 
     if says_little.iter().any(|word| essence.eq_ignore_ascii_case(word)) {
         return Ok(());
     }
-    // One that makes no sense is as none.
+    // A malformed one is ignored.
     let _ = editor.change_prop(path, prop_names::MIME_TYPE, Some(essence.as_bytes()));
     Ok(())
 }
@@ -208,23 +210,23 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &FsPa
     Ok(())
 }
 
-/// Lets a deletion wait for that of the directory. False when it has to be made at once.
+/// Lets a deletion wait for that of the directory. False when it has to be committed at once.
 fn wait_to_delete(session: &Session<'_>, path: &FsPath) -> DavResult<bool> {
     if !flush::may_wait(session) {
         return Ok(false);
     }
-    // What would be refused is refused now.
+    // A change that would be refused later is refused now.
     let mut editor = begin(session)?;
     editor.delete(path, None, &session.access).map_err(refused)?;
     Ok(flush::hold(session, path, ChangeKind::Delete(editor.lock_tokens().to_vec())))
 }
 
-/// What is gone has no locks.
+/// Locks go with what is deleted.
 fn forget_locks(session: &Session<'_>, path: &FsPath) {
     session.shared.held.remove_below(session.repository.path(), path);
 }
 
-/// Where a COPY or MOVE goes.
+/// The destination of a COPY or MOVE.
 fn destination(session: &Session<'_>) -> DavResult<FsPathBuf> {
     let address = session
         .head

@@ -1,4 +1,4 @@
-//! What a request depends on: `If`, `If-Match`, `If-None-Match`.
+//! The preconditions of a request: `If`, `If-Match`, `If-None-Match`.
 
 use sapwood_core::FsPath;
 use sapwood_fs::Root;
@@ -15,10 +15,10 @@ fn failed() -> Fail {
     Fail::status(412, "A condition of the request does not hold")
 }
 
-/// Checks what the request to change `path` depends on.
+/// Checks the preconditions of a request to change `path`.
 ///
 /// # Errors
-/// 412 when it does not hold, 400 when it makes no sense.
+/// 412 when they do not hold, 400 when they are malformed.
 pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavResult {
     let head = session.head;
     let state = flush::state(session, path);
@@ -28,7 +28,7 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavRes
         _ => root.find(path)?,
     };
     let tag = node.as_ref().map(etag).transpose()?;
-    // What waits to be made is there, but has no tag yet.
+    // A pending new node exists, but has no tag yet.
     let names = |list: &str| {
         tags(list).any(|said| match &tag {
             Some(tag) => said == "*" || said == tag,
@@ -76,7 +76,7 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavRes
     Err(failed())
 }
 
-/// Whether what is at a path is in a state. What may not be read is as what is not there.
+/// Whether the node at a path is in a state. Unreadable nodes count as missing.
 fn is_so(session: &Session<'_>, root: &Root, path: &FsPath, state: &State) -> DavResult<bool> {
     if session.must(Action::Read, Some(path)).is_err() {
         return Ok(false);

@@ -1,4 +1,5 @@
-//! Revisions of what waits ([`super::pending`]): alone, or with the request that goes on with it.
+//! Commits pending changes ([`super::pending`]): alone, or together with the request that continues
+//! them.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,10 +21,10 @@ use super::{begin, changes, describe, is_on, refused, youngest};
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::state::ServerState;
 
-/// How often a revision is tried where others make some at the same time.
+/// How often a commit is tried again when others commit at the same time.
 const ATTEMPTS: usize = 5;
 
-/// What may be done was asked when it was told as done.
+/// Access was checked when the change was acknowledged.
 struct AlreadyAuthorized;
 
 impl CommitAuthorizer for AlreadyAuthorized {
@@ -32,7 +33,7 @@ impl CommitAuthorizer for AlreadyAuthorized {
     }
 }
 
-/// Whose changes those of the request are.
+/// The user and address that the request's changes belong to.
 pub(super) fn who(session: &Session<'_>) -> Owner {
     Owner {
         repository: session.repository.path().to_owned(),
@@ -41,13 +42,13 @@ pub(super) fn who(session: &Session<'_>) -> Owner {
     }
 }
 
-/// How a path is for the request, if something waits.
+/// The pending state of a path for the request, if there is one.
 pub(super) fn state(session: &Session<'_>, path: &FsPath) -> Option<State> {
     let saves = &session.shared.saves;
     if saves.is_empty() { None } else { saves.state(&who(session), path) }
 }
 
-/// What is at a path for the request: in the repository, or by what waits.
+/// The node at a path for the request: from the repository, or from the pending changes.
 pub(super) fn kind(
     session: &Session<'_>,
     root: &Root,
@@ -61,7 +62,7 @@ pub(super) fn kind(
     })
 }
 
-/// Whether changes may wait: not where a hook may want to refuse what would have been told as done.
+/// Whether changes may wait: not where a hook could refuse a change that was already acknowledged.
 pub(super) fn may_wait(session: &Session<'_>) -> bool {
     let hooks = session.access.hooks(&session.repository);
     !session.shared.settings.http.autoversioning_wait.is_zero()
@@ -76,23 +77,23 @@ fn context(session: &Session<'_>) -> Context {
     }
 }
 
-/// Lets a change wait. False when it has to be done at once.
+/// Lets a change wait. False when it has to be committed at once.
 pub(super) fn hold(session: &Session<'_>, path: &FsPath, what: ChangeKind) -> bool {
     session.shared.saves.hold(&who(session), || context(session), (path, what))
 }
 
-/// What waits, for this request to go on with.
+/// The pending changes, for this request to continue.
 pub(super) fn join<'s>(session: &Session<'s>) -> JoinedChanges<'s> {
     session.shared.saves.join(&who(session))
 }
 
-/// Takes back what waits to be made.
+/// Drops a pending new node.
 pub(super) fn unmake(session: &Session<'_>, path: &FsPath) -> bool {
     session.shared.saves.unmake(&who(session), path)
 }
 
-/// Begins the commit of a request that changes `path`, which is to be of a kind: with what waits, if
-/// that is about the same; otherwise what waits becomes a revision of its own first.
+/// Begins the commit of a request that changes `path`, which must be of a kind: together with the
+/// pending changes, if they are about the same path; otherwise those are committed first.
 pub(super) fn together<'s>(
     session: &Session<'s>,
     path: &FsPath,
@@ -116,7 +117,7 @@ pub(super) fn together<'s>(
     Ok((editor, joined))
 }
 
-/// What waits, if a COPY or MOVE from `source` takes the place of what is deleted by it at `path`.
+/// The pending changes, if a COPY or MOVE from `source` replaces what they delete at `path`.
 pub(super) fn replaces<'s>(
     session: &Session<'s>,
     source: &FsPath,
@@ -128,7 +129,7 @@ pub(super) fn replaces<'s>(
     (is_gone && !session.shared.saves.any(concerns)).then(|| join(session))
 }
 
-/// Makes the revision of a request, with what waits and is part of it.
+/// Commits a request, with the pending changes that belong to it.
 pub(super) fn commit(
     session: &Session<'_>,
     editor: TxnEditor,
@@ -145,10 +146,10 @@ pub(super) fn commit(
     Ok(committed)
 }
 
-/// Puts changes into a commit, as far as others have not made them.
+/// Adds changes to a commit, except those that others have made already.
 ///
 /// # Errors
-/// What is in the way of one.
+/// The reason why one cannot be made.
 pub(super) fn replay(
     editor: &mut TxnEditor,
     change: &Change,
@@ -172,8 +173,8 @@ pub(super) fn replay(
     Ok(true)
 }
 
-/// Makes a revision of changes that have waited. What cannot be made any more, for others have changed or
-/// locked the same since, is for the log. `there` is called when the revision is there.
+/// Commits changes that have waited. A change that cannot be made any more, since others have changed or
+/// locked the same path, is logged. `there` is called when the revision exists.
 pub(super) fn make(
     shared: &ServerState,
     who: &Owner,
@@ -248,7 +249,8 @@ fn revision(
     Ok(Some(Operation::Commit { revision: committed.revision }))
 }
 
-/// Files that were locked while they waited have a lock of the repository, now that they are in it.
+/// Files that were locked while they were pending get a lock in the repository, now that they exist
+/// there.
 pub(super) fn keep_locks(
     shared: &ServerState,
     repository: &Repository,
@@ -262,7 +264,7 @@ pub(super) fn keep_locks(
         if let Some(held) = own {
             match keep_lock(repository, context, &held) {
                 Ok(()) => shared.held.end(repository.path(), &held.token),
-                // It goes on as a lock of the server's.
+                // It remains a lock of the server.
                 Err(error) => failed(&error),
             }
         }
@@ -286,18 +288,18 @@ fn keep_lock(repository: &Repository, context: &Context, held: &DavLock) -> SvnR
     lock_paths(&request, vec![target]).into_single().map(drop)
 }
 
-/// Makes a revision of what the request's user has waiting, since the request goes on with something else.
+/// Commits the pending changes of the request's user, since the request does something else.
 pub(super) fn flush_own(session: &Session<'_>) {
     let own = who(session);
     session.shared.saves.flush(session.shared, |save| *save.who() == own);
 }
 
-/// Makes revisions of what waits, as far as the answer to the request could tell that they are not
-/// there; or answers from what waits.
+/// Commits the pending changes whose absence the reply to this request would show; or answers from
+/// the pending changes.
 pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {
     let saves = &session.shared.saves;
     let method = session.head.method.as_str();
-    // Others are not told of revisions by OPTIONS.
+    // OPTIONS reports revisions to Subversion's clients only.
     if saves.is_empty() || (method == "OPTIONS" && !session.is_svn_client()) {
         return None;
     }
@@ -325,7 +327,7 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     }
     let is_flat = method == "PROPFIND" && session.head.header("depth").map(str::trim) == Some("0");
     let state = saves.state(&own, path);
-    // Others may have made the same meanwhile.
+    // Others may have made the same change meanwhile.
     let state = match (&state, youngest(session).and_then(|root| Ok(root.kind(path)?))) {
         (Some(State::Made(..)), Ok(None)) | (Some(State::Gone { .. }), _) => state,
         _ => None,
@@ -355,14 +357,15 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     None
 }
 
-/// Whether what waits is about a path or a directory that it is in: a request that changes it goes on with it.
+/// Whether the pending changes are about a path or a directory above it: a request that changes it continues
+/// them.
 pub(super) fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
     let saves = &session.shared.saves;
     if saves.is_empty() {
         return false;
     }
     let own = who(session);
-    // What becomes a revision just now is waited for.
+    // A commit in progress is waited for.
     let _ = saves.state(&own, path);
     saves.any(|save| *save.who() == own && save.is_at_or_above(path))
 }

@@ -1,7 +1,7 @@
-//! Locks of other programs that a repository cannot have: of directories, and shared ones.
+//! Locks of other programs that a repository cannot store: of directories, and shared ones.
 //!
-//! They are kept in memory, bind those that change things at plain URLs, and end with the server. (What
-//! commits of Subversion's clients have to respect are locks of files; those are in the repository.)
+//! They are kept in memory, apply to clients that change things at plain URLs, and end with the server.
+//! (Commits of Subversion's clients must respect locks of files; those are in the repository.)
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use sapwood_core::FsPath;
 use sapwood_core::path::is_ancestor;
 use sapwood_core::paths::FsPathBuf;
 
-/// Most locks of a server.
+/// The limit of locks of a server.
 const MAX_HELD: usize = 10_000;
-/// How long a lock lasts at most.
+/// The longest time that a lock lasts.
 const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// A lock.

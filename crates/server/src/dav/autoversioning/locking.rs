@@ -57,7 +57,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath
     send_lock(session, exchange, held)
 }
 
-/// Keeps a lock, and tells of it.
+/// Keeps a lock, and sends it.
 fn send_lock(session: &Session<'_>, exchange: &mut Exchange, held: DavLock) -> DavResult {
     exchange.header("lock-token", &format!("<{}>", held.token));
     exchange.header(headers::LOCK_OWNER, &held.user);

@@ -1,12 +1,13 @@
-//! Autoversioning: what other programs than Subversion's do at plain URLs becomes revisions, where the
-//! configuration allows it. A file manager can then use a repository as a network folder.
+//! Autoversioning: changes that other programs than Subversion's make at plain URLs are committed,
+//! where the configuration allows it. A file manager can then use a repository as a network folder.
 //!
 //! * `changes`: PUT, MKCOL, DELETE, COPY, MOVE.
 //! * `properties`: PROPPATCH, with any names in any namespace.
 //! * `locking`: LOCK, UNLOCK; [`held`]: locks that a repository cannot have.
 //! * `conditions`: what a request depends on.
 //!
-//! * [`pending`]: what waits for the rest of the save that it belongs to; `flush`: revisions of it.
+//! * [`pending`]: changes that wait for the rest of the save that they belong to; `flush`:
+//!   commits them.
 //!
 //! A request is a commit of its own, on top of the youngest revision, unless it carries no text and waits.
 

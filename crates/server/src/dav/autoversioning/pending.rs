@@ -1,14 +1,14 @@
-//! What was told as done and waits, for a few seconds, for the rest of the save that it belongs to: one
-//! save of a program is often several requests (a file is made empty, or locked, and then written;
-//! what is in a directory is deleted before the directory).
+//! Changes that were acknowledged and wait, for a few seconds, for the rest of the save that they
+//! belong to: one save of a program is often several requests (a file is made empty, or locked, and
+//! then written; what is in a directory is deleted before the directory).
 //!
-//! Only what carries no text waits: that an empty file or a directory is there, with its properties, and
-//! that something is gone. A text is in a revision before the program hears that it is kept, and what
-//! waits for it is in that revision, too. So a server that is killed loses no text.
+//! Only changes without a text wait: that an empty file or a directory was created, with its properties,
+//! and that a node was deleted. A text is committed before the program gets the reply, and the changes
+//! that wait for it are in the same revision. So a server that is killed loses no text.
 //!
-//! Invariants: what waits is shown to the user and address that it was told to, and is made a revision
-//! before the answer to another client could tell that it is not there yet. Two threads never make
-//! revisions of the same.
+//! Invariants: pending changes are visible to the user and address that made them. They are committed
+//! before the reply to another client could show that they are missing. Two threads never commit the
+//! same changes.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ use crate::common::state::ServerState;
 
 /// Most changes that wait of one user at one address.
 const MAX_CHANGES: usize = 1000;
-/// Most users and addresses of which something waits.
+/// The limit of users and addresses with pending changes.
 const MAX_SAVES: usize = 1000;
 /// Bytes of the properties of one node that waits.
 const MAX_PROPS: usize = 64 << 10;
@@ -77,7 +77,8 @@ pub enum ChangeKind {
     Delete(Vec<(String, String)>),
 }
 
-/// How a path is for those whose changes wait, if it is not as in the repository.
+/// The state of a path for the user who made the pending changes, if it differs from the
+/// repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Something is there, without a text or entries.
@@ -89,7 +90,7 @@ pub enum State {
     },
 }
 
-/// With what a revision is made of what waits.
+/// What is needed to commit pending changes.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The repository, at rest.
@@ -100,17 +101,17 @@ pub struct Context {
     pub name: Option<String>,
 }
 
-/// What waits of one user at one address.
+/// The pending changes of one user at one address.
 #[derive(Debug)]
 pub struct Save {
     who: Owner,
     context: Context,
     changes: Vec<Change>,
-    /// When something was added last.
+    /// When the last change was added.
     last: Instant,
-    /// Requests that are about to make a revision with it.
+    /// Requests that are about to commit it.
     busy: usize,
-    /// Whether a revision is made of it.
+    /// Whether it is being committed.
     is_settling: bool,
 }
 
@@ -121,7 +122,7 @@ impl Save {
         self.who.repository == repository
     }
 
-    /// Whose it is.
+    /// The user and address that made it.
     #[must_use]
     pub const fn who(&self) -> &Owner {
         &self.who
@@ -154,12 +155,12 @@ impl Save {
     }
 }
 
-/// All that waits.
+/// All pending changes.
 #[derive(Debug, Default)]
 pub struct Saves {
     table: Mutex<Table>,
     settled: Condvar,
-    /// How many saves there are: looked at without the lock.
+    /// The number of saves, to be read without the lock.
     count: AtomicUsize,
 }
 
@@ -167,7 +168,7 @@ pub struct Saves {
 struct Table {
     saves: Vec<Save>,
     last_id: u64,
-    /// Whether a task makes revisions of what has waited long enough.
+    /// Whether a task commits changes that have waited long enough.
     is_watched: bool,
 }
 
@@ -182,7 +183,7 @@ impl Table {
     }
 }
 
-/// How `path` is after some changes.
+/// The state of `path` after some changes.
 fn state(changes: &[Change], path: &FsPath) -> Option<State> {
     let mut state = None;
     for change in changes {
@@ -199,8 +200,8 @@ fn state(changes: &[Change], path: &FsPath) -> Option<State> {
     state
 }
 
-/// Takes back what was to be made at a path and below it, and what was to be deleted below it.
-/// Whether something was to be made at it.
+/// Drops new nodes at a path and below it, and deletions below it. Returns whether a node was to be
+/// created at the path.
 fn take_back(changes: &mut Vec<Change>, path: &FsPath) -> bool {
     let was_made = matches!(state(changes, path), Some(State::Made(..)));
     changes.retain(|change| match change.what {
@@ -211,7 +212,7 @@ fn take_back(changes: &mut Vec<Change>, path: &FsPath) -> bool {
 }
 
 impl Saves {
-    /// Whether nothing waits.
+    /// Whether there are no pending changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
@@ -221,7 +222,7 @@ impl Saves {
         self.count.store(table.saves.len(), Ordering::Release);
     }
 
-    /// Waits until no revision is made of a save for which `test` holds; false if that takes too long.
+    /// Waits until no save for which `test` holds is being committed; false if that takes too long.
     fn calm(&self, table: &mut MutexGuard<'_, Table>, test: impl Fn(&Save) -> bool) -> bool {
         let end = Instant::now().checked_add(PATIENCE);
         while table.saves.iter().any(|save| save.is_settling && test(save)) {
@@ -232,8 +233,8 @@ impl Saves {
         true
     }
 
-    /// How a path is for those whose changes wait, if it is not as in the repository. What becomes a
-    /// revision meanwhile is waited for.
+    /// The pending state of a path for a user, if it differs from the repository. Waits for a commit
+    /// in progress.
     #[must_use]
     pub fn state(&self, who: &Owner, path: &FsPath) -> Option<State> {
         if self.is_empty() {
@@ -244,13 +245,13 @@ impl Saves {
         table.of(who).and_then(|save| state(&save.changes, path))
     }
 
-    /// Whether something waits for which `test` holds.
+    /// Whether there is a pending save for which `test` holds.
     #[must_use]
     pub fn any(&self, test: impl Fn(&Save) -> bool) -> bool {
         !self.is_empty() && self.table.lock().saves.iter().any(test)
     }
 
-    /// Lets a change wait. False when too much does; then nothing has changed.
+    /// Lets a change wait. False when there are too many; then nothing has changed.
     #[must_use]
     pub fn hold(
         &self,
@@ -285,14 +286,14 @@ impl Saves {
             return false;
         }
         save.last = Instant::now();
-        // What was made and is gone again never was.
+        // A node that was created and deleted again needs no change.
         if !(is_delete && matches!(state(&save.changes, path), Some(State::Gone { .. }))) {
             save.changes.push(Change { id, path: path.to_owned(), what });
         }
         true
     }
 
-    /// Takes back what waits to be made at a path, and all below. False if nothing does.
+    /// Drops pending new nodes at a path and below it. False if there are none.
     #[must_use]
     pub fn unmake(&self, who: &Owner, path: &FsPath) -> bool {
         let mut table = self.table.lock();
@@ -306,7 +307,7 @@ impl Saves {
         found
     }
 
-    /// Gives what waits to be made other properties. False if it does not wait, or they are too many.
+    /// Replaces the properties of a pending new node. False if there is none, or they are too many.
     #[must_use]
     pub fn set_props(&self, who: &Owner, path: &FsPath, new: &PropList) -> bool {
         let mut table = self.table.lock();
@@ -322,7 +323,8 @@ impl Saves {
         }
     }
 
-    /// What waits, for a request that makes a revision with it. It goes on waiting until that is done.
+    /// The pending changes, for a request that commits them together with its own. They stay pending
+    /// until then.
     #[must_use]
     pub fn join(&self, who: &Owner) -> JoinedChanges<'_> {
         let mut table = self.table.lock();
@@ -341,13 +343,13 @@ impl Saves {
         }
     }
 
-    /// Makes revisions of what waits and is `wanted`, one for each user and address, and waits for
-    /// those who do. What a request is at is left to it.
+    /// Commits the pending saves that are `wanted`, one for each user and address, and waits for
+    /// other threads that do. Saves that a request is about to commit are left to it.
     pub fn flush(&self, shared: &ServerState, wanted: impl Fn(&Save) -> bool) {
         self.flush_matching(shared, |save| wanted(save), |save| save.busy == 0);
     }
 
-    /// Makes revisions of all that waits, when the server ends.
+    /// Commits all pending changes, when the server ends.
     pub fn flush_all(&self, shared: &ServerState) {
         self.flush_matching(shared, |_| true, |_| true);
     }
@@ -375,7 +377,8 @@ impl Saves {
         }
     }
 
-    /// Whether the caller should start a task that calls [`Saves::flush_due`], as [`Saves::next_due`] says.
+    /// Whether the caller should start a task that calls [`Saves::flush_due`], as
+    /// [`Saves::next_due`] says.
     #[must_use]
     pub fn needs_watch(&self) -> bool {
         if self.is_empty() {
@@ -385,7 +388,8 @@ impl Saves {
         !std::mem::replace(&mut table.is_watched, true)
     }
 
-    /// When something will have waited for so long; none when nothing waits, and the task may end.
+    /// The time when a save will have waited for so long; `None` when nothing is pending, and the
+    /// task may end.
     #[must_use]
     pub fn next_due(&self, wait: Duration) -> Option<Instant> {
         let mut table = self.table.lock();
@@ -400,14 +404,14 @@ impl Saves {
         next
     }
 
-    /// Makes revisions of what has waited for so long.
+    /// Commits the changes that have waited for so long.
     pub fn flush_due(&self, shared: &ServerState, wait: Duration) {
         let now = Instant::now();
         self.flush(shared, |save| !save.is_settling && now.duration_since(save.last) >= wait);
     }
 }
 
-/// A revision is made of a save: whatever becomes of that, it waits no longer.
+/// A save is committed: whether that succeeds or fails, it waits no longer.
 struct Settling<'a> {
     saves: &'a Saves,
     who: &'a Owner,
@@ -415,7 +419,7 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// It waits no longer.
+    /// It is no longer pending.
     fn over(&self) {
         if self.is_over.replace(true) {
             return;
@@ -434,7 +438,7 @@ impl Drop for Settling<'_> {
     }
 }
 
-/// What waits, in the hands of a request that makes a revision with it.
+/// The pending changes, in the hands of a request that commits them.
 #[derive(Debug)]
 pub struct JoinedChanges<'a> {
     saves: &'a Saves,
@@ -445,7 +449,7 @@ pub struct JoinedChanges<'a> {
 }
 
 impl JoinedChanges<'_> {
-    /// They are in a revision.
+    /// Notes that they are committed.
     pub fn done(self) {
         if let Some(save) = self.saves.table.lock().of(&self.who) {
             save.changes.retain(|change| !self.changes.iter().any(|done| done.id == change.id));

@@ -73,7 +73,7 @@ fn apply(editor: &mut TxnEditor, path: &FsPath, change: &Change) -> Result<(), S
     if let Some(name) = change.name.property() {
         return editor.change_prop(path, &name, change.value.as_deref());
     }
-    // It may have had a value of the other kind.
+    // Its old value may have been of the other kind.
     let (own, other) =
         (dead::property(&change.name, change.is_xml), dead::property(&change.name, !change.is_xml));
     if editor.node_props(path)?.get(&other).is_some() {

@@ -1,4 +1,4 @@
-//! The way to the master: connections that are kept for a moment and used again, one request on each at a
+//! Connections to the master, which are kept for a moment and used again, with one request on each at a
 //! time.
 
 use std::io;
@@ -28,14 +28,14 @@ use super::addresses::Base;
 use super::bad_gateway;
 use crate::dav::tls::unusable;
 
-/// How long the master may take to take a connection.
+/// How long the master may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a connection without a request is kept: servers close theirs after five seconds, often.
+/// How long an idle connection is kept: servers often close theirs after five seconds.
 const IDLE: Duration = Duration::from_secs(2);
-/// Connections without a request that are kept.
+/// The limit of idle connections.
 const MAX_IDLE: usize = 8;
 
-/// Where what writes is sent to.
+/// The server that write requests are sent to.
 pub struct Master {
     host: String,
     port: u16,
@@ -44,7 +44,7 @@ pub struct Master {
     /// The scheme and the authority.
     pub(super) origin: String,
     pub(super) base: Base,
-    /// The release of Subversion that it is, at least: what older ones lack is not promised.
+    /// Its oldest possible release of Subversion: features of later ones are not announced.
     version: Option<(u32, u32)>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     idle: Mutex<Vec<(Instant, SendRequest<ForwardedBody>)>>,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Master {
 fn client_config(authorities: Option<&Path>) -> SvnResult<ClientConfig> {
     let mut roots = RootCertStore::empty();
     match authorities {
-        // One of the system that cannot be read is one less to trust.
+        // A certificate of the system that cannot be read is not trusted.
         None => {
             let system = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(system.certs);
@@ -129,7 +129,7 @@ impl Master {
         })
     }
 
-    /// Whether it has what came with a release of Subversion; so has one that says nothing of itself.
+    /// Whether it has the features of a release of Subversion; also true if its release is unknown.
     pub(in crate::dav) fn is_at_least(&self, major: u32, minor: u32) -> bool {
         self.version.is_none_or(|version| version >= (major, minor))
     }
@@ -141,7 +141,7 @@ impl Master {
     async fn connect(&self) -> SvnResult<SendRequest<ForwardedBody>> {
         let opening = async {
             let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-            // Requests are small, and each waits for its answer.
+            // Requests are small, and each waits for its reply.
             stream.set_nodelay(true)?;
             Ok::<_, io::Error>(match &self.tls {
                 None => shake(stream).await?,
@@ -171,8 +171,8 @@ impl Master {
         }
     }
 
-    /// Sends a request. One of which nothing was taken, because the master has closed the connection since
-    /// its last use, goes over another one.
+    /// Sends a request. If the master has closed the connection since its last use, and has read nothing
+    /// of the request, it is sent over another one.
     pub(super) async fn send(
         self: Arc<Self>,
         mut request: Request<ForwardedBody>,
@@ -200,7 +200,7 @@ impl Master {
     }
 }
 
-/// Speaks http over a stream. The connection goes on by itself; what it has to say of its end, requests hear.
+/// Speaks HTTP over a stream. The connection runs by itself; the requests get the error that it ends with.
 async fn shake(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
 ) -> io::Result<SendRequest<ForwardedBody>> {
@@ -212,8 +212,8 @@ async fn shake(
     Ok(sender)
 }
 
-/// A request's body on its way through: pieces, and an empty one at the end. Without that one there was
-/// no end, and the master hears of none.
+/// A request's body on its way to the master: pieces, and an empty one at the end. If that is missing,
+/// the body was not complete, and the master gets no end.
 #[derive(Debug)]
 pub(super) struct ForwardedBody {
     pieces: mpsc::Receiver<io::Result<Bytes>>,

@@ -1,16 +1,16 @@
-//! Addresses in `href` elements of XML that goes by, a piece at a time.
+//! Addresses in `href` elements of XML, which is processed a piece at a time.
 //!
-//! Nothing but these elements is understood; everything else goes through as it is. Memory is bounded by
-//! the longest address.
+//! Only these elements are parsed; everything else is copied unchanged. Memory is bounded by the longest
+//! address.
 
 use super::addresses::AddressMap;
 
-/// An address longer than this is none of ours, and is left as it is.
+/// A longer address is not one of ours, and is not changed.
 const MAX_ADDRESS: usize = 64 << 10;
-/// Bytes of an element's name that are looked at.
+/// Bytes of an element's name that are checked.
 const MAX_NAME: usize = 64;
 
-/// Where in the XML it is.
+/// The state of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Text,

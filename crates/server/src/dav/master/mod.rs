@@ -1,4 +1,4 @@
-//! A mirror in front of a master: it answers what only reads itself, and passes on what writes, as
+//! A mirror in front of a master: it answers read requests itself, and passes write requests on, as
 //! mod_dav_svn does where `SVNMasterURI` is set.
 //!
 //! Requests and replies go through a piece at a time. Addresses in them are rewritten both ways, where they
@@ -42,9 +42,9 @@ use hrefs::Hrefs;
 const PIECE: usize = 32 << 10;
 /// Pieces that wait for the master.
 const PIECES_WAITING: usize = 3;
-/// Mirrors in a row, after which it is taken for a circle.
+/// The limit of mirrors in a row; more are taken for a cycle.
 const MAX_MIRRORS: usize = 8;
-/// What a mirror calls itself in `Via`.
+/// The mirror's name in `Via`.
 const VIA: &str = "1.1 sapwood-mirror";
 
 /// Headers that are about one connection only.
@@ -59,16 +59,16 @@ const OF_CONNECTIONS: [HeaderName; 8] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// What is said of the client on its way: the mirror's own word counts.
+/// Headers about the client: only the mirror's own values are passed on.
 const OF_THE_WAY: [&str; 4] =
     ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"];
 
-/// The master that the request is for, if it is not for the mirror.
+/// The master, if the request is one for it.
 pub(super) fn of<'s>(session: &Session<'s>) -> Option<&'s Arc<Master>> {
     let master = session.location?.master.as_ref()?;
     let is_for_it = match session.head.method.as_str() {
         "REPORT" | "OPTIONS" => false,
-        // What is there at the master only.
+        // Such resources exist at the master only.
         "GET" | "HEAD" | "PROPFIND" => matches!(
             session.resource,
             Resource::Txn(_)
@@ -83,7 +83,7 @@ pub(super) fn of<'s>(session: &Session<'s>) -> Option<&'s Arc<Master>> {
     is_for_it.then_some(master)
 }
 
-/// The master does not do what it should.
+/// An error for a malformed reply of the master.
 fn bad_gateway(why: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::RA_DAV_REQUEST_FAILED, why)
 }
@@ -113,12 +113,12 @@ pub(super) fn pass_on(
     let length = length.filter(|_| !rewrites_body);
     let mut request = request(head, &moved, master, ForwardedBody::new(body, length))?;
     if rewrites_body {
-        // It is unpacked to be rewritten.
+        // It is decompressed to be rewritten.
         request.headers_mut().remove(header::CONTENT_ENCODING);
     }
     let believed = session.access.config().user_header.as_deref();
     if let Some(name) = believed.filter(|_| !head.is_proxied) {
-        // Only a trusted proxy may say it.
+        // Only a trusted proxy may set it.
         request.headers_mut().remove(name);
     }
     let mut sending = Beside(exchange.spawn(Arc::clone(master).send(request)));
@@ -137,7 +137,7 @@ pub(super) fn pass_on(
     Ok(())
 }
 
-/// Work beside this thread, which ends when its request is not waited for any more.
+/// Work beside this thread, which is cancelled when its request ends.
 struct Beside<T>(JoinHandle<T>);
 
 impl<T> Drop for Beside<T> {
@@ -146,7 +146,7 @@ impl<T> Drop for Beside<T> {
     }
 }
 
-/// The same request, as the master is asked.
+/// The request as it is sent to the master.
 fn request(
     head: &Head,
     moved: &AddressMap<'_>,
@@ -197,7 +197,7 @@ fn is_of_connection(name: &HeaderName, all: &HeaderMap) -> bool {
             .any(|list| list.split(',').any(|word| word.trim().eq_ignore_ascii_case(name.as_str())))
 }
 
-/// Passes the body on. When the client goes, the master hears that there is no end.
+/// Passes the body on. When the client disconnects, the master does not get an end of the body.
 fn send_body(
     exchange: &mut Exchange,
     pieces: &mpsc::Sender<std::io::Result<Bytes>>,
@@ -209,7 +209,7 @@ fn send_body(
             Ok(read) => read,
             Err(error) => {
                 let lost = SvnError::from_stream(error);
-                // Without an end the master does not take a part for the whole.
+                // Without an end, the master does not take a part for the whole.
                 let _ = exchange.wait(pieces.send(Err(std::io::Error::other(lost.clone()))));
                 return Err(lost);
             }
@@ -227,7 +227,7 @@ fn send_body(
                 out.into()
             }
         };
-        // A master that has answered already need not read all.
+        // A master that has replied already need not read the whole body.
         if !some.is_empty() && exchange.wait(pieces.send(Ok(some)))?.is_err() {
             return Ok(());
         }
@@ -247,7 +247,7 @@ fn reply(
     back: &AddressMap<'_>,
 ) -> DavResult {
     let (parts, mut body) = response.into_parts();
-    // What the master packed stays as it is.
+    // What the master compressed is not changed.
     exchange.takes_gzip = false;
     exchange.status(parts.status.as_u16());
     let mut hrefs = hrefs.filter(|_| head.method != "GET" && is_plain_xml(&parts));
@@ -279,7 +279,7 @@ fn reply(
     Ok(())
 }
 
-/// Whether a reply is XML, not packed.
+/// Whether a reply is XML that is not compressed.
 fn is_plain_xml(parts: &Parts) -> bool {
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
     let media = media.unwrap_or("").split(';').next().unwrap_or("").trim();

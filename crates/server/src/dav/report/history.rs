@@ -42,7 +42,7 @@ struct LogSender<'e> {
 impl LogReceiver for LogSender<'_> {
     fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         if entry.revision.is_none() {
-            // The end of the whole log is told otherwise.
+            // The end of the whole log is sent in another way.
             if self.depth == 0 {
                 return Ok(());
             }

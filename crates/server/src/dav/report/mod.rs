@@ -1,4 +1,4 @@
-//! REPORT: the twelve questions of Subversion's clients.
+//! REPORT: the twelve reports of Subversion's clients.
 
 mod history;
 mod nodes;
@@ -50,7 +50,7 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     }
 }
 
-/// The fspath that a report's relative path stands for.
+/// The fspath that a report's relative path refers to.
 fn full_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> {
     let base = session
         .resource_path()
@@ -65,8 +65,8 @@ fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<FsPathBuf> 
     Ok(path)
 }
 
-/// E160013 when nothing is at the address that a report was sent to: clients take any other answer for
-/// a sign that it is there. What may not be read is refused by the report itself.
+/// E160013 when there is nothing at the address of a report: clients take any other answer as a sign
+/// that it exists. Reports themselves refuse unreadable nodes.
 fn must_be_there(session: &Session<'_>) -> DavResult {
     let Some(path) = session.resource_path() else { return Ok(()) };
     if !session.access.readable(path)? {
@@ -83,7 +83,7 @@ fn must_be_there(session: &Session<'_>) -> DavResult {
     Ok(())
 }
 
-/// The revision that the address itself names.
+/// The revision in the address itself.
 fn revision_of(resource: &Resource) -> Option<sapwood_core::Revnum> {
     match resource {
         Resource::RevisionRoot(rev, _)

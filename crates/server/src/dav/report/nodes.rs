@@ -18,7 +18,7 @@ use crate::common::operation_log::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 
-/// What stands for a date that is missing where the protocol wants one.
+/// What is sent for a missing date where the protocol requires one.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
 
 /// Writes the entries of a listing.
@@ -70,7 +70,7 @@ impl ListReceiver for ListWriter<'_> {
     }
 }
 
-/// The same as the repository says it.
+/// The same, in the repository's form.
 const fn dirent_fields(fields: ListFields) -> DirentFields {
     let ListFields { kind, size, has_props, created_rev, date, author } = fields;
     DirentFields { kind, size, has_props, created_rev, time: date, last_author: author }

@@ -15,8 +15,8 @@ use crate::dav::session::{DavResult, Fail, Session};
 
 pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
     let asked = request::Replay::read(root)?;
-    // Clients from 1.8 on say the revision in the address and the path in the body, older ones
-    // the other way round.
+    // Clients from 1.8 on send the revision in the address and the path in the body, older ones the
+    // other way round.
     let (rev, base) = match (&session.resource, asked.revision) {
         (Resource::Revision(rev) | Resource::Baseline(rev), None) => {
             (*rev, asked.include_path.clone().unwrap_or(String::new()))

@@ -19,7 +19,7 @@ use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 
-/// What the log line tells beside what is wanted.
+/// What the log line has besides the target.
 #[derive(Default)]
 struct Summary {
     entries: u64,
@@ -29,7 +29,7 @@ struct Summary {
     from: Option<Revnum>,
 }
 
-/// What is wanted, with its places found out.
+/// The request, with its paths and revision resolved.
 struct Plan {
     wanted: UpdateRequest,
     revision: Revnum,
@@ -64,7 +64,7 @@ pub(super) fn read<'a, R: Read>(
     }
     let plan = plan(session, reading.wanted()?)?;
     let wanted = &plan.wanted;
-    // What may not be read is told as being absent. But who has not said a name may still do so.
+    // Unreadable nodes are reported as absent. A client that has not authenticated may still do so.
     let target = FsPathBuf::canonicalized(join(&plan.source, &wanted.target));
     if session.decide(Action::Read, Some(&target)) == Decision::AskWho {
         return Err(Fail::AskWho);
@@ -97,7 +97,7 @@ pub(super) fn read<'a, R: Read>(
     Ok(ParsedReport { plan, reporter })
 }
 
-/// Drives the edit that brings what the client has to what it wants.
+/// Drives the edit that turns the client's tree into the requested one.
 pub(super) fn answer(
     session: &Session<'_>,
     asked: ParsedReport<'_>,
@@ -118,7 +118,7 @@ pub(super) fn answer(
     Ok(reporter.finish(&mut UpdateEditor::new(exchange, style))?)
 }
 
-/// Finds out which places and which revision are meant.
+/// Resolves the paths and the revision of a request.
 fn plan(session: &Session<'_>, mut wanted: UpdateRequest) -> DavResult<Plan> {
     let youngest = session.youngest()?;
     if session.shared.settings.http.bulk_updates == BulkUpdates::Off {
@@ -153,7 +153,7 @@ fn check_revision(revision: Revnum, youngest: Revnum, what: &str) -> DavResult {
     Err(SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, message).into())
 }
 
-/// Hands one thing that the client has to the reporter.
+/// Passes one entry of the client's report to the reporter.
 fn take(
     item: Item,
     reporter: &mut Reporter<'_>,
@@ -178,7 +178,7 @@ fn take(
     Ok(reporter.link_path(&path, &link, revision, depth, start_empty, token)?)
 }
 
-/// Writes the line of the log: which command it is has to be guessed.
+/// Writes the line of the log; the command has to be guessed.
 fn log(session: &Session<'_>, plan: &Plan, summary: &Summary) {
     let Plan { wanted, revision, source, destination } = plan;
     let path = &*FsPathBuf::canonicalized(join(source, &wanted.target));

@@ -1,4 +1,4 @@
-//! `commit`: the client drives an editor, and hears of the new revision.
+//! `commit`: the client drives an editor, and gets the new revision.
 
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
@@ -20,7 +20,7 @@ impl CommandSource for Connection {
         &mut self,
         look: impl FnOnce(&str, List<'_>) -> Result<T, DriveError>,
     ) -> Result<T, DriveError> {
-        // Limits are for each command of an edit, not for all of it.
+        // Limits apply to each command of an edit, not to all of it.
         self.begin_request();
         let looked = self.receive_with(Wait::Exchange, |mut command| {
             let name = command.word()?;
@@ -34,8 +34,8 @@ impl CommandSource for Connection {
 /// `commit`
 pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let message = params.bytes()?;
-    // Clients before 1.2 say nothing more, those before 1.5 nothing of properties. Both lists may
-    // be long: they are read when it is clear that the client may commit.
+    // Clients before 1.2 send nothing more, those before 1.5 no properties. Both lists may be long:
+    // they are read only when it is clear that the client may commit.
     let (mut tokens, mut keep_locks, mut revprops) = (None, true, None);
     if let Some(list) = params.opt_list()? {
         tokens = Some(list);
@@ -94,7 +94,7 @@ fn lock_tokens(session: &mut Session<'_>, list: List<'_>) -> Result<Vec<(String,
     Ok(tokens)
 }
 
-/// Unlocks what was committed. The commit stands whatever happens here: errors are only logged.
+/// Unlocks what was committed. Errors are only logged, since the commit is already made.
 fn release_locks(session: &Session<'_>, tokens: Vec<(String, String)>) {
     let unlock =
         |(path, token): (String, String)| UnlockTarget { path: session.full_path(&path), token };
@@ -104,7 +104,7 @@ fn release_locks(session: &Session<'_>, tokens: Vec<(String, String)>) {
     }
 }
 
-/// Takes in the edit: what was committed, `None` when it was given up.
+/// Receives the edit: returns what was committed, `None` when the edit was aborted.
 fn take_edit(
     session: &mut Session<'_>,
     revprops: PropList,
@@ -133,7 +133,7 @@ fn take_edit(
             Ok(None)
         }
         Err(DriveError::Editor(error)) => {
-            // Whatever the edit has written is given up before the client hears of it.
+            // Everything that the edit has written is removed before the client gets the error.
             drop(editor);
             conn.failure(&error);
             conn.flush()?;
@@ -144,7 +144,7 @@ fn take_edit(
     }
 }
 
-/// Ignores what the client sends until it has heard of the failure.
+/// Ignores what the client sends until it has read the error.
 fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
     loop {
         conn.begin_request();

@@ -24,15 +24,15 @@ use crate::svn::auth::trivial_auth;
 use crate::svn::connection::Connection;
 use crate::svn::session::{CommandResult, Fail, Session};
 
-/// The properties that have places of their own in a log entry, and that clients before 1.5 want.
+/// The properties with fields of their own in a log entry, which clients before 1.5 ask for.
 const STANDARD: [&str; 3] = [names::AUTHOR, names::DATE, names::LOG];
 
-/// Whether a log entry tells a property outside the list of properties.
+/// Whether a log entry has a property outside the list of properties.
 fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name)
 }
 
-/// What a `log` command asks for.
+/// The parameters of a `log` command.
 struct LogParams<'a> {
     paths: List<'a>,
     start: Option<Revnum>,
@@ -50,7 +50,7 @@ fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
     let end = params.bracketed_rev()?;
     let changed_paths = params.bool()?;
     let strict = params.bool()?;
-    // No client asks for so many; then it means all.
+    // No client asks for so many entries; a larger number means all.
     let limit = params.opt_number()?.filter(|n| i32::try_from(*n).is_ok()).unwrap_or(0);
     let mut merged = false;
     let mut revprops = Some(STANDARD.to_vec());
@@ -111,7 +111,7 @@ impl LogReceiver for LogSender<'_> {
     }
 
     fn encoder(&self) -> Option<LogEncoder> {
-        // Nothing that is told of single revisions depends on the client.
+        // Nothing that is sent for a single revision depends on the client.
         Some(LogEncoder {
             protocol: Protocol::Svn,
             encode: |entry, out| write_entry(out, entry, &mut 0),
@@ -140,7 +140,7 @@ fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&FsPath]) {
 /// Appends a log entry; `depth` is how many lists of merged revisions are open.
 fn write_entry(out: &mut Vec<u8>, entry: &LogRevision<'_>, depth: &mut u64) {
     if entry.revision.is_none() {
-        // The end of the whole log is told otherwise.
+        // The end of the whole log is sent in another way.
         if *depth == 0 {
             return;
         }

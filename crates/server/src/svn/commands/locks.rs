@@ -1,8 +1,9 @@
-//! Locks on paths: told, made, removed, one or many at once.
+//! Locks on paths: listed, made, removed, one or many at once.
 //!
-//! A reply to a request for many paths is one result a path, in the order of the request, then
-//! `done`, then how it went besides. Only one challenge may be sent a request, so the rights on
-//! the single paths are looked at after it, and a path that the user may not write fails alone.
+//! A reply to a request for many paths has one result for each path, in the order of the request,
+//! then `done`, then the result of the whole. Only one challenge may be sent for a request, so
+//! access to the single paths is checked after it, and only the paths that the user may not write
+//! fail.
 
 use std::collections::{HashMap, HashSet};
 
@@ -169,14 +170,14 @@ fn log_unlock(session: &Session<'_>, paths: &[&FsPath], break_lock: bool) {
 
 /// One path of a request for many.
 struct PathRequest<'a, T> {
-    /// As the client wrote it.
+    /// The path as the client sent it.
     shown: &'a str,
     path: FsPathBuf,
     target: T,
 }
 
-/// The paths of a request for many; `read` makes a target of what follows the path. Of a path that
-/// was given twice the last target counts, in every place.
+/// The paths of a request for many; `read` makes a target of what follows the path. If a path was
+/// given twice, the last target is used for both.
 fn read_many<'a, T>(
     session: &mut Session<'_>,
     list: List<'a>,
@@ -224,7 +225,7 @@ fn sort_out<T: Clone, R>(
     (allowed, results)
 }
 
-/// Writes the results in the order of the request, and how it went besides.
+/// Writes the results in the order of the request, and the result of the whole.
 fn write_results<T, R>(
     session: &mut Session<'_>,
     wanted: &[PathRequest<'_, T>],

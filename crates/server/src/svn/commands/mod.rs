@@ -1,7 +1,7 @@
 //! The commands of the protocol.
 //!
 //! Each is a function of the session and the command's parameters that appends its whole reply,
-//! the challenge before it included. An error that is for the client becomes a failure reply.
+//! including the challenge before it. An error that the client should get becomes a failure reply.
 
 mod commit;
 mod history;
@@ -22,9 +22,9 @@ use crate::svn::session::{CommandResult, Fail, Session};
 /// Runs the command `name`.
 ///
 /// # Errors
-/// Whatever keeps it from being done.
+/// The error that stopped the command.
 pub(crate) fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandResult {
-    // What other protocols have told as done is there for this one.
+    // Changes that other protocols have acknowledged must be visible here.
     session.shared.commit_pending(session.repository.path());
     match name {
         "reparent" => revisions::reparent(session, params),
@@ -63,8 +63,8 @@ pub(crate) fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> C
     }
 }
 
-/// The error for an unknown command. (The reference's words are the same for commands of
-/// every kind.)
+/// The error for an unknown command. (The reference has the same message for commands of every
+/// kind.)
 fn unknown(name: &str) -> Fail {
     Fail::Command(SvnError::new(
         ErrorCode::RA_SVN_UNKNOWN_CMD,
@@ -72,7 +72,7 @@ fn unknown(name: &str) -> Fail {
     ))
 }
 
-/// The revision that was asked for, or the youngest.
+/// The requested revision, or the youngest.
 fn or_youngest(session: &Session<'_>, rev: Option<Revnum>) -> Result<Revnum, Fail> {
     Ok(match rev {
         Some(rev) => rev,
@@ -80,8 +80,8 @@ fn or_youngest(session: &Session<'_>, rev: Option<Revnum>) -> Result<Revnum, Fai
     })
 }
 
-/// The fspath of a decoded URL within the repository. As in the reference, what comes after the
-/// repository's URL is taken as it is.
+/// The fspath of a decoded URL within the repository. As in the reference, the part after the
+/// repository's URL is not changed.
 fn path_of_url(session: &Session<'_>, url: &str) -> Result<FsPathBuf, Fail> {
     let decoded = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
     match decoded.strip_prefix(session.decoded_url.as_str()) {

@@ -1,4 +1,4 @@
-//! Commands about what is at a path: files, directories, properties, mergeinfo.
+//! Commands about the node at a path: files, directories, properties, mergeinfo.
 
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
@@ -24,10 +24,10 @@ use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::Connection;
 use crate::svn::session::{CommandResult, Fail, Session};
 
-/// What stands for a date that is missing where the protocol wants one.
+/// What is sent for a missing date where the protocol requires one.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
 
-/// Writes a reply; when that fails halfway, takes back what it wrote.
+/// Writes a reply; when that fails halfway, removes the part that was written.
 fn all_or_nothing<'s>(
     session: &mut Session<'s>,
     write: impl FnOnce(&mut Session<'s>) -> CommandResult,
@@ -40,8 +40,8 @@ fn all_or_nothing<'s>(
     result
 }
 
-/// Appends the properties that `get-file` and `get-dir` tell: the node's own, and of its last
-/// change.
+/// Appends the properties that `get-file` and `get-dir` send: those of the node, and those of its
+/// last change.
 fn write_node_props(session: &mut Session<'_>, root: &Root, node: &Node) -> CommandResult {
     let props = node.props()?;
     let entry_props = EntryProps::of(&mut root.fs().revprops_snapshot(), node, &session.uuid)?;
@@ -68,7 +68,7 @@ fn write_inherited(
     Ok(())
 }
 
-/// What `get-file` and `get-dir` ask in common.
+/// The common parameters of `get-file` and `get-dir`.
 struct NodeRequest {
     path: FsPathBuf,
     rev: Option<Revnum>,
@@ -112,7 +112,7 @@ impl NodeRequest {
     }
 }
 
-/// The node that `get-file` or `get-dir` tell of.
+/// The node that `get-file` or `get-dir` asks for.
 struct FoundNode {
     rev: Revnum,
     want_props: bool,
@@ -176,7 +176,7 @@ fn send_contents(session: &mut Session<'_>, mut contents: sapwood_fs::Contents) 
             Err(e) => break Err(e),
         }
     };
-    // The empty string ends the contents, complete or not; then comes how it went.
+    // The empty string ends the contents, complete or not; then the result follows.
     session.conn.out().string(b"");
     result?;
     session.conn.success();
@@ -234,7 +234,7 @@ pub(super) fn check_path(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     Ok(())
 }
 
-/// A date in the form that clients parse: as stored when it has that form already.
+/// A date in the format that clients parse: the stored date if it has that format already.
 fn wire_date(stored: Option<&str>) -> SvnResult<std::borrow::Cow<'_, str>> {
     let Some(stored) = stored else { return Ok(EPOCH.into()) };
     if stored.len() == EPOCH.len() && stored.ends_with('Z') {
@@ -340,7 +340,7 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let patterns = params.opt_list()?;
     let path = session.full_path(&relative);
     must_have_access(session, Action::Read, Some(&path), false)?;
-    // There may be many: they are taken when it is clear that the client may read.
+    // There may be many: they are read only when it is clear that the client may read.
     let patterns = patterns.map(|list| strings(list, "Pattern field not a string").collect());
     let patterns: Option<Vec<&str>> = patterns.transpose()?;
     let rev = or_youngest(session, rev)?;

@@ -1,4 +1,4 @@
-//! Commands that tell revisions as they were committed.
+//! Commands that send revisions as they were committed.
 
 use sapwood_core::ReplayRequest;
 use sapwood_core::{Revnum, SvnError};
@@ -58,7 +58,7 @@ fn replay_one(
         Ok(sapwood_repos::replay(&root, base, request, &*access, cancel, &mut editor)?)
     });
     if let Err(error) = result {
-        // The client's answer to the abort must be read; what it says does not matter.
+        // The client's answer to the abort must be read; its content does not matter.
         let _ = editor.abort_edit();
         return Err(Fail::Command(error));
     }

@@ -15,17 +15,17 @@ use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::Wait;
 use crate::svn::session::{CommandResult, Fail, Session};
 
-/// What the log line of a report tells beside the command's own parameters.
+/// What the log line of a report has besides the command's own parameters.
 #[derive(Default)]
 struct Summary {
     entries: u64,
-    /// Whether any reported entry was said not to start empty.
+    /// Whether any reported entry does not start empty.
     any_filled: bool,
     /// The revision of the report's root.
     from: Option<Revnum>,
 }
 
-/// The depth that was asked for in words, or by an old client's flag.
+/// The requested depth, as a word, or as an old client's flag.
 fn depth_of(word: Option<&str>, recurse: bool, flat: Depth) -> Depth {
     match word {
         Some(word) => Depth::from_word(word.as_bytes()),
@@ -160,8 +160,7 @@ pub(super) fn diff(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     Ok(())
 }
 
-/// Takes in the report, drives the client's editor with what follows from it, and says that all
-/// went well.
+/// Receives the report, drives the client's editor with the result, and sends success.
 fn accept_report(session: &mut Session<'_>, request: &ReportWalk<'_>) -> Result<Summary, Fail> {
     let url = session.decoded_url.clone();
     let Session { conn, access, repository, cancel, options, .. } = session;
@@ -191,7 +190,7 @@ fn accept_report(session: &mut Session<'_>, request: &ReportWalk<'_>) -> Result<
             }
             "abort-report" => return finish(session, None).map(|()| summary),
             _ => {
-                // Told at once, and the report goes on.
+                // The error is sent at once, and the report goes on.
                 if let Fail::Command(e) = unknown(name) {
                     conn.failure(&e);
                 }
@@ -217,8 +216,8 @@ fn finish(session: &mut Session<'_>, error: Option<SvnError>) -> CommandResult {
     }
 }
 
-/// Hands one command of a report to the reporter. The outer error is a client that cannot be
-/// understood, the inner one a report that makes no sense.
+/// Passes one command of a report to the reporter. The outer error is for malformed input, the
+/// inner one for a report with invalid contents.
 fn take_entry(
     reporter: &mut Reporter<'_>,
     name: &str,

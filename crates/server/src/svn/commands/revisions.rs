@@ -1,4 +1,4 @@
-//! Commands about the session and about revisions as such.
+//! Commands about the session and about revisions themselves.
 
 use sapwood_core::SvnError;
 use sapwood_core::date::Timestamp;
@@ -42,7 +42,7 @@ pub(super) fn get_dated_rev(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     Ok(())
 }
 
-/// A successful reply with nothing but a revision.
+/// A successful reply that holds only a revision.
 pub(super) fn reply_rev(session: &mut Session<'_>, rev: sapwood_core::Revnum) {
     let out = session.conn.out();
     out.raw(b"( success ( ");

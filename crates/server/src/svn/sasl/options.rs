@@ -4,19 +4,19 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The file's name, in the first folder that has it.
+/// The file's name, in the first directory that has it.
 const FILE: &str = "svn.conf";
-/// The most that is read of it, in bytes.
+/// The limit of bytes that are read.
 const MAX_FILE: u64 = 1 << 20;
-/// Where `saslauthd` listens unless said otherwise.
+/// The default socket of `saslauthd`.
 const SASLAUTHD: &str = "/run/saslauthd/mux";
 
-/// What counts of the options; others are for mechanisms that are not here.
+/// The options that are used; others are for mechanisms that are not implemented here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SaslOptions {
-    /// The only mechanisms to offer, in upper case; all when nothing is said.
+    /// The only mechanisms to offer, in upper case; all if the option is missing.
     pub(super) mechanisms: Option<Vec<String>>,
-    /// Whether passwords are looked up.
+    /// Whether the password file is used.
     pub(super) auxprop: bool,
     /// The socket of `saslauthd`, when it is to be asked.
     pub(super) saslauthd: Option<PathBuf>,
@@ -29,8 +29,8 @@ impl Default for SaslOptions {
 }
 
 impl SaslOptions {
-    /// Reads the file out of the first of `folders` that has it. A file that cannot be read is
-    /// none.
+    /// Reads the file from the first of `folders` that has it. A file that cannot be read is
+    /// treated as missing.
     pub(super) fn read(folders: &[PathBuf]) -> Self {
         let read = |folder: &PathBuf| {
             let mut text = String::new();

@@ -1,14 +1,14 @@
-//! Asking `saslauthd` whether a password is right: it knows of PAM, LDAP, Kerberos and others.
+//! Asks `saslauthd` to check a password: it supports PAM, LDAP, Kerberos and others.
 //!
 //! A request is four strings, each after its length in two bytes; the answer is one, and begins
-//! with `OK` when the password is right. Whatever goes wrong, the password is not.
+//! with `OK` when the password is right. After any error the password counts as wrong.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long to wait for the daemon, and for those that it asks.
+/// How long to wait for the daemon, and for the services that it asks.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest answer, in bytes.
 const MAX_ANSWER: u16 = 1024;

@@ -1,9 +1,10 @@
-//! What BASE is like but for some paths: in most working copies all of it is one revision, where its place
-//! says, complete, as deep as can be. A caller that knows that, and the few paths that differ, need not go through
-//! the rows: a report of BASE has nothing else to say, and a bump to the same revision nothing else to do.
+//! A summary of BASE: in most working copies all rows but a few have one revision, the path that follows from the
+//! root's, and infinite depth, and are complete. A caller that has this summary and the few paths that differ need
+//! not read all rows: a report of BASE sends nothing else, and a bump to the same revision changes nothing else.
 //!
-//! A full status finds it out; the notes of our own changes carry it on. What it names may well be as all
-//! others are; what it does not name is, or the file is worthless as a whole ([`super`]).
+//! A full status computes it; the notes of our own changes keep it current. A listed path may turn out to
+//! be uniform after all; a path that is not listed is always uniform, or the file is invalid as a whole
+//! ([`super`]).
 
 use std::collections::BTreeSet;
 
@@ -15,22 +16,23 @@ use crate::change_journal::{Changes, Reader, write_part};
 use crate::db::{Kind, NodeRow, Presence};
 use crate::root::WorkingCopy;
 
-/// With more paths than this nothing is known.
+/// With more differing paths than this there is no summary.
 const LIMIT: usize = 2000;
-/// The same, when changes followed.
+/// The same limit, after later changes.
 const LATER: usize = 4000;
 
-/// What all rows of BASE say but those of some paths.
+/// What all rows of BASE have in common, except for some paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UniformBase {
     pub(crate) repos_id: i64,
     pub(crate) revision: Revnum,
-    /// Paths that may be different, or have layers above BASE. The root is not among them: it always may.
+    /// Paths that may be different, or have layers above BASE. The root is not among them: it may always
+    /// differ.
     pub(crate) odd: BTreeSet<RelPathBuf>,
 }
 
 impl UniformBase {
-    /// What a table of everything says.
+    /// Computes the summary from a table of the whole working copy.
     pub(super) fn of(table: &Table) -> Option<Self> {
         let root = table.find(RelPath::ROOT)?.base.as_ref()?;
         let mut even =
@@ -46,7 +48,7 @@ impl UniformBase {
         Some(even)
     }
 
-    /// Whether the root says what all others do.
+    /// Whether the root has what all other rows have.
     pub(super) fn is_root(&self, root: &NodeRow) -> bool {
         root.presence == Presence::Normal
             && root.repos_id == Some(self.repos_id)
@@ -54,7 +56,7 @@ impl UniformBase {
             && root.depth_or_infinity() == Depth::Infinity
     }
 
-    /// Without paths that turn out to be like all others, or to be no nodes.
+    /// The summary without paths that turn out to be uniform, or not to be nodes.
     pub(super) fn without_what_is_even(&self, wc: &WorkingCopy) -> Self {
         let paths: Vec<&RelPath> = self.odd.iter().map(RelPathBuf::as_path).collect();
         let Ok(table) = Table::read_directories(wc.db(), &paths, &BTreeSet::new()) else {
@@ -65,7 +67,7 @@ impl UniformBase {
         Self { odd, ..self.clone() }
     }
 
-    /// Whether a node says what all do.
+    /// Whether a node has what all rows have.
     pub(super) fn has(&self, node: &Node) -> bool {
         let base = node.base.as_ref().filter(|_| node.work.is_empty());
         base.is_some_and(|base| {
@@ -75,7 +77,7 @@ impl UniformBase {
         })
     }
 
-    /// After changes; nothing when too much is different then.
+    /// The summary after changes; `None` when too many paths differ then.
     pub(super) fn after<S: AsRef<RelPath>>(mut self, changes: &Changes<S>) -> Option<Self> {
         if let Some(revision) = changes.bumped {
             self.revision = Revnum(revision);
@@ -87,7 +89,7 @@ impl UniformBase {
     }
 }
 
-/// Whether a row says nothing but what its place does.
+/// Whether a row has only the values that follow from its path.
 fn is_plain(base: &Layer) -> bool {
     base.presence == Presence::Normal
         && base.repos_path == ReposPath::Implied
@@ -112,7 +114,7 @@ pub(super) fn write(out: &mut Vec<u8>, even: Option<&UniformBase>) {
     }
 }
 
-/// What was written, as far as it is something; nothing when the bytes are no such thing.
+/// Reads the summary; `None` when the bytes are malformed.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<UniformBase>> {
     if !reader.flag()? {
         return Some(None);

@@ -12,39 +12,40 @@ use super::{CacheQuery, Context, FoundDir};
 use crate::change_journal::{Changes, Reader, Since, State, notes, sum, touched, write_part};
 use sapwood_core::paths::RelPath;
 
-/// What the file begins with; another number for another form.
+/// The magic of the file; its number changes with the format.
 const MAGIC: &[u8; 8] = b"sapstat6";
-/// What the first byte of a note says that tells what a status found.
+/// The first byte of a note with what a status found.
 const FOUND: u8 = 2;
-/// What is said of a directory: it is in order.
+/// The flag of a directory that is clean.
 const IN_ORDER: u8 = 1;
-/// It is none any longer.
+/// The flag of a path that is not a directory any more.
 const GONE: u8 = 2;
-/// It is in order, and a revert would do nothing in it.
+/// The flag of a directory that is clean, and in which a revert would change nothing.
 const CALM: u8 = 3;
-/// What is added for a directory some of whose files have names elsewhere too.
+/// The flag of a directory with files that have several hard links.
 const HAS_LINKS: u8 = 0x10;
-/// What is said of a file: it is a link or the like.
+/// The flag of a file that is special, such as a link.
 pub(super) const SPECIAL: u8 = 1;
-/// It is to be read-only.
+/// The flag of a file that must be read-only.
 pub(super) const NEEDS_LOCK: u8 = 2;
-/// It can be run.
+/// The flag of a file that must be executable.
 pub(super) const EXECUTABLE: u8 = 4;
 
 /// A directory in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedDir<'b> {
     pub(super) dir: &'b RelPath,
-    /// Of a directory in order.
+    /// The stamp of a clean directory.
     pub(super) stamp: Option<Stamp>,
-    /// Whether a revert would have done nothing in it.
+    /// Whether a revert would have changed nothing in it.
     pub(super) is_calm: bool,
-    /// Whether some of its files have names elsewhere too, through which they change unseen by a monitor.
+    /// Whether some of its files have several hard links, through which they can change without the
+    /// monitor seeing it.
     pub(super) has_links: bool,
     pub(super) files: &'b [u8],
 }
 
-/// All that is remembered.
+/// All that is cached.
 #[derive(Debug)]
 pub(super) struct Memory<'b> {
     pub(super) token: Token,
@@ -53,24 +54,24 @@ pub(super) struct Memory<'b> {
     /// Directories that our own changes touched, which no status has looked at since.
     pub(super) touched: Vec<&'b RelPath>,
     pub(super) even: Option<UniformBase>,
-    /// Whether that was known once, and is no longer.
+    /// Whether there was a summary once that is lost.
     pub(super) lost_even: bool,
 }
 
-/// What a note says of a directory.
+/// The state of a directory in a note.
 #[derive(Clone, Copy)]
 enum DirNote<'b> {
     /// It must be looked at.
     Touched,
     /// It was looked at.
     Found(CachedDir<'b>),
-    /// It is no versioned directory any longer.
+    /// It is not a versioned directory any more.
     Gone,
 }
 
 impl<'b> Memory<'b> {
-    /// What the file and the notes say of one state of the database, and what was touched since; nothing
-    /// if they do not lead there, speak of another context, or when anything about them is doubtful.
+    /// Reads what the file and the notes say about one state of the database, and what was touched
+    /// since; `None` if the notes do not lead to that state, belong to another context, or are damaged.
     pub(super) fn read(
         file: &'b [u8],
         notes: &'b [u8],
@@ -84,7 +85,8 @@ impl<'b> Memory<'b> {
         if !wanted.has(found_for) {
             return None;
         }
-        // The states first: the sum need not be made of what is of no use.
+        // The states are compared first: for a file that is out of date the checksum need not be
+        // computed.
         let mut way = Way::between(notes, state, since.state, found_for)?;
         way.touched(since.changes.touched.iter().map(|(path, is_dir)| (path.as_path(), *is_dir)));
         if sum(body).to_le_bytes() != *end {
@@ -107,7 +109,7 @@ impl<'b> Memory<'b> {
         Some(memory)
     }
 
-    /// Only what is at and below a directory, which must be among what is remembered.
+    /// Keeps only the entries at and below a directory, which must be in the cache.
     pub(super) fn below(mut self, dir: &RelPath) -> Option<Self> {
         if !dir.is_empty() {
             self.all.retain(|one| one.dir.is_at_or_below(dir));
@@ -146,25 +148,25 @@ impl<'b> Memory<'b> {
     }
 }
 
-/// What notes say of directories, and whether each may be one.
+/// The states of directories in the notes, and whether each path may be a directory.
 type AllNoted<'b> = BTreeMap<&'b RelPath, (DirNote<'b>, bool)>;
 
-/// What the notes say on the way from one state to another.
+/// Reads the notes that lead from one state to another.
 #[derive(Default)]
 struct Way<'b> {
     noted: AllNoted<'b>,
-    /// The changes, one after the other.
+    /// Joins the changes of all notes.
     changes: Vec<Changes<&'b RelPath>>,
 }
 
 impl<'b> Way<'b> {
-    /// Notes that paths were touched: each and its parent must be looked at.
+    /// Notes that paths were touched: each path and its parent must be looked at.
     fn touched(&mut self, paths: impl Iterator<Item = (&'b RelPath, bool)>) {
         for (path, is_dir) in paths {
             if let Some(parent) = crate::db::parent_of(path) {
                 self.noted.insert(parent, (DirNote::Touched, true));
             }
-            // What is below made it a directory already.
+            // A path with nodes below it is known to be a directory.
             match self.noted.entry(path) {
                 Entry::Occupied(mut known) => {
                     let is_dir = is_dir || known.get().1;
@@ -209,7 +211,7 @@ impl<'b> Way<'b> {
     }
 }
 
-/// The next directory, and whether there is no such directory any longer.
+/// The next directory, and whether it is not a directory any more.
 fn entry<'b>(reader: &mut Reader<'b>) -> Option<(CachedDir<'b>, bool)> {
     let dir = reader.relpath()?;
     let known = reader.u8()?;
@@ -230,7 +232,7 @@ fn write_context(out: &mut Vec<u8>, context: Context) {
     out.extend(context.ignores.to_le_bytes());
 }
 
-/// The file up to its directories.
+/// Writes the file up to its directories.
 pub(super) fn head(
     state: State,
     context: Context,
@@ -246,7 +248,7 @@ pub(super) fn head(
     out
 }
 
-/// A note of what a status found, up to its directories.
+/// Writes a note of what a status found, up to its directories.
 pub(super) fn note_head(state: State, context: Context) -> Vec<u8> {
     let mut out = vec![FOUND];
     state.write(&mut out);
@@ -273,19 +275,19 @@ fn write_entry(out: &mut Vec<u8>, dir: &RelPath, known: u8, stamp: Option<Stamp>
     write_part(out, files);
 }
 
-/// A directory as it was remembered.
+/// Writes a cached directory again.
 pub(super) fn write_again(out: &mut Vec<u8>, one: &CachedDir<'_>) {
     let known = what_is_known(one.stamp, one.is_calm, one.has_links);
     write_entry(out, one.dir, known, one.stamp, one.files);
 }
 
-/// A directory that is none any longer.
+/// Writes a path that is not a directory any more.
 pub(super) fn write_gone(out: &mut Vec<u8>, dir: &RelPath) {
     write_entry(out, dir, GONE, None, &[]);
 }
 
-/// A directory as it was found: with a stamp when it is in order and may be believed, and calm when a revert would
-/// do nothing in it.
+/// Writes a directory as it was found: with a stamp when it is clean and the stamp is reliable, and as calm when a
+/// revert would change nothing in it.
 pub(super) fn write_found(
     out: &mut Vec<u8>,
     table: &Table,

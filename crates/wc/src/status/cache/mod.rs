@@ -1,20 +1,20 @@
-//! What the last full status found to be in order, kept in `.svn/sapwood/status`: while the database and
-//! a directory have not changed since, looks at the directory and its files are all that is needed.
+//! The directories that the last full status found clean, kept in `.svn/sapwood/status`: while the
+//! database and a directory have not changed since, only the directory and its files need a `stat`.
 //!
-//! The file is good for one state of wc.db, told by its inode, its length and the counter that every
-//! change of it raises; any other state makes it worthless, and so does any doubt about its own bytes.
-//! Our own changes leave notes of what they touched ([`crate::change_journal::touched`]), which lead from the file's
-//! state to the one of now: then what they touched is looked at, and a note of what was found there added.
-//! It only ever says of a directory that there was nothing to tell of it. Everything else, and every
-//! directory that is not as it was, is looked at as if there were no such file. It may be deleted at any
-//! moment.
+//! The file is valid for one state of wc.db, which is identified by its inode, its length and the counter
+//! that every change increments. Any other state makes the file invalid, and so does damage to its own
+//! bytes. Our own changes leave notes of what they touched ([`crate::change_journal::touched`]), which lead
+//! from the file's state to the current one: then the touched paths are looked at, and a note with the
+//! result is added. An entry can only say that there was nothing to report for a directory. Everything else,
+//! and every directory that has changed, is looked at as if there were no such file. The file may be deleted
+//! at any time.
 //!
-//! Where a monitor watches the working copy (`sapwood-watch`), it is asked in place of the disk: the file
-//! holds the token of the moment before the walk.
+//! Where a monitor watches the working copy (`sapwood-watch`), it is asked instead of the disk: the file
+//! holds the monitor's token from before the walk.
 //!
-//! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
-//! but ignored names lies beside it, and it had not changed within the last steps of the file system's clock. Its time tells
-//! whether names came or went since.
+//! A directory is cached when everything that BASE has in it is there with recorded size and time, only ignored names lie
+//! beside it, and it had not changed within the last few ticks of the file system's clock. Its modification time shows
+//! whether names were added or removed since.
 
 mod even;
 mod file;
@@ -43,15 +43,15 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 /// Numbers of file systems whose directories have no times that can be relied on: FAT and exFAT.
 const UNDATED: [u32; 2] = [0x4d44, 0x2011_bab0];
 
-/// Bytes of what is remembered of two or three files.
+/// Bytes that two or three files take in the cache.
 const FEW_FILES: usize = 80;
 
-/// What else a finding depends on.
+/// What else a cached result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Context {
-    /// Where the working copy's root is in the repository.
+    /// A hash of the path of the working copy's root in the repository.
     place: u64,
-    /// The patterns of the configuration, which decide what is told of unversioned names.
+    /// The patterns of the configuration, which decide which unversioned names are reported.
     ignores: u64,
 }
 
@@ -66,12 +66,13 @@ fn place_of(root_repos: &RelPath) -> u64 {
     change_journal::sum(root_repos.as_bytes())
 }
 
-/// Which findings are good enough.
+/// Which cached results may be used.
 #[derive(Clone, Copy, Debug)]
 enum CacheQuery {
     /// Those of one context.
     Of(Context),
-    /// Those of one place of the root, whatever the patterns: of unversioned names nothing is told.
+    /// Those for one path of the root in the repository, whatever the patterns: unversioned names
+    /// are not reported.
     At(u64),
     /// Any.
     Any,
@@ -92,7 +93,7 @@ impl CacheQuery {
     }
 }
 
-/// Whether a status of a whole tree may use, and make, what is remembered.
+/// Whether a status of a whole tree may use and write the cache.
 pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
     let ignored_told = options.no_ignore && options.unversioned;
     !options.all && !ignored_told && !wc.options().access.exclusive && !wc.db().is_writing()
@@ -102,7 +103,7 @@ pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
 #[derive(Debug)]
 pub(super) struct FoundDir {
     pub(super) dir: RelPathBuf,
-    /// What tells that it changed, of one that is in order.
+    /// The stamp that shows later changes, for a directory that is clean.
     pub(super) stamp: Option<Stamp>,
     /// Whether a revert would do nothing in it either: its files have the right bits, and it is no other working
     /// copy.
@@ -114,13 +115,13 @@ pub(super) struct FoundDir {
 /// Directories that a walk found.
 pub(super) type FoundDirs = Vec<FoundDir>;
 
-/// When a walk began.
+/// The time when a walk began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkStart {
-    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing is
-    /// to be remembered.
+    /// By the clock that stamps files, in nanoseconds since 1970; `None` where that is not known, and nothing
+    /// may be cached.
     pub(super) clock: Option<i64>,
-    /// By the monitor.
+    /// By the monitor's token.
     pub(super) token: Token,
 }
 
@@ -132,7 +133,7 @@ impl WalkStart {
     }
 }
 
-/// Writes down what a walk of everything found. That it cannot be written is no matter.
+/// Writes the result of a full walk to the cache. An error is ignored: the cache is then missing.
 pub(super) fn keep(
     wc: &WorkingCopy,
     options: &Options,
@@ -154,14 +155,14 @@ pub(super) fn keep(
     write_file(wc, out);
 }
 
-/// Whether the times of directories tell that names came or went. FAT keeps none of its root, and other systems
-/// that write to one leave those of directories as they are.
+/// Whether the times of directories show that names were added or removed. FAT has no time for its root
+/// directory, and other systems that write to a FAT volume do not update those of directories.
 fn dates_directories(wc: &WorkingCopy) -> bool {
     let kind = rustix::fs::statfs(wc.root()).ok().map(|found| found.f_type & 0xffff_ffff);
     kind.and_then(|kind| u32::try_from(kind).ok()).is_some_and(|kind| !UNDATED.contains(&kind))
 }
 
-/// Whether nothing but directories and what is in them decides what a status says.
+/// Whether the status depends only on directories and their contents.
 fn is_simple(table: &Table) -> bool {
     table.locks.is_empty() && table.wc_locks.is_empty() && !table.has_externals
 }
@@ -188,7 +189,7 @@ fn write_file(wc: &WorkingCopy, mut out: Vec<u8>) {
     }
 }
 
-/// After a look at what our own changes touched: writes down what was found there.
+/// Writes a note with what was found at the paths that our own changes touched.
 pub(super) fn save_changes(
     wc: &WorkingCopy,
     options: &Options,
@@ -209,11 +210,11 @@ pub(super) fn save_changes(
             file::write_gone(&mut note, dir);
             continue;
         }
-        // What is too young is looked at again, and settled then.
+        // A directory that changed too recently is looked at again later, and cached then.
         if let Some(one) = found.iter().find(|one| one.dir == *dir)
             && one.stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
-            // The root is told of where its directory is looked at.
+            // The root itself is reported where its directory is looked at.
             let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
             file::write_found(&mut note, table, one, one.stamp.filter(|_| quiet));
         }
@@ -228,10 +229,11 @@ pub(super) fn save_changes(
     }
 }
 
-/// A monitor that watches since the file was written: its token, and the directories that changed meanwhile.
+/// For a monitor that has watched since the file was written: its token, and the directories that changed
+/// meanwhile.
 type NewMonitor<'r> = (Token, &'r BTreeSet<RelPathBuf>);
 
-/// Makes one file of the file and its notes.
+/// Joins the file and its notes into one file.
 fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMonitor<'_>>) {
     let Some((file, notes)) = read_both(wc) else { return };
     let now = Since { state, changes: Changes::none() };
@@ -243,7 +245,7 @@ fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMon
     let token = renewed.map_or(memory.token, |(token, _)| token);
     let mut out = file::head(state, context, token, even.as_ref());
     for one in &memory.all {
-        // The monitor does not tell of what changed before it watched: such a directory is always looked at.
+        // The monitor does not report changes from before it watched: such a directory is always looked at.
         match renewed {
             Some((_, changed)) if changed.contains(one.dir) => {
                 file::write_again(&mut out, &CachedDir { stamp: None, is_calm: false, ..*one });
@@ -254,7 +256,7 @@ fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMon
     write_file(wc, out);
 }
 
-/// The file and the notes; there need be none of these.
+/// The file and the notes; the notes may be missing.
 fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
     let adm = layout::adm(wc.root());
     let file = fs::read(change_journal::place(&adm)).ok()?;
@@ -267,7 +269,7 @@ fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
 pub(super) struct CachedStatus {
     /// The directories that must be looked at; `None` when everything must.
     pub(super) changed: Option<BTreeSet<RelPathBuf>>,
-    /// The monitor's token of now.
+    /// The monitor's current token.
     pub(super) token: Token,
     /// Those of them that our own changes touched.
     pub(super) touched: Vec<RelPathBuf>,
@@ -275,7 +277,7 @@ pub(super) struct CachedStatus {
     length: u64,
 }
 
-/// Asks the file, and the monitor or the disk, of what is at and below a directory.
+/// Reads the file, and asks the monitor or the disk about what is at and below a directory.
 pub(super) fn load(
     wc: &WorkingCopy,
     relpath: &RelPath,
@@ -295,20 +297,20 @@ pub(super) fn load(
     let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
     let (told, token) = ask_monitor(wc, since);
     let unknown = CachedStatus { token, ..CachedStatus::default() };
-    // Who looks at everything finds it out again.
+    // A walk of everything computes a lost summary anew.
     let finds_out =
         |memory: &Memory<'_>| memory.lost_even && relpath.is_empty() && options.unversioned;
     let memory = memory.filter(|memory| !finds_out(memory));
     let Some(Memory { all, touched, .. }) = memory else { return unknown };
     let limit = most_to_look_at(&all);
-    // What is known to need a look already costs nothing more to find.
+    // Paths that must be looked at anyway are not checked here.
     let mut found: BTreeSet<RelPathBuf> =
         all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
     if found.len() > limit {
         return unknown;
     }
-    // A monitor that watches only now: the disk was asked after its token was given, so that what was found
-    // holds from that token on.
+    // A monitor that has only just started: the disk was checked after the monitor gave its token, so the
+    // result is valid from that token on.
     let renews =
         told.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
     match told {
@@ -329,7 +331,8 @@ pub(super) fn load(
     CachedStatus { changed: Some(found), token, touched, length }
 }
 
-/// What a monitor knows that happened since it gave a token, if there is one that knows all; its token of now.
+/// What happened since the monitor gave a token, if there is a monitor that knows everything since then; and
+/// its current token.
 fn ask_monitor(wc: &WorkingCopy, since: Token) -> (Option<Vec<Told>>, Token) {
     let monitor = wc.options().monitor.as_deref();
     let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
@@ -341,17 +344,17 @@ fn most_to_look_at(all: &[CachedDir<'_>]) -> usize {
     (all.len() >> 3).saturating_add(8)
 }
 
-/// What is known of a working copy before BASE is told of.
+/// What is known of a working copy before BASE is reported.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) even: UniformBase,
-    /// Directories in which names may be missing that BASE has: all others have them, as a status found and as
-    /// nothing changed since.
+    /// Directories in which names may be missing that BASE has. All others have them: a status found them, and
+    /// nothing has changed since.
     pub(crate) changed: BTreeSet<RelPathBuf>,
 }
 
-/// What is known of a working copy whose BASE says the same nearly everywhere: nothing, if it does not, or if
-/// the root does not say that, too. What is on disk is only asked about if that is wanted.
+/// What is known of a working copy whose BASE is uniform except for some paths; `None` if it is not uniform,
+/// or if the root differs, too. The disk is checked only if the caller asks for it.
 pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Ground> {
     let since = wc.db().since()?;
     let (file, notes) = read_both(wc)?;
@@ -383,7 +386,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
 }
 
 impl WorkingCopy {
-    /// What all of BASE says but some paths and the root, if that is known.
+    /// What all rows of BASE except some paths and the root have in common, if that is known.
     pub(crate) fn even(&self) -> Option<UniformBase> {
         let root = self.db().base(RelPath::ROOT).ok()??;
         let since = self.db().since()?;
@@ -392,7 +395,8 @@ impl WorkingCopy {
     }
 }
 
-/// Directories that have all names that BASE has in them, as a status found and as nothing changed since.
+/// Directories that have all names that BASE has in them: a status found them, and nothing has changed
+/// since.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
     stamps: HashMap<RelPathBuf, Stamp>,
@@ -400,7 +404,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What is remembered, if no process but this one changed the database since.
+    /// The cached directories, if no process but this one changed the database since.
     pub(crate) fn cached(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let since = wc.db().since()?;
@@ -413,7 +417,7 @@ impl Whole {
         Self { stamps, root: OpenDir::open(wc.root()).ok().flatten() }
     }
 
-    /// Whether a directory is among them still: one look.
+    /// Whether a directory is still in the cache and unchanged: one `stat`.
     pub(crate) fn has(&self, dir: &RelPath) -> bool {
         let look = || {
             let (stamp, root) = (self.stamps.get(dir)?, self.root.as_ref()?);
@@ -423,7 +427,8 @@ impl Whole {
     }
 }
 
-/// What the monitor told of, as far as it is remembered: other directories are not versioned.
+/// The directories that the monitor reported and that are in the cache: other directories are not
+/// versioned.
 fn cached_dirs(all: &[CachedDir<'_>], told: &Told) -> Vec<RelPathBuf> {
     let mut found = Vec::new();
     if let Ok(at) = all.binary_search_by(|one| one.dir.as_str().cmp(&told.dir)) {
@@ -441,8 +446,8 @@ fn cached_dirs(all: &[CachedDir<'_>], told: &Told) -> Vec<RelPathBuf> {
     found
 }
 
-/// The directories that may not be as they were by what a monitor knows, which does not see changes of a file
-/// through a name elsewhere.
+/// The directories that may have changed according to a monitor, which does not see changes of a file through
+/// another hard link.
 fn changed_by_monitor<'a>(
     all: &'a [CachedDir<'_>],
     told: &'a [Told],
@@ -451,8 +456,8 @@ fn changed_by_monitor<'a>(
     told.iter().flat_map(|one| cached_dirs(all, one)).chain(linked)
 }
 
-/// The directories at and below one in which a revert may have something to do: in all others BASE is there
-/// alone, as it was checked out, with the right bits. `None` when that is not known.
+/// The directories at and below one in which a revert may have something to do: in all others the nodes are
+/// in BASE alone, as they were checked out, with the right permission bits. `None` when that is not known.
 pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<RelPathBuf>> {
     if wc.options().access.exclusive || wc.db().is_writing() {
         return None;
@@ -472,7 +477,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
         Some(told) => dirs.extend(changed_by_monitor(all, &told)),
         None => dirs.extend(changed_on_disk(wc, all, true)),
     }
-    // Whether a directory is another working copy is a question of the one above it.
+    // Another working copy in place of a directory is found by looking at the parent directory,
+    // too.
     let above = |dir: &RelPathBuf| (!dir.is_root()).then(|| dir.parent().to_owned());
     let above: Vec<RelPathBuf> =
         dirs.iter().filter(|dir| **dir != *relpath).filter_map(above).collect();
@@ -480,8 +486,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     (dirs.len() <= limit).then_some(dirs)
 }
 
-/// The directories that are not as they were, by a look at each and at its files, whose bits count, and new names
-/// elsewhere, if that is wanted.
+/// The directories that have changed, found by a `stat` of each and of its files, including permission bits and,
+/// if the caller asks for it, new hard links.
 fn changed_on_disk(wc: &WorkingCopy, all: &[CachedDir<'_>], bits: bool) -> BTreeSet<RelPathBuf> {
     let Ok(Some(root)) = OpenDir::open(wc.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
@@ -497,8 +503,8 @@ fn changed_on_disk(wc: &WorkingCopy, all: &[CachedDir<'_>], bits: bool) -> BTree
 fn is_as_it_was(root: &OpenDir, one: &CachedDir<'_>, bits: bool) -> bool {
     let Some(stamp) = one.stamp else { return false };
     let Ok(own) = CString::new(one.dir.as_str()) else { return false };
-    // From the root each look would walk the whole way again; a directory with next to nothing in it is not worth
-    // the two calls more.
+    // From the root each `stat` would walk the whole path again; for a directory with very few files opening it
+    // is not worth the two extra calls.
     let near = if one.files.len() < FEW_FILES { None } else { root.place(&own) };
     let dir = near.as_ref().unwrap_or(root);
     let mut path = Vec::with_capacity(256);
@@ -534,7 +540,7 @@ fn is_as_it_was(root: &OpenDir, one: &CachedDir<'_>, bits: bool) -> bool {
     true
 }
 
-/// Whether there is nothing to say of a node, whatever its directory says, but for what is on disk.
+/// Whether a node has nothing to report, whatever its directory has, except for what is on disk.
 pub(super) fn is_quiet(node: &Node) -> bool {
     use crate::db::{Kind, Presence};
     let Some(base) = &node.base else { return false };

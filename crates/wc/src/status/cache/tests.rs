@@ -1,4 +1,4 @@
-//! What is remembered, against what a walk says.
+//! The cache, compared with the result of a walk.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl Fixture {
     }
 }
 
-/// What a user may do, the path that status tells of then, and how it is undone.
+/// What a user may do, the path that status reports then, and how it is undone.
 #[test]
 fn what_changes_is_told() {
     let place = Fixture::new();
@@ -218,7 +218,7 @@ impl Fixture {
         WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap()
     }
 
-    /// What must be looked at; nothing when everything must.
+    /// The directories that must be looked at; `None` when all must.
     fn dirs(&self) -> Option<Vec<RelPathBuf>> {
         let wc = self.open();
         let known = wc
@@ -229,7 +229,8 @@ impl Fixture {
     }
 }
 
-/// Changes by ours, what must be looked at after them, and that a status says the same with and without.
+/// Tests our own changes, what must be looked at after them, and that a status is the same with and
+/// without the cache.
 #[test]
 fn our_own_changes_are_noted() {
     let place = Fixture::new();
@@ -442,8 +443,8 @@ fn what_all_rows_say_is_carried_on() {
     assert!(place.even("another program").is_none());
 }
 
-/// What a revert has to look at, with a monitor or without: bits of files and administrative folders, of which a
-/// status says nothing, count too.
+/// The directories that a revert must look at, with a monitor or without: permission bits of files and
+/// administrative directories, which a status does not report, count too.
 #[test]
 fn reverts_look_where_something_may_have_changed() {
     let mode = |path: &Path, mode: u32| {
@@ -509,8 +510,8 @@ fn reverts_look_where_something_may_have_changed() {
     }
 }
 
-/// A status that finds a monitor that watches since a moment ago keeps what was known, from its token on; what
-/// changed before is looked at until it is found in order.
+/// When a status finds a monitor that has just started, it keeps the cache, from the monitor's token on;
+/// earlier changes are looked at until they are found clean.
 #[test]
 fn a_monitor_that_comes_later_is_asked_from_the_next_status_on() {
     let place = Fixture::new();
