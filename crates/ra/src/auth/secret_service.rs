@@ -132,14 +132,14 @@ struct Session {
     can_be_asked: bool,
 }
 
-type Filled = Result<(), MarshalError>;
+type FillResult = Result<(), MarshalError>;
 
 /// Asks an object for something, and gives its answer unless that is an error.
 fn call(
     bus: &mut RpcConn,
     (name, object): (&str, &str),
     (interface, member): (&str, &str),
-    fill: impl FnOnce(&mut MarshalledMessageBody) -> Filled,
+    fill: impl FnOnce(&mut MarshalledMessageBody) -> FillResult,
 ) -> Option<MarshalledMessage> {
     let message = MessageBuilder::new().call(member).on(object).with_interface(interface);
     let mut message = message.at(name).build();
@@ -167,7 +167,7 @@ impl Session {
     fn service(
         &mut self,
         member: &str,
-        fill: impl FnOnce(&mut MarshalledMessageBody) -> Filled,
+        fill: impl FnOnce(&mut MarshalledMessageBody) -> FillResult,
     ) -> Option<MarshalledMessage> {
         let what = ("org.freedesktop.Secret.Service", member);
         call(&mut self.bus, (NAME, SERVICE), what, fill)

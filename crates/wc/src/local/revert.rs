@@ -430,7 +430,7 @@ struct Restore<'r> {
 }
 
 /// What is to be on disk in the place of a path.
-struct Expected<'w> {
+struct ExpectedOnDisk<'w> {
     view: Option<&'w View>,
     kind: Kind,
     /// Whether a node is there for the user.
@@ -459,7 +459,7 @@ impl Restore<'_> {
             layer.is_some_and(|(op_depth, copied, _)| copied && op_depth == depth_of(relpath));
         let wanted = match view {
             Some(view) => {
-                Expected { view: Some(view), kind: view.top().kind, there: is_there(view) }
+                ExpectedOnDisk { view: Some(view), kind: view.top().kind, there: is_there(view) }
             }
             None if !self.options.remove_added && !copied => {
                 if changed {
@@ -468,7 +468,7 @@ impl Restore<'_> {
                 self.gone.notify(self.wc, relpath, self.tell);
                 return Ok(());
             }
-            None => Expected { view: None, kind: Kind::Unknown, there: false },
+            None => ExpectedOnDisk { view: None, kind: Kind::Unknown, there: false },
         };
         let is_dir = wanted.view.is_some() && wanted.kind == Kind::Dir;
         if !self.options.metadata_only {
@@ -525,7 +525,7 @@ impl Restore<'_> {
     fn on_disk(
         &mut self,
         relpath: &RelPath,
-        wanted: &Expected<'_>,
+        wanted: &ExpectedOnDisk<'_>,
         copied: Option<Kind>,
         changed: &mut bool,
     ) -> Result<()> {
