@@ -121,6 +121,9 @@ svn diff -r2 --git wc
 svn diff -r1 --git wc/a
 svn diff -r2 --show-copies-as-adds wc/a
 svn revert -q -R wc
+svn diff wc/a/e URL/repo/f
+svn diff --git --old=URL/repo/f --new=wc/a/e
+svn diff --summarize --old=wc/a/e --new=URL/repo/f
 svn ci -q -m 9 wc
 svn co -q --depth empty URL/repo later
 rmdir later/.svn/tmp

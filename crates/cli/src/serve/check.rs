@@ -463,6 +463,7 @@ mod tests {
             "tls-key",
             "tls-client-ca",
             "read-only",
+            "redirect-to-https",
             "log-file",
             "access-log",
             "gzip",

@@ -23,7 +23,7 @@ use super::sides::{Below, CopySource, DirSide, FileSide, Processor, ReverseProce
 use super::writer::LabelParts;
 use super::{Request, Sink, changelists};
 use crate::context::Context;
-use crate::open::session_at;
+use crate::open::{LocatedSession, session_at};
 use crate::revision::Revision;
 use crate::working::Node;
 
@@ -48,8 +48,10 @@ pub(super) fn run(
         Status::Added if !is_base => node.wc.origin(&view)?,
         _ => None,
     };
-    // A directory is the start itself; any other node is reported below its parent.
-    let start_here = node.relpath.is_empty() || (node.top.kind == Kind::Dir && source.is_none());
+    // A directory is the start itself; any other node is reported below its parent, and so is a directory that is compared
+    // with a file, for an edit cannot replace its own root.
+    let start_here = node.relpath.is_empty()
+        || (node.top.kind == Kind::Dir && source.is_none() && !is_other_file(&node, &located)?);
     let (start, target) = match start_here {
         true => (node.relpath.as_path(), ""),
         false => node.relpath.parent_and_name(),
@@ -156,6 +158,17 @@ pub(super) fn run(
         };
         walk.compare(&node.relpath)
     })
+}
+
+/// Whether the location is a file elsewhere than the node. (At the node's own place nothing is asked.)
+fn is_other_file(node: &Node, located: &LocatedSession) -> SvnResult<bool> {
+    let (id, place) = node.wc.repos_location(&node.relpath)?;
+    let own = node.wc.db().repository(id)?.root.join(&place);
+    if own == located.session.url() {
+        return Ok(false);
+    }
+    let kind = located.session.check_path(RelPath::ROOT, Some(located.revision))?;
+    Ok(kind == Some(NodeKind::File))
 }
 
 /// Adds what differs locally from BASE.
