@@ -164,7 +164,7 @@ impl Filesystem {
         if let Some(text) = self.0.contained_text(key, &file, &item, limit)? {
             return Ok(Link::Text(text));
         }
-        self.stored(&file, item.entry.offset, item.entry.size, size)
+        self.stored(&file, item.offset, item.size, size)
     }
 
     fn stored(&self, file: &Arc<RevFile>, offset: u64, len: u64, size: u64) -> Result<Link> {

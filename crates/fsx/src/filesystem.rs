@@ -39,6 +39,8 @@ pub(crate) struct Fs {
     uuid: String,
     /// The first revision that is not packed, as last seen.
     min_unpacked: AtomicU64,
+    /// The youngest revision, as last seen: it does not go back.
+    youngest: AtomicU64,
     pub(crate) files: Recent<FileKey, RevFile>,
     pub(crate) noderevs: Recent<ContainerKey, NodeRevsContainer>,
     pub(crate) changes: Recent<ContainerKey, ChangesContainer>,
@@ -79,6 +81,7 @@ impl Filesystem {
             layout: Layout(format),
             uuid: uuid.unwrap_or_default(),
             min_unpacked: AtomicU64::new(0),
+            youngest: AtomicU64::new(0),
             files: Recent::new(FILES),
             noderevs: Recent::new(CONTAINERS),
             changes: Recent::new(CONTAINERS),
@@ -100,7 +103,9 @@ impl Filesystem {
     /// # Errors
     /// When `current` cannot be read or understood.
     pub fn youngest(&self) -> Result<Revnum> {
-        self.0.number(names::CURRENT).map(Revnum)
+        let now = self.0.number(names::CURRENT)?;
+        self.0.youngest.fetch_max(now, Ordering::AcqRel);
+        Ok(Revnum(now))
     }
 
     /// The properties of a revision now.
@@ -113,7 +118,12 @@ impl Filesystem {
     }
 
     pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
-        if revision <= self.youngest()? { Ok(()) } else { Err(Error::NoSuchRevision(revision)) }
+        let is_known = revision.0 <= self.0.youngest.load(Ordering::Acquire);
+        if is_known || revision <= self.youngest()? {
+            Ok(())
+        } else {
+            Err(Error::NoSuchRevision(revision))
+        }
     }
 }
 

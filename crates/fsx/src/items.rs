@@ -21,7 +21,7 @@ pub(crate) const ROOT: u64 = 2;
 /// The key of a container.
 const fn container(key: FileKey, item: &Item) -> ContainerKey {
     match key {
-        FileKey::Pack(shard) => (shard, item.entry.offset),
+        FileKey::Pack(shard) => (shard, item.offset),
         // Containers are in packs only; one elsewhere has a key that no pack has.
         FileKey::Revision(revision) => (u64::MAX, revision.0),
     }
@@ -42,13 +42,13 @@ impl Fs {
     fn changes(&self, revision: Revnum) -> Result<Vec<Change>> {
         let (key, file) = self.revision_file(revision)?;
         let item = file.find(revision, CHANGES)?;
-        let wrong = |error| file.wrong(item.entry.offset, error);
-        if item.entry.kind != ItemType::ChangesContainer {
-            let bytes = file.bytes(&item.entry, ItemType::Changes)?;
+        let wrong = |error| file.wrong(item.offset, error);
+        if item.kind != ItemType::ChangesContainer {
+            let bytes = file.bytes(&item, ItemType::Changes)?;
             return Ok(changes::parse(&bytes).map_err(wrong)?.0);
         }
         let container = self.changes.get_or(container(key, &item), || {
-            let bytes = file.bytes(&item.entry, ItemType::ChangesContainer)?;
+            let bytes = file.bytes(&item, ItemType::ChangesContainer)?;
             ChangesContainer::read(&bytes).map_err(wrong)
         })?;
         container.get(item.sub_item).map_err(wrong)
@@ -70,13 +70,13 @@ impl Fs {
     fn noderev_in(&self, revision: Revnum, id: Id) -> Result<NodeRev> {
         let (key, file) = self.revision_file(revision)?;
         let item = file.find(revision, id.number)?;
-        let wrong = |error| file.wrong(item.entry.offset, error);
-        if item.entry.kind != ItemType::NodeRevsContainer {
-            let bytes = file.bytes(&item.entry, ItemType::NodeRev)?;
+        let wrong = |error| file.wrong(item.offset, error);
+        if item.kind != ItemType::NodeRevsContainer {
+            let bytes = file.bytes(&item, ItemType::NodeRev)?;
             return Ok(NodeRev::parse(&bytes).map_err(wrong)?.0);
         }
         let container = self.noderevs.get_or(container(key, &item), || {
-            let bytes = file.bytes(&item.entry, ItemType::NodeRevsContainer)?;
+            let bytes = file.bytes(&item, ItemType::NodeRevsContainer)?;
             NodeRevsContainer::read(&bytes).map_err(wrong)
         })?;
         container.get(item.sub_item).map_err(wrong)
@@ -90,12 +90,12 @@ impl Fs {
         item: &Item,
         limit: u64,
     ) -> Result<Option<Vec<u8>>> {
-        if item.entry.kind != ItemType::RepsContainer {
+        if item.kind != ItemType::RepsContainer {
             return Ok(None);
         }
-        let wrong = |error: FormatError| file.wrong(item.entry.offset, error);
+        let wrong = |error: FormatError| file.wrong(item.offset, error);
         let container = self.reps.get_or(container(key, item), || {
-            let bytes = file.bytes(&item.entry, ItemType::RepsContainer)?;
+            let bytes = file.bytes(item, ItemType::RepsContainer)?;
             RepsContainer::read(&bytes).map_err(wrong)
         })?;
         Ok(Some(container.get(item.sub_item, limit).map_err(wrong)?))

@@ -7,11 +7,12 @@ use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fsfs_format::Footer;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::p2l::{Entry, ItemType};
-use sapwood_fsx_format::{Error as FormatError, l2p, p2l};
+use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, l2p, p2l};
 use sapwood_store::StoredFile;
 
 use crate::error::{Error, Result};
 use crate::filesystem::{FileKey, Fs};
+use crate::recent::Recent;
 
 /// Bytes at the end of a file in which its footer lies.
 const FOOTER: u64 = 256;
@@ -28,14 +29,27 @@ pub(crate) struct RevFile {
     footer: Footer,
     l2p: l2p::Header,
     p2l: p2l::Header,
+    /// Pages of both indexes by their offsets: neighbours are looked up one after the other.
+    l2p_pages: Recent<u64, Vec<Option<l2p::Location>>>,
+    p2l_pages: Recent<u64, Vec<Entry>>,
 }
 
 /// Where an item is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    pub(crate) entry: Entry,
+    pub(crate) offset: u64,
+    /// Bytes.
+    pub(crate) size: u64,
+    pub(crate) kind: ItemType,
+    checksum: u32,
+    /// Its position in the container at the offset; 0 for an item by itself.
     pub(crate) sub_item: usize,
 }
+
+/// Pages of each index that are kept.
+const PAGES: usize = 8;
+/// Bytes of an index that are read for its header, in the first place.
+const HEADER: u64 = 64 << 10;
 
 impl RevFile {
     fn open(fs: &Fs, key: FileKey) -> Result<Self> {
@@ -51,22 +65,21 @@ impl RevFile {
         let io = |error| Error::io("Can't open file", &path, error);
         let file = sapwood_store::Storage::open(&fs.storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
-        let wrong = |offset, error| Error::Item { path: path.clone(), offset, error };
         let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
         let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;
-        let index = |offset: u64, len: u64| read_at(&*file, &path, offset, len);
         let (l2p_len, p2l_len) = (footer.l2p_len(), footer.p2l_len());
-        let bytes = index(footer.l2p_offset, l2p_len)?;
-        let l2p = l2p::Header::parse(&bytes, l2p_len, first, revisions);
-        let l2p = l2p.map_err(|error| wrong(footer.l2p_offset, error))?;
-        let bytes = index(footer.p2l_offset, p2l_len)?;
-        let p2l = p2l::Header::parse(&bytes, p2l_len, first);
-        let p2l = p2l.map_err(|error| wrong(footer.p2l_offset, error))?;
+        let l2p = header(&*file, &path, (footer.l2p_offset, l2p_len), |bytes| {
+            l2p::Header::parse(bytes, l2p_len, first, revisions)
+        })?;
+        let p2l = header(&*file, &path, (footer.p2l_offset, p2l_len), |bytes| {
+            p2l::Header::parse(bytes, p2l_len, first)
+        })?;
         if p2l.data_len != footer.l2p_offset {
             let error = FormatError::index("P2L index of a file of another length");
-            return Err(wrong(footer.p2l_offset, error));
+            return Err(Error::Item { path, offset: footer.p2l_offset, error });
         }
-        Ok(Self { path, file, footer, l2p, p2l })
+        let (l2p_pages, p2l_pages) = (Recent::new(PAGES), Recent::new(PAGES));
+        Ok(Self { path, file, footer, l2p, p2l, l2p_pages, p2l_pages })
     }
 
     /// An error of an item of this file.
@@ -78,41 +91,44 @@ impl RevFile {
     pub(crate) fn find(&self, revision: Revnum, number: u64) -> Result<Item> {
         let wrong = |error| self.wrong(self.footer.l2p_offset, error);
         let (page, at) = self.l2p.page(revision, number).map_err(wrong)?;
-        let offset = self.footer.l2p_offset.saturating_add(page.offset);
-        let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
-        let items = l2p::parse_page(&bytes, page.entries).map_err(wrong)?;
+        let items = self.l2p_pages.get_or(page.offset, || {
+            let offset = self.footer.l2p_offset.saturating_add(page.offset);
+            let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
+            l2p::parse_page(&bytes, page.entries).map_err(wrong)
+        })?;
         let at = usize::try_from(at).ok().and_then(|at| items.get(at).copied().flatten());
         let Some(location) = at else {
             let message = format!("Item index {number} of revision {revision} is not used");
             return Err(wrong(FormatError::IndexOverflow(message.into())));
         };
-        let entry = self.entry(location.offset)?;
+        let (page, at) = self.entry(location.offset)?;
+        let entry = page.get(at);
         let sub_item = usize::try_from(location.sub_item).ok();
-        let item = sub_item.and_then(|at| Some((at, entry.items.get(at)?)));
-        match item {
-            Some((sub_item, id))
-                if id.change_set.revision() == Some(revision) && id.number == number =>
-            {
-                Ok(Item { entry, sub_item })
-            }
-            _ => Err(wrong(FormatError::index(format!(
-                "Indexes disagree about item {number} of revision {revision}"
-            )))),
-        }
+        let found = entry.zip(sub_item).filter(|(entry, at)| {
+            let id = Id { change_set: ChangeSet::Revision(revision), number };
+            entry.items.get(*at) == Some(&id)
+        });
+        let Some((Entry { offset, size, kind, checksum, .. }, sub_item)) = found else {
+            let message = format!("Indexes disagree about item {number} of revision {revision}");
+            return Err(wrong(FormatError::index(message)));
+        };
+        Ok(Item { offset: *offset, size: *size, kind: *kind, checksum: *checksum, sub_item })
     }
 
-    /// What begins at an offset. An item is described in the page in which it ends.
-    fn entry(&self, offset: u64) -> Result<Entry> {
+    /// The page and the position in it of what begins at an offset. An item is described in the page in which it ends.
+    fn entry(&self, offset: u64) -> Result<(Arc<Vec<Entry>>, usize)> {
         let wrong = |error| self.wrong(self.footer.p2l_offset, error);
         let first =
             offset.checked_div(self.p2l.page_size).and_then(|page| usize::try_from(page).ok());
         let pages = first.and_then(|first| self.p2l.pages.get(first..)).unwrap_or_default();
         for (start, len) in pages.iter().filter(|(_, len)| *len > 0) {
-            let start = self.footer.p2l_offset.saturating_add(*start);
-            let bytes = read_at(&*self.file, &self.path, start, *len)?;
-            let entries = p2l::parse_page(&bytes, self.p2l.first).map_err(wrong)?;
-            if let Some(entry) = entries.iter().find(|entry| entry.offset == offset) {
-                return Ok(entry.clone());
+            let entries = self.p2l_pages.get_or(*start, || {
+                let start = self.footer.p2l_offset.saturating_add(*start);
+                let bytes = read_at(&*self.file, &self.path, start, *len)?;
+                p2l::parse_page(&bytes, self.p2l.first).map_err(wrong)
+            })?;
+            if let Ok(at) = entries.binary_search_by_key(&offset, |entry| entry.offset) {
+                return Ok((entries, at));
             }
             if entries.first().is_some_and(|entry| entry.offset > offset) {
                 break;
@@ -122,23 +138,47 @@ impl RevFile {
     }
 
     /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.
-    pub(crate) fn bytes(&self, entry: &Entry, kind: ItemType) -> Result<Vec<u8>> {
-        if entry.kind != kind {
-            let message = format!("Item of type {:?} where {kind:?} is expected", entry.kind);
-            return Err(self.wrong(entry.offset, FormatError::index(message)));
+    pub(crate) fn bytes(&self, item: &Item, kind: ItemType) -> Result<Vec<u8>> {
+        if item.kind != kind {
+            let message = format!("Item of type {:?} where {kind:?} is expected", item.kind);
+            return Err(self.wrong(item.offset, FormatError::index(message)));
         }
-        let end = entry.offset.checked_add(entry.size);
-        if end.is_none_or(|end| end > self.p2l.data_len) || entry.size > ITEM {
+        let end = item.offset.checked_add(item.size);
+        if end.is_none_or(|end| end > self.p2l.data_len) || item.size > ITEM {
             let error = FormatError::index("Item beyond the items of its file");
-            return Err(self.wrong(entry.offset, error));
+            return Err(self.wrong(item.offset, error));
         }
-        let bytes = read_at(&*self.file, &self.path, entry.offset, entry.size)?;
-        let (expected, actual) = (entry.checksum, Fnv1a32x4::of(&bytes));
+        let bytes = read_at(&*self.file, &self.path, item.offset, item.size)?;
+        let (expected, actual) = (item.checksum, Fnv1a32x4::of(&bytes));
         if expected == actual {
             return Ok(bytes);
         }
         let error = FormatError::Checksum { what: "item", expected, actual };
-        Err(self.wrong(entry.offset, error))
+        Err(self.wrong(item.offset, error))
+    }
+}
+
+/// The header of an index, at an offset and of a length: as much of it is read as the header needs.
+fn header<T>(
+    file: &dyn StoredFile,
+    path: &std::path::Path,
+    (offset, len): (u64, u64),
+    parse: impl Fn(&[u8]) -> sapwood_fsx_format::Result<T>,
+) -> Result<T> {
+    let mut read = HEADER.min(len);
+    loop {
+        match parse(&read_at(file, path, offset, read)?) {
+            Err(FormatError::UnexpectedEnd(_)) if read < len => {
+                read = read.times(8).min(len);
+            }
+            parsed => {
+                return parsed.map_err(|error| Error::Item {
+                    path: path.to_owned(),
+                    offset,
+                    error,
+                });
+            }
+        }
     }
 }
 

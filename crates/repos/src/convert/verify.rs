@@ -39,10 +39,7 @@ pub fn verify(
         }
         if a.kind() == NodeKind::Dir {
             let (a, b) = (a.children()?, b.children()?);
-            let names = |all: &[(String, SourceNode)]| {
-                all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
-            };
-            if names(&a) != names(&b) {
+            if !a.iter().map(|(name, _)| name).eq(b.iter().map(|(name, _)| name)) {
                 return Err(differs(last, "a directory of its tree"));
             }
             open.extend(a.into_iter().zip(b).map(|((_, a), (_, b))| (a, b)));
