@@ -11,12 +11,12 @@ use sapwood_fs::admin::CreateOptions;
 use sapwood_repos::convert::{Event, convert};
 use sapwood_repos::create::RepositoryOptions;
 
-use crate::command::{OptionSpec, Options, name, to_text};
-use crate::getopt::{Item, Parser};
-use crate::manual::{Manual, OptionText};
-use crate::output::{self, Output};
+use crate::command::{OptionSpec, Options, name};
+use crate::manual::Manual;
+use crate::output::Output;
 use crate::svnadmin::create::compatible_minor;
-use crate::{repo, report, signals};
+use crate::tool::Tool;
+use crate::{repo, signals};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::value("fs-type", None, "kind of filesystem of TARGET: fsfs (the default)"),
@@ -47,61 +47,22 @@ of the youngest tree.
 /// Bytes of cache.
 const CACHE: usize = 256 << 20;
 
+static TOOL: Tool = Tool {
+    name: "sapwood convert",
+    arguments: "SOURCE TARGET",
+    options: OPTIONS,
+    text: TEXT,
+    run: convert_paths,
+};
+
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let mut out = Output::stdout();
-    let result = sub_main(args, &mut out);
-    match result.and_then(|code| out.flush().map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => {
-            // Earlier output comes before the error.
-            let _ = out.flush();
-            report::exit_error(&error, "sapwood convert: ");
-            ExitCode::FAILURE
-        }
-    }
+    TOOL.main(args)
 }
 
 /// The manual page.
 pub(crate) fn manual() -> Manual {
-    let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
-    Manual {
-        synopsis: vec!["sapwood convert [OPTIONS] SOURCE TARGET".to_owned()],
-        laid_out: TEXT.to_owned(),
-        options: specs.map(OptionText::of).collect(),
-        ..Manual::default()
-    }
-}
-
-fn help() -> String {
-    let options = OPTIONS.iter().filter(|option| !option.long.is_empty());
-    let options: String = options.map(OptionSpec::line).collect();
-    format!("usage: sapwood convert [OPTIONS] SOURCE TARGET\n\n{TEXT}\nValid options:\n{options}")
-}
-
-/// Takes the command line apart; `None` when it was wrong, which is reported already.
-fn take(args: Vec<OsString>) -> SvnResult<Option<(Options, Vec<String>)>> {
-    let (mut options, mut paths) = (Options::default(), Vec::new());
-    let mut parser = Parser::new(OPTIONS, args);
-    let wrong = |what: &str| {
-        report::as_it_is(&format!(
-            "sapwood convert: {what}\nType 'sapwood convert --help' for usage.\n"
-        ));
-        Ok(None)
-    };
-    loop {
-        match parser.next() {
-            Ok(None) => break,
-            Ok(Some(Item::Argument(arg))) => paths.push(to_text(&arg)?),
-            Ok(Some(Item::Option(spec, value))) => options.push(spec.name(), value),
-            Err(what) => return wrong(&what.to_string()),
-        }
-    }
-    let wants_help = options.has(name::HELP) || options.has(name::HELP_MARK);
-    if paths.len() != 2 && !wants_help {
-        return wrong("a source and a target are needed");
-    }
-    Ok(Some((options, paths)))
+    TOOL.manual()
 }
 
 /// How the target is made.
@@ -128,15 +89,12 @@ fn target_options(options: &Options) -> SvnResult<RepositoryOptions> {
     Ok(RepositoryOptions { fs, compatible_minor: minor })
 }
 
-fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
-    let Some((options, paths)) = take(args)? else { return Ok(ExitCode::FAILURE) };
-    if options.has(name::HELP) || options.has(name::HELP_MARK) {
-        output::help(&help());
-        return Ok(ExitCode::SUCCESS);
-    }
-    let made = target_options(&options)?;
-    let path = |at: usize| repo::local_path(paths.get(at).map_or("", String::as_str));
-    let (from, to) = (path(0)?, path(1)?);
+fn convert_paths(options: &Options, paths: Vec<String>, out: &mut Output) -> SvnResult<ExitCode> {
+    let [from, to] = paths.as_slice() else {
+        return Ok(TOOL.wrong_usage("a source and a target are needed"));
+    };
+    let made = target_options(options)?;
+    let (from, to) = (repo::local_path(from)?, repo::local_path(to)?);
     let [from, to] = [&from, &to].map(|path| Path::new(repo::local_style(path)));
     let quiet = options.has(name::QUIET);
     let (mut committed, mut verified) = (0u64, 0u64);

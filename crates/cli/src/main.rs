@@ -41,6 +41,7 @@ mod svnrdump;
 mod svnserve;
 mod svnsync;
 mod svnversion;
+mod tool;
 mod user_date;
 mod watch;
 mod xml;

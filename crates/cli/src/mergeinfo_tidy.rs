@@ -8,12 +8,12 @@ use sapwood_client::Context;
 use sapwood_client::mergeinfo::tidy::{Counts, Reason, Tidy, tidy};
 use sapwood_core::{Exact as _, SvnError, SvnResult, path};
 
-use crate::command::{OptionSpec, Options, name, to_text};
-use crate::getopt::{Item, Parser};
-use crate::manual::{Manual, OptionText};
-use crate::output::{self, Output};
+use crate::command::{OptionSpec, Options, name};
+use crate::manual::Manual;
+use crate::output::Output;
 use crate::remote::{self, Credentials, Manner};
-use crate::{report, signals};
+use crate::signals;
+use crate::tool::Tool;
 
 /// Removes what was found.
 const APPLY: OptionSpec = OptionSpec::flag("apply", None, "remove it in the working copy");
@@ -57,78 +57,34 @@ A source that was deleted is still a place to merge from in older revisions. Wit
 --deleted-branches such sources count as nonexistent too.
 ";
 
+static TOOL: Tool = Tool {
+    name: "sapwood mergeinfo-tidy",
+    arguments: "[PATH...]",
+    options: OPTIONS,
+    text: TEXT,
+    run: tidy_paths,
+};
+
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let mut out = Output::stdout();
-    let result = sub_main(args, &mut out);
-    match result.and_then(|code| out.flush().map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => {
-            // Earlier output comes before the error.
-            let _ = out.flush();
-            report::exit_error(&error, "sapwood mergeinfo-tidy: ");
-            ExitCode::FAILURE
-        }
-    }
+    TOOL.main(args)
 }
 
 /// The manual page.
 pub(crate) fn manual() -> Manual {
-    let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
-    Manual {
-        synopsis: vec!["sapwood mergeinfo-tidy [OPTIONS] [PATH...]".to_owned()],
-        laid_out: TEXT.to_owned(),
-        options: specs.map(OptionText::of).collect(),
-        ..Manual::default()
-    }
+    TOOL.manual()
 }
 
-fn help() -> String {
-    let options = OPTIONS.iter().filter(|option| !option.long.is_empty());
-    let options: String = options.map(OptionSpec::line).collect();
-    format!(
-        "usage: sapwood mergeinfo-tidy [OPTIONS] [PATH...]\n\n{TEXT}\nValid options:\n{options}"
-    )
-}
-
-/// Parses the command line; `None` when it was wrong, which is already reported.
-fn take(args: Vec<OsString>) -> SvnResult<Option<(Options, Vec<String>)>> {
-    let (mut options, mut paths) = (Options::default(), Vec::new());
-    let mut parser = Parser::new(OPTIONS, args);
-    loop {
-        match parser.next() {
-            Ok(None) => return Ok(Some((options, paths))),
-            Ok(Some(Item::Argument(arg))) => paths.push(to_text(&arg)?),
-            Ok(Some(Item::Option(spec, value))) => {
-                if let Some(value) = value.as_ref().filter(|_| spec.name() == name::CONFIG_OPTION) {
-                    remote::config::check(&to_text(value)?, "sapwood mergeinfo-tidy")?;
-                }
-                options.push(spec.name(), value);
-            }
-            Err(what) => {
-                report::as_it_is(&format!(
-                    "sapwood mergeinfo-tidy: {what}\nType 'sapwood mergeinfo-tidy --help' for usage.\n"
-                ));
-                return Ok(None);
-            }
-        }
-    }
-}
-
-fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
-    let Some((options, mut paths)) = take(args)? else { return Ok(ExitCode::FAILURE) };
-    if options.has(name::HELP) || options.has(name::HELP_MARK) {
-        output::help(&help());
-        return Ok(ExitCode::SUCCESS);
-    }
+fn tidy_paths(options: &Options, paths: Vec<String>, out: &mut Output) -> SvnResult<ExitCode> {
+    let mut paths = paths;
     let manner = Manner {
         prefix: "sapwood mergeinfo-tidy: ",
         makes_folder: false,
         looks_for_terminal: true,
         unreadable: remote::config::Unreadable::Warns,
     };
-    remote::check(&options, remote::is_non_interactive(&options, manner))?;
-    let settings = remote::settings(&options, Credentials::from_options(&options)?, manner)?;
+    remote::check(options, remote::is_non_interactive(options, manner))?;
+    let settings = remote::settings(options, Credentials::from_options(options)?, manner)?;
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
     let ctx = Context::new(settings, here.clone());
