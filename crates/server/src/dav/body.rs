@@ -375,15 +375,8 @@ impl RawBody {
         if !self.piece.is_empty() {
             return Ok(());
         }
-        if let Some(piece) = self.spooled.as_mut().map(SpooledBody::next).transpose()? {
-            self.piece = piece;
-        }
         while self.piece.is_empty() {
-            if let Some(piece) = self.front.pop_front() {
-                self.collected = self.collected.minus(piece.len());
-                if let Some(again) = &mut self.again {
-                    again.push(piece.clone());
-                }
+            if let Some(piece) = self.take_ready()? {
                 self.piece = piece;
             } else if self.ended {
                 break;
@@ -392,6 +385,34 @@ impl RawBody {
             }
         }
         Ok(())
+    }
+
+    /// The next piece of what was collected.
+    fn take_ready(&mut self) -> io::Result<Option<Bytes>> {
+        let spooled = self.spooled.as_mut().map(SpooledBody::next).transpose()?;
+        if let Some(piece) = spooled.filter(|piece| !piece.is_empty()) {
+            return Ok(Some(piece));
+        }
+        let Some(piece) = self.front.pop_front() else { return Ok(None) };
+        self.collected = self.collected.minus(piece.len());
+        if let Some(again) = &mut self.again {
+            again.push(piece.clone());
+        }
+        Ok(Some(piece))
+    }
+
+    /// The next piece, as soon as the client has sent it; nothing at the end.
+    ///
+    /// # Errors
+    /// As of [`RawBody::collect`].
+    pub(super) async fn next_piece(&mut self) -> SvnResult<Option<Bytes>> {
+        loop {
+            let ready = self.take_ready().map_err(SvnError::from_stream)?;
+            if ready.is_some() || self.ended {
+                return Ok(ready);
+            }
+            self.collect().await?;
+        }
     }
 
     /// Takes the next frame from the connection.

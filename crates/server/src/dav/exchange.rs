@@ -15,7 +15,6 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::report::Sink;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use super::body::Body;
 use super::packing::{self, Packer};
@@ -133,37 +132,10 @@ impl Exchange {
         self.headers.append(name, value);
     }
 
-    /// Starts work beside this thread.
-    pub(super) fn spawn<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.outlet.handle.spawn(work)
-    }
-
-    /// Waits for another server, as long as the client does.
-    ///
-    /// # Errors
-    /// E190004 when the client has gone, or nothing has happened for too long.
-    pub(super) fn wait<T>(&mut self, work: impl Future<Output = T>) -> SvnResult<T> {
-        let Self { outlet, start, sender, .. } = self;
-        let left = async {
-            match (start, sender) {
-                (Some(start), _) => start.closed().await,
-                (None, Some(sender)) => sender.pieces.queue.closed().await,
-                (None, None) => {}
-            }
-        };
-        outlet.handle.block_on(async {
-            tokio::select! {
-                biased;
-                done = work => Ok(done),
-                () = left => Err(client_gone("by the client")),
-                // Before a reply has begun, hyper does not check whether the client is still there.
-                () = outlet.line.hung_up() => Err(client_gone("by the client")),
-                () = tokio::time::sleep(outlet.patience) => Err(client_gone("nothing happens")),
-            }
-        })
+    /// The body of the request, and the client that sends it.
+    pub(super) const fn parts(&mut self) -> (&mut Body, Client<'_>) {
+        let Self { body, outlet, start, sender, .. } = self;
+        (body, Client { outlet, start: start.as_mut(), sender: sender.as_ref() })
     }
 
     /// The reply is XML.
@@ -213,14 +185,7 @@ impl Exchange {
 
     /// The same; so many bytes of memory are ready for what is written next.
     fn flush_leaving(&mut self, capacity: usize) -> SvnResult<()> {
-        if let Some(start) = self.start.take() {
-            let (sender, body) = ReplySender::new(self.outlet.clone());
-            self.sender = Some(sender);
-            if self.takes_gzip {
-                self.packer = Packer::of(self.status, &mut self.headers);
-            }
-            self.head = Some((start, self.response(body)));
-        }
+        self.begin_pieces();
         let mut ready = std::mem::take(&mut self.ready);
         if !self.out.is_empty() {
             let room = if ready.has_remaining() { 0 } else { capacity };
@@ -230,8 +195,40 @@ impl Exchange {
         if ready.has_remaining() {
             self.send_piece(ready, false)?;
         }
+        self.send_head()
+    }
+
+    /// From here on the reply is sent in pieces.
+    fn begin_pieces(&mut self) {
+        let Some(start) = self.start.take() else { return };
+        let (sender, body) = ReplySender::new(self.outlet.clone());
+        self.sender = Some(sender);
+        if self.takes_gzip {
+            self.packer = Packer::of(self.status, &mut self.headers);
+        }
+        self.head = Some((start, self.response(body)));
+    }
+
+    fn send_head(&mut self) -> SvnResult<()> {
         let Self { outlet, head, .. } = self;
         if head.is_some() { outlet.driver.hand_over(|| begin(head)) } else { Ok(()) }
+    }
+
+    /// Sends what was collected when the client has room for it, without a thread.
+    ///
+    /// # Errors
+    /// E190004 when the client has gone, or has stopped reading for too long.
+    pub(super) async fn send_collected(&mut self) -> SvnResult<()> {
+        self.begin_pieces();
+        self.send_head()?;
+        let Some(queue) = self.queue() else { return Err(client_gone("by the client")) };
+        let room = tokio::time::timeout(self.outlet.patience, queue.reserve_owned()).await;
+        let room = room.map_err(|_| client_gone("the client does not read"))?;
+        let room = room.map_err(|_| client_gone("by the client"))?;
+        let piece = Piece::from(std::mem::take(&mut self.out));
+        self.count_sent(piece.remaining());
+        room.send(Ok(piece));
+        Ok(())
     }
 
     fn response(&mut self, body: ReplyBody) -> Response<ReplyBody> {
@@ -379,6 +376,37 @@ impl Exchange {
         let piece = Piece::from(std::mem::take(&mut self.out));
         self.count_sent(piece.remaining());
         Ok(piece)
+    }
+}
+
+/// The client that waits for a reply which another server makes.
+pub(super) struct Client<'e> {
+    outlet: &'e Outlet,
+    start: Option<&'e mut oneshot::Sender<Response<ReplyBody>>>,
+    sender: Option<&'e ReplySender>,
+}
+
+impl Client<'_> {
+    /// Does work as long as the client is there.
+    ///
+    /// # Errors
+    /// E190004 when it has gone.
+    pub(super) async fn while_there<T>(self, work: impl Future<Output = T>) -> SvnResult<T> {
+        let Self { outlet, start, sender } = self;
+        let left = async {
+            match (start, sender) {
+                (Some(start), _) => start.closed().await,
+                (None, Some(sender)) => sender.pieces.queue.closed().await,
+                (None, None) => {}
+            }
+        };
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = left => Err(client_gone("by the client")),
+            // Before a reply has begun, hyper does not check whether the client is still there.
+            () = outlet.line.hung_up() => Err(client_gone("by the client")),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::exchange::Exchange;
 use super::head::Head;
 use super::login::Claim;
 use super::lookup::{self, LookupResult};
+use super::master::{Forward, ForwardFailure};
 use super::session::{DavResult, Fail, Session};
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
@@ -44,12 +45,15 @@ pub(super) enum Next {
     Prove(Box<Claim>),
     /// The body has to arrive.
     Body,
+    /// The master makes the reply.
+    Forward(Box<Forward>),
 }
 
 /// Whether a request was answered.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Given,
+    /// It is one for the master.
+    Forward(Box<Forward>),
     /// It is admitted, and waits for its body.
     Admitted,
 }
@@ -67,6 +71,7 @@ pub(super) fn handle(
     match done {
         Ok(Ok(Answer::Given)) => exchange.finish(),
         Ok(Ok(Answer::Admitted)) => return Next::Body,
+        Ok(Ok(Answer::Forward(forward))) => return Next::Forward(forward),
         Ok(Err((Fail::Prove(claim), _))) => return Next::Prove(claim),
         Ok(Err((Fail::AskWho, asks))) => {
             ask_who(head, exchange, &asks.challenges(shared, head));
@@ -207,19 +212,43 @@ fn answer(
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.user().map(str::to_owned);
         session.admit()?;
-        if stage == Stage::Admit {
-            return Ok(Answer::Admitted);
-        }
         let result = match master::of(&session) {
-            Some(master) => master::pass_on(&session, exchange, master),
-            None => run(&mut session, exchange),
+            Some(master) => match master::forward(&session, exchange, master, stage) {
+                Ok(Some(forward)) => Ok(Answer::Forward(forward)),
+                Ok(None) => Ok(Answer::Admitted),
+                Err(fail) => Err(fail),
+            },
+            None if stage == Stage::Admit => Ok(Answer::Admitted),
+            None => run(&mut session, exchange).map(|()| Answer::Given),
         };
         if let Err(Fail::Error(error, _)) = &result {
             session.log_error(error);
         }
-        result.map(|()| Answer::Given)
+        result
     });
     result.map_err(|fail| (fail, asks))
+}
+
+/// Answers when a request could not be forwarded, or its reply has no end.
+pub(super) fn fail_forwarded(
+    shared: &ServerState,
+    head: &Head,
+    exchange: &mut Exchange,
+    failure: &ForwardFailure,
+) {
+    let error = &failure.error;
+    if let Some(log) = &shared.log {
+        let host = head.client.to_string();
+        let repository = Some(failure.repository.as_str());
+        let user = exchange.user.as_deref();
+        log.error(Subject { host: Some(&host), user, repository }, error, false);
+    }
+    if exchange.has_begun() {
+        exchange.abandon();
+        exchange.finish();
+    } else {
+        fail(head, exchange, &shared.folders.hide(error), failure.status);
+    }
 }
 
 /// The requested resource was moved.

@@ -25,6 +25,7 @@ use super::exchange::{Exchange, client_gone};
 use super::head::Head;
 use super::idle::{TrackedBody, UnderWay};
 use super::login::{self, Verdict};
+use super::master::Forward;
 use super::methods::{self, Next, Stage};
 use super::packing;
 use super::polled_connection::Driver;
@@ -38,7 +39,7 @@ use crate::common::state::ServerState;
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
 /// The limit of a body that is held whole.
-const MOST_HELD: usize = 256 << 20;
+pub(super) const MOST_HELD: usize = 256 << 20;
 /// How many times its size a body that is held whole may take, including what is made of it.
 const MADE_OF_BODY: usize = 8;
 
@@ -114,6 +115,10 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
                 }
                 Err(fail) => return job.refuse(&fail.0, fail.1, reply).await,
             },
+            Next::Forward(forward) => {
+                drop(tokio::spawn(job.forward(*forward)));
+                return received(reply).await;
+            }
             Next::Done => return received(reply).await,
         };
         if !ready {
@@ -210,6 +215,15 @@ impl Job {
             self.exchange = exchange;
             self.log();
         }
+    }
+
+    /// Lets the master make the reply.
+    async fn forward(mut self: Box<Self>, forward: Forward) {
+        let Self { shared, head, exchange, .. } = &mut *self;
+        if let Err(failure) = forward.run(head, exchange).await {
+            methods::fail_forwarded(shared, head, exchange, &failure);
+        }
+        self.log();
     }
 
     fn log(&self) {

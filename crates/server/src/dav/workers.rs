@@ -1,7 +1,7 @@
 //! What the requests of an http server share: threads, memory and temporary files.
 //!
-//! Reading and writing have threads of their own, so that a hook that does not end, or a master that does not
-//! answer, can block writers only. All permits are given out fairly (see [`FairPermits`]).
+//! Reading and writing have threads of their own, so that a hook that does not end can block writers only. All
+//! permits are given out fairly (see [`FairPermits`]).
 //!
 //! Invariant: a request that waits for its client, for its turn or for a login holds none of these.
 
