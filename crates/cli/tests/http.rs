@@ -375,6 +375,21 @@ fn what_no_client_sends() {
         served.request("PROPFIND", "/repo", "Depth: infinity\r\n", "").starts_with("HTTP/1.1 403")
     );
     assert!(served.request("BREW", "/repo", harry, "").starts_with("HTTP/1.1 405"));
+    // The statuses are those of mod_dav_svn.
+    for (method, path, headers, status) in [
+        ("MKACTIVITY", "/repo", "", 409),
+        ("MKACTIVITY", "/repo/nothing", "", 403),
+        ("MKACTIVITY", "/repo/!svn/me", "", 409),
+        ("VERSION-CONTROL", "/repo", "", 200),
+        ("VERSION-CONTROL", "/repo/nothing", "", 409),
+        ("VERSION-CONTROL", "/repo/!svn/me", "", 409),
+        ("UNLOCK", "/repo/nothing", "", 400),
+        ("UNLOCK", "/repo/nothing", "Lock-Token: <opaquelocktoken:x>\r\n", 400),
+        ("UNLOCK", "/repo/nothing", "Lock-Token: x\r\n", 400),
+    ] {
+        let answer = served.request(method, path, &format!("{harry}{headers}"), "");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {path}: {answer}");
+    }
     // Names with control characters (CVE-2024-46901) in every write that could make one.
     let skel = "Content-Type: application/vnd.svn-skel\r\n";
     let made = served.request("POST", "/repo/!svn/me", &format!("{harry}{skel}"), "( create-txn )");

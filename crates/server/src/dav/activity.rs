@@ -16,12 +16,13 @@ const MAX_BODY: usize = 64 << 10;
 /// MKACTIVITY: begins a commit under the client's name for it.
 pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let Resource::Activity(id) = &session.resource else {
-        return Err(Fail::status(403, "Activities cannot be created at that location"));
+        let status = if is_free(session)? { 403 } else { 409 };
+        return Err(Fail::status(status, "Activities cannot be created at that location"));
     };
     let name = Name::Activity(id.clone());
     let shared = session.shared;
     if shared.txns.get(session.repository.path(), &name).is_ok() {
-        return Err(Fail::status(405, "The activity exists already"));
+        return Err(Fail::status(409, "The activity exists already"));
     }
     let editor = super::edit::begin(session, PropList::new())?;
     shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings.http)?;
@@ -70,6 +71,24 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
     exchange.header("cache-control", "no-cache");
     exchange.header("content-type", "text/plain; charset=utf-8");
     Ok(())
+}
+
+/// VERSION-CONTROL: what there is in a repository is under version control already.
+pub(super) fn version_control(session: &Session<'_>) -> DavResult {
+    let is_public = matches!(session.resource, Resource::Public(_));
+    if !is_public || is_free(session)? {
+        return Err(Fail::status(409, "There is nothing here to put under version control"));
+    }
+    Ok(())
+}
+
+/// Whether the request is for a path of the youngest revision at which there is nothing.
+fn is_free(session: &Session<'_>) -> DavResult<bool> {
+    let tree = session.tree()?.filter(|_| matches!(session.resource, Resource::Public(_)));
+    Ok(match tree {
+        Some((root, path)) => root.kind(&path)?.is_none(),
+        None => false,
+    })
 }
 
 /// Checks that the version is the one that the transaction is based on.

@@ -192,6 +192,13 @@ pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
         user: session.access.user(),
         break_lock,
     };
+    // A token that no lock has is refused as such to anonymous users too, before they lack a name.
+    if session.access.user().is_none()
+        && session.repository.fs().lock(&path)?.is_none_or(|lock| lock.token != token)
+    {
+        let message = format!("No lock on path '{path}' has the token '{token}'");
+        return Err(Fail::with(SvnError::new(ErrorCode::FS_NO_SUCH_LOCK, message), 400));
+    }
     let done = unlock_paths(&request, vec![UnlockTarget { path, token }]).into_single();
     done.map_err(|error| {
         let status = match error.code() {

@@ -283,6 +283,7 @@ fn run(session: &mut Session<'_>, exchange: &mut Exchange) -> DavResult {
         "UNLOCK" => locks::unlock(session, exchange),
         "MKACTIVITY" => activity::make(session, exchange),
         "CHECKOUT" => activity::checkout(session, exchange),
+        "VERSION-CONTROL" => activity::version_control(session),
         _ => {
             exchange.header("allow", ALLOWED);
             Err(Fail::status(405, "The method is not allowed here"))
