@@ -77,6 +77,12 @@ pub(super) fn handle(
             ask_who(head, exchange, &asks.challenges(shared, head));
         }
         Ok(Err((Fail::Forbidden, _))) => say(head, exchange, 403, &[], "Access forbidden\n"),
+        Ok(Err((Fail::Missing, _))) if !exchange.has_begun() => {
+            say(head, exchange, 404, &[], "Not found\n");
+        }
+        Ok(Err((Fail::Missing, _))) => {
+            exchange.fail(&SvnError::new(ErrorCode::FS_NOT_FOUND, ""), 404)
+        }
         // For a path below a file, too: clients without HTTPv2 then try the parent folder, which
         // they do for no other status.
         Ok(Err((Fail::Error(error, 404 | 500), _)))

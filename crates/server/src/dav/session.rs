@@ -27,6 +27,8 @@ pub enum Fail {
     AskWho,
     /// The user may not do that. Subversion's clients have their own message for this.
     Forbidden,
+    /// There is nothing at the request's own address. Subversion's clients have their own message for this.
+    Missing,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
     /// A name and password have to be checked first.

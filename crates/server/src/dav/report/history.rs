@@ -298,13 +298,17 @@ pub(super) fn file_revs(
         version: session.svndiff().unwrap_or(Version::V0),
         level: session.shared.settings.compression,
     };
-    sapwood_repos::file_revs(
+    let sent = sapwood_repos::file_revs(
         &session.repository,
         &request,
         &session.access,
         &session.shared.cancel,
         &mut sender,
-    )?;
+    );
+    sent.map_err(|error| match Fail::from(error) {
+        Fail::Error(error, _) if error.is_no_path() => Fail::Missing,
+        fail => fail,
+    })?;
     reply::end(exchange.out(), "file-revs-report");
     Ok(())
 }
