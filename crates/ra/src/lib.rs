@@ -26,9 +26,9 @@ pub use file::FileCaches;
 pub use open::{open, open_following};
 pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest,
-    LockReceiver, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest,
-    ReplayedEdit, Report, ReportKind, ReportRequest, RevpropChange, Session,
+    FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, LateFailure,
+    ListRequest, LockReceiver, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver,
+    ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, RevpropChange, Session,
 };
 pub use settings::Settings;
 

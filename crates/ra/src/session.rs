@@ -169,6 +169,19 @@ pub struct CommitInfo {
 pub trait CommitEditor: Editor {
     /// What came of it, after `close_edit`.
     fn committed(&self) -> Option<&CommitInfo>;
+
+    /// After an error: what it is about, where requests go out before the replies to earlier ones have come. `None`:
+    /// the call that returned the error.
+    fn late_failure(&self) -> Option<&LateFailure> {
+        None
+    }
+}
+
+/// The request that an error of a commit is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateFailure {
+    /// The path of the node in the edit; `None` for properties of directories, of which 1.14 names no node.
+    pub path: Option<RelPathBuf>,
 }
 
 /// A session to one repository, anchored at a URL of it.

@@ -58,6 +58,8 @@ struct EditRun<'a, 'i> {
     /// Open directories: path below the base and handle.
     open: Vec<(String, Handle)>,
     waiting: Vec<Waiting<'i>>,
+    /// All that is sent, by its path below the base.
+    steps: &'i [(RelPathBuf, Option<&'i Item>)],
 }
 
 impl Drive<'_> {
@@ -68,7 +70,6 @@ impl Drive<'_> {
         editor: &mut dyn CommitEditor,
         items: &[Item],
     ) -> SvnResult<SentTexts> {
-        let mut run = EditRun { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
         let mut steps: Vec<(RelPathBuf, Option<&Item>)> = Vec::new();
         for url in &self.extra.dirs {
             steps.push((url.relpath(base)?, None));
@@ -79,24 +80,22 @@ impl Drive<'_> {
         if !self.extra.dirs.is_empty() {
             steps.sort_by(|a, b| path::compare(&a.0, &b.0));
         }
+        let steps = &*steps;
+        let mut run = EditRun { drive: self, editor, open: Vec::new(), waiting: Vec::new(), steps };
         for (at, item) in steps {
             self.ctx.check_cancel()?;
-            let explained = |e| match item {
-                Some(item) => explain(e, item),
-                None => e,
-            };
-            run.reach(&at, &explained)?;
-            match item {
-                Some(item) => run.item(item, &at).map_err(explained)?,
-                None => run.make(&at)?,
-            }
+            let sent = run.reach(at, *item).and_then(|()| match item {
+                Some(item) => run.item(item, at).map_err(|e| run.explain(e, Some(item))),
+                None => run.make(at),
+            });
+            sent?;
         }
         while let Some((_, dir)) = run.open.pop() {
-            run.editor.close_directory(dir)?;
+            run.editor.close_directory(dir).map_err(|e| run.explain(e, None))?;
         }
         let sent = run.texts()?;
         self.notify(&Notify::of_url(Action::CommitFinalizing, base));
-        run.editor.close_edit()?;
+        run.editor.close_edit().map_err(|e| run.explain(e, None))?;
         Ok(sent)
     }
 
@@ -147,7 +146,7 @@ fn local_props(item: &Item) -> SvnResult<PropList> {
 impl<'i> EditRun<'_, 'i> {
     /// Closes and opens directories until the parent of `at` is the innermost open one; for the
     /// start of the edit itself nothing is opened.
-    fn reach(&mut self, at: &str, explained: &dyn Fn(SvnError) -> SvnError) -> SvnResult<()> {
+    fn reach(&mut self, at: &str, item: Option<&Item>) -> SvnResult<()> {
         if at.is_empty() {
             return Ok(());
         }
@@ -160,7 +159,8 @@ impl<'i> EditRun<'_, 'i> {
             if path::is_ancestor(dir, parent) {
                 break;
             }
-            self.editor.close_directory(*handle)?;
+            let closed = self.editor.close_directory(*handle);
+            closed.map_err(|e| self.explain(e, None))?;
             self.open.pop();
         }
         let mut dir = self.open.last().map_or(String::new(), |(dir, _)| dir.clone());
@@ -168,16 +168,33 @@ impl<'i> EditRun<'_, 'i> {
         for name in path::components(&rest) {
             dir = path::join(&dir, name);
             let opened = self.editor.open_directory(&dir, self.parent(), None);
-            let handle = opened.map_err(explained)?;
+            let handle = opened.map_err(|e| self.explain(e, item))?;
             self.open.push((dir.clone(), handle));
         }
         Ok(())
     }
 
     fn make(&mut self, at: &str) -> SvnResult<()> {
-        let dir = self.editor.add_directory(at, self.parent(), None)?;
+        let dir = self.editor.add_directory(at, self.parent(), None);
+        let dir = dir.map_err(|e| self.explain(e, None))?;
         self.open.push((at.to_owned(), dir));
         Ok(())
+    }
+
+    /// Says of an error which item it is about: the one whose request failed, if it came later than the call for it,
+    /// else `now`.
+    fn explain(&self, error: SvnError, now: Option<&Item>) -> SvnError {
+        let about = match self.editor.late_failure() {
+            None => now,
+            Some(late) => late.path.as_ref().and_then(|path| {
+                let step = self.steps.iter().find(|(at, _)| at == path);
+                step.and_then(|(_, item)| *item)
+            }),
+        };
+        match about {
+            Some(item) => explain(error, item),
+            None => error,
+        }
     }
 
     fn parent(&self) -> Handle {
@@ -258,7 +275,7 @@ impl<'i> EditRun<'_, 'i> {
             value.kind = Some(NodeKind::File);
             value.path_prefix = self.drive.prefix;
             self.drive.notify(&value);
-            let text = self.text(item, file).map_err(|e| explain(e, item))?;
+            let text = self.text(item, file).map_err(|e| self.explain(e, Some(item)))?;
             sent.insert(item.abspath(), text);
         }
         Ok(sent)

@@ -1,7 +1,8 @@
 //! Requests as the session makes them: with the headers that every request has, with authentication
 //! when the server requires it, and with statuses turned into errors.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,9 +47,9 @@ pub(super) const LIMITS: Limits = Limits {
 /// One request.
 #[derive(Debug, Default)]
 pub(super) struct Call<'a> {
-    pub(super) method: &'a str,
+    pub(super) method: &'static str,
     /// The percent-encoded path on the server.
-    pub(super) target: &'a str,
+    pub(super) target: Cow<'a, str>,
     pub(super) headers: Vec<(&'static str, String)>,
     /// The media type of its body.
     pub(super) media: &'static str,
@@ -56,8 +57,14 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(method: &'a str, target: &'a str) -> Self {
-        Self { method, target, ..Self::default() }
+    pub(super) fn new(method: &'static str, target: &'a str) -> Self {
+        Self { method, target: Cow::Borrowed(target), ..Self::default() }
+    }
+
+    /// The same, which may be kept.
+    pub(super) fn into_owned(self) -> Call<'static> {
+        let Self { method, target, headers, media, payload } = self;
+        Call { method, target: Cow::Owned(target.into_owned()), headers, media, payload }
     }
 
     pub(super) fn with(mut self, header: &'static str, value: impl Into<String>) -> Self {
@@ -99,6 +106,8 @@ pub(super) struct Client {
     auth: Arc<Authenticator>,
     proof: RefCell<Option<Proof>>,
     agent: String,
+    /// Whether the last reply left its connection open.
+    keeps_alive: Cell<bool>,
     pub(super) options: Options,
 }
 
@@ -148,6 +157,7 @@ impl Client {
                 Some(name) => format!("{agent} {name}"),
                 None => agent,
             },
+            keeps_alive: Cell::new(false),
             options,
         })
     }
@@ -197,13 +207,14 @@ impl Client {
         self.proof.borrow().as_ref().map(|proof| proof.simple().username.clone())
     }
 
-    fn request(&self, call: &Call<'_>) -> SvnResult<Request<Outgoing>> {
+    /// A request; `chunked` says whether a body may be sent without its length.
+    fn request(&self, call: &Call<'_>, chunked: bool) -> SvnResult<Request<Outgoing>> {
         let broken = |error: hyper::http::Error| {
             SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, error.to_string())
         };
         let mut request = Request::builder().method(call.method).header("host", &self.authority);
         request = match &self.proxy {
-            None => request.uri(call.target),
+            None => request.uri(&*call.target),
             Some(user) => {
                 if let Some(user) = user {
                     request = request.header("proxy-authorization", user);
@@ -216,13 +227,13 @@ impl Client {
             request = request.header("dav", capability);
         }
         if let Some(proof) = &mut *self.proof.borrow_mut() {
-            request = request.header("authorization", proof.header(call.method, call.target));
+            request = request.header("authorization", proof.header(call.method, &call.target));
         }
         if !call.media.is_empty() {
             request = request.header("content-type", call.media);
         }
         let len = call.payload.len();
-        let chunked = self.options.chunked && len > 0;
+        let chunked = chunked && len > 0;
         if !chunked && (len > 0 || matches!(call.method, "PUT" | "POST")) {
             request = request.header("content-length", len);
         }
@@ -232,9 +243,9 @@ impl Client {
         request.body(call.payload.body(chunked)?).map_err(broken)
     }
 
-    /// The head of a request without a body, as it goes over the wire.
+    /// The head of a request as it goes over the wire, with the length of its body.
     pub(super) fn head_of(&self, call: &Call<'_>) -> SvnResult<Vec<u8>> {
-        let (head, _) = self.request(call)?.into_parts();
+        let (head, _) = self.request(call, false)?.into_parts();
         let mut bytes = format!("{} {} HTTP/1.1\r\n", head.method, head.uri).into_bytes();
         for (name, value) in &head.headers {
             bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
@@ -249,7 +260,16 @@ impl Client {
     }
 
     fn send(&self, call: &Call<'_>) -> SvnResult<Reply> {
-        self.transport.send(call.may_repeat(), || self.request(call))
+        let request = || self.request(call, self.options.chunked);
+        let reply = self.transport.send(call.may_repeat(), request)?;
+        self.keeps_alive.set(reply.keeps_alive());
+        Ok(reply)
+    }
+
+    /// Whether requests may be sent before the replies to earlier ones have come: the server's last reply was one of
+    /// HTTP/1.1 and left the connection open, and no proxy reads the requests.
+    pub(super) fn may_pipeline(&self) -> bool {
+        self.keeps_alive.get() && self.proxy.is_none()
     }
 
     /// Makes a request: returns the reply with any status, except those that require authentication, which are handled here.
@@ -347,11 +367,7 @@ impl Client {
     /// # Errors
     /// As [`Client::call`], and what another status means.
     pub(super) fn run_expecting(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Reply> {
-        let reply = self.call(call)?;
-        if good.contains(&reply.status()) {
-            return Ok(reply);
-        }
-        Err(error_of(reply, call.target))
+        expect_status(self.call(call)?, &call.target, good)
     }
 
     /// Makes a request whose reply is of no interest.
@@ -365,25 +381,44 @@ impl Client {
         &self,
         call: &Call<'_>,
         good: &[u16],
-        mut take: impl FnMut(Element) -> SvnResult<()>,
+        take: impl FnMut(Element) -> SvnResult<()>,
     ) -> SvnResult<Element> {
-        let mut reply = self.run_expecting(call, good)?;
-        let mut document = Document::open(&mut reply, LIMITS)?;
-        let root = document.root().clone();
-        while let Some(child) = document.next_child()? {
-            take(child)?;
-        }
-        reply.finish()?;
-        Ok(root)
+        children_of(self.run_expecting(call, good)?, take)
     }
 
     /// Makes a request whose reply is a small XML body.
     pub(super) fn element(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Element> {
-        let mut reply = self.run_expecting(call, good)?;
-        let root = Document::open(&mut reply, LIMITS)?.into_root()?;
-        reply.finish()?;
-        Ok(root)
+        element_of(self.run_expecting(call, good)?)
     }
+}
+
+/// The reply, if it has one of these statuses.
+///
+/// # Errors
+/// What another status means.
+pub(super) fn expect_status(reply: Reply, target: &str, good: &[u16]) -> SvnResult<Reply> {
+    if good.contains(&reply.status()) { Ok(reply) } else { Err(error_of(reply, target)) }
+}
+
+/// Passes each child of the root of a reply in XML to `take`, and returns the root.
+pub(super) fn children_of(
+    mut reply: Reply,
+    mut take: impl FnMut(Element) -> SvnResult<()>,
+) -> SvnResult<Element> {
+    let mut document = Document::open(&mut reply, LIMITS)?;
+    let root = document.root().clone();
+    while let Some(child) = document.next_child()? {
+        take(child)?;
+    }
+    reply.finish()?;
+    Ok(root)
+}
+
+/// The root of a reply that is a small body of XML.
+pub(super) fn element_of(mut reply: Reply) -> SvnResult<Element> {
+    let root = Document::open(&mut reply, LIMITS)?.into_root()?;
+    reply.finish()?;
+    Ok(root)
 }
 
 /// The error for an unexpected status, with the server's own message.

@@ -11,17 +11,18 @@ use sapwood_wire_dav::post::Post;
 use sapwood_wire_dav::propfind::Name;
 use sapwood_wire_dav::proppatch::Change;
 use sapwood_wire_dav::xml::{HEADER, Xml as _};
-use sapwood_wire_dav::{headers, merge};
+use sapwood_wire_dav::{headers, merge, multistatus};
 
-use super::client::Call;
+use super::client::{Call, element_of, expect_status};
 use super::edits::Spool;
 use super::endpoints::{below, path_of};
-use super::revprops::proppatch;
+use super::request_queue::{Order, RequestQueue};
+use super::revprops::{patched, proppatch};
 use super::session::HttpSession;
-use super::transport::Payload;
+use super::transport::{Payload, Reply};
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Session as _, TXN_CLIENT_VERSION,
-    TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, LateFailure, Session as _,
+    TXN_CLIENT_VERSION, TXN_USER_AGENT,
 };
 
 /// Bytes of an `If` header, beyond which tokens go into the body.
@@ -63,8 +64,67 @@ struct HttpCommit<'s> {
     route: Option<Route>,
     nodes: Vec<Node>,
     deleted: HashSet<RelPathBuf>,
+    /// Requests on the resources of a transaction, whose replies are not waited for one by one.
+    queue: RequestQueue<Awaited>,
+    failed: Option<LateFailure>,
     info: Option<CommitInfo>,
     ended: bool,
+}
+
+/// What is expected of a reply.
+struct Awaited {
+    /// The node that an error is about.
+    about: Option<RelPathBuf>,
+    expected: Expected,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    /// One of these statuses.
+    Status(&'static [u16]),
+    /// Nothing is there.
+    Absent,
+    /// Properties were changed.
+    Patched,
+}
+
+impl Awaited {
+    /// Checks a reply.
+    fn check(&self, call: &Call<'_>, reply: Reply) -> SvnResult<()> {
+        match self.expected {
+            Expected::Status(good) => expect_status(reply, &call.target, good)?.finish(),
+            Expected::Patched => patched(reply, &call.target),
+            Expected::Absent => {
+                let found = expect_status(reply, &call.target, &[200]).and_then(Reply::finish);
+                match (found, &self.about) {
+                    (Ok(()), Some(path)) => Err(SvnError::new(
+                        ErrorCode::FS_ALREADY_EXISTS,
+                        format!("File '{path}' already exists"),
+                    )),
+                    (Ok(()), None) => Err(out_of_order()),
+                    (Err(error), _) if error.is_no_node() => Ok(()),
+                    (Err(error), _) => Err(error),
+                }
+            }
+        }
+    }
+}
+
+/// The status of what was made.
+const CREATED: Expected = Expected::Status(&[201]);
+
+/// Checks a reply, and notes what an error is about.
+fn checked(
+    awaited: &Awaited,
+    call: &Call<'_>,
+    reply: Reply,
+    failed: &mut Option<LateFailure>,
+) -> SvnResult<()> {
+    let checked = awaited.check(call, reply);
+    if checked.is_err() {
+        *failed = Some(LateFailure { path: awaited.about.clone() });
+    }
+    checked
 }
 
 fn out_of_order() -> SvnError {
@@ -89,6 +149,8 @@ impl HttpSession {
             route: None,
             nodes: Vec::new(),
             deleted: HashSet::new(),
+            queue: RequestQueue::new(Order::Strict),
+            failed: None,
             info: None,
             ended: false,
         }))
@@ -125,6 +187,45 @@ impl HttpCommit<'_> {
 
     fn route(&self) -> SvnResult<&Route> {
         self.route.as_ref().ok_or_else(out_of_order)
+    }
+
+    /// Makes a request that changes something of the transaction. In an activity each is waited for: where the next
+    /// one goes is in the replies.
+    fn request(
+        &mut self,
+        call: Call<'_>,
+        about: Option<&RelPath>,
+        expected: Expected,
+    ) -> SvnResult<()> {
+        let awaited = Awaited { about: about.map(RelPath::to_owned), expected };
+        let client = &self.session.client;
+        if let Route::Activity(_) = self.route()? {
+            let reply = client.call(&call)?;
+            return awaited.check(&call, reply);
+        }
+        let failed = &mut self.failed;
+        self.queue.push(client, call.into_owned(), awaited, &mut |awaited, call, reply| {
+            checked(&awaited, call, reply, failed)
+        })
+    }
+
+    /// Makes the last request, after the replies to all others have come.
+    fn last_request(&mut self, call: Call<'_>) -> SvnResult<Reply> {
+        let client = &self.session.client;
+        let Self { queue, failed, .. } = self;
+        queue.finish(client, &mut |awaited, call, reply| checked(&awaited, call, reply, failed))?;
+        if !queue.is_open() {
+            return client.call(&call);
+        }
+        let mut last = None;
+        let awaited = Awaited { about: None, expected: Expected::Status(&[]) };
+        let mut take = |_, _: &Call<'static>, reply| {
+            last = Some(reply);
+            Ok(())
+        };
+        queue.push(client, call.into_owned(), awaited, &mut take)?;
+        queue.finish(client, &mut take)?;
+        last.ok_or_else(|| SvnError::internal("a request that was finished has no reply"))
     }
 
     /// Makes the transaction or activity, and sets the revision properties.
@@ -338,7 +439,7 @@ impl HttpCommit<'_> {
             .with("depth", depth)
             .with("overwrite", "F");
         let call = self.with_tokens_below(call, path);
-        self.session.client.run(&call, &[201])
+        self.request(call, Some(path), CREATED)
     }
 
     fn index(&mut self, handle: Handle) -> SvnResult<usize> {
@@ -352,20 +453,21 @@ impl HttpCommit<'_> {
     }
 
     /// Sends the changes of properties that were collected.
-    fn send_props(&mut self, at: usize) -> SvnResult<()> {
+    fn send_props(&mut self, at: usize, is_file: bool) -> SvnResult<()> {
         let node = self.nodes.get_mut(at).ok_or_else(out_of_order)?;
         let props = std::mem::take(&mut node.props);
         if props.is_empty() {
             return Ok(());
         }
         let (path, base) = (node.path.clone(), node.base);
+        let about = is_file.then_some(&*path);
         let place = self.place(at)?;
         let mut call = Call::new("PROPPATCH", &place);
         if let Some(base) = base {
             call = call.with(headers::VERSION_NAME, base.to_string());
         }
-        let call = self.with_token(call, &path);
-        proppatch(&self.session.client, call, &changes(&props))
+        let call = self.with_token(call, &path).xml(multistatus::proppatch(&changes(&props)));
+        self.request(call, about, Expected::Patched)
     }
 
     fn send_text(&mut self, at: usize, result: Option<Md5>) -> SvnResult<()> {
@@ -390,7 +492,7 @@ impl HttpCommit<'_> {
             call = call.with(headers::RESULT_MD5, result.to_hex());
         }
         let call = self.with_token(call, &path);
-        self.session.client.run(&call, &[201, 204])
+        self.request(call, Some(&path), Expected::Status(&[201, 204]))
     }
 
     /// Whether nothing can be at a new file's path: a parent is new, or was deleted.
@@ -406,16 +508,9 @@ impl HttpCommit<'_> {
         new_parent
     }
 
-    fn check_free(&self, path: &RelPath) -> SvnResult<()> {
+    fn check_free(&mut self, path: &RelPath) -> SvnResult<()> {
         let target = self.session.public(path);
-        match self.session.client.run(&Call::new("HEAD", &target), &[200]) {
-            Ok(()) => Err(SvnError::new(
-                ErrorCode::FS_ALREADY_EXISTS,
-                format!("File '{path}' already exists"),
-            )),
-            Err(error) if error.is_no_node() => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.request(Call::new("HEAD", &target), Some(path), Expected::Absent)
     }
 
     /// Removes what was begun. That this may fail is no news: the server forgets it in time.
@@ -426,7 +521,9 @@ impl HttpCommit<'_> {
             Some(Route::Activity(activity)) => activity,
             None => return,
         };
-        let _ = self.session.client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
+        let client = &self.session.client;
+        self.queue.drain(client);
+        let _ = client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
     }
 
     fn add(&mut self, path: &RelPath, parent: Handle, copied: bool) -> SvnResult<Handle> {
@@ -474,6 +571,10 @@ impl Drop for HttpCommit<'_> {
 impl CommitEditor for HttpCommit<'_> {
     fn committed(&self) -> Option<&CommitInfo> {
         self.info.as_ref()
+    }
+
+    fn late_failure(&self) -> Option<&LateFailure> {
+        self.failed.as_ref()
     }
 }
 
@@ -533,7 +634,7 @@ impl Editor for HttpCommit<'_> {
         if self.keep_locks && !below_it.is_empty() {
             call = call.with(headers::OPTIONS, headers::options::KEEP_LOCKS);
         }
-        self.session.client.run(&call, &[204])?;
+        self.request(call, Some(path), Expected::Status(&[204]))?;
         self.deleted.insert(path.to_owned());
         Ok(())
     }
@@ -551,7 +652,7 @@ impl Editor for HttpCommit<'_> {
             None => {
                 let place = self.child_place(at, path)?;
                 let call = self.with_tokens_below(Call::new("MKCOL", &place), path);
-                self.session.client.run(&call, &[201])?;
+                self.request(call, Some(path), CREATED)?;
             }
         }
         self.add(path, parent, copy_from.is_some())
@@ -572,7 +673,7 @@ impl Editor for HttpCommit<'_> {
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
         let at = self.index(dir)?;
-        self.send_props(at)
+        self.send_props(at, false)
     }
 
     fn add_file(
@@ -620,7 +721,7 @@ impl Editor for HttpCommit<'_> {
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         let at = self.index(file)?;
         self.send_text(at, text)?;
-        self.send_props(at)
+        self.send_props(at, true)
     }
 
     fn close_edit(&mut self) -> SvnResult<()> {
@@ -635,7 +736,8 @@ impl Editor for HttpCommit<'_> {
             words = format!("{words} {}", headers::options::RELEASE_LOCKS);
         }
         let call = Call::new("MERGE", &target).with(headers::OPTIONS, words).xml(body);
-        let root = self.session.client.element(&call, &[200])?;
+        let reply = self.last_request(call)?;
+        let root = element_of(expect_status(reply, &target, &[200])?)?;
         self.ended = true;
         let reply = merge::read_reply(&root)?;
         self.info = Some(CommitInfo {

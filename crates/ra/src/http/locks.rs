@@ -1,4 +1,4 @@
-//! Locks of paths: a request for each.
+//! Locks of paths: a request for each, sent without waiting for the reply to the one before.
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::FsPathBuf;
@@ -9,7 +9,8 @@ use sapwood_wire_dav::report::{answer, ask};
 use sapwood_wire_dav::xml::Document;
 use sapwood_wire_dav::{NS_DAV, headers, lock};
 
-use super::client::{Call, LIMITS, errors_of};
+use super::client::{Call, Client, LIMITS, errors_of};
+use super::request_queue::{Order, RequestQueue, Take};
 use super::session::HttpSession;
 use super::transport::Reply;
 use crate::Lock;
@@ -160,43 +161,26 @@ impl HttpSession {
         steal: bool,
         receiver: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
+        let read = |path: &RelPath, call: &Call<'_>, reply| self.read_lock(path, call, reply);
+        let mut requests = LockRequests::new(&self.client, &read, &|_| None, receiver);
         for (path, revision) in paths {
-            match self.lock_one(path, *revision, comment, steal) {
-                Err(error) if !is_of_one_path(&error) => return Err(error),
-                outcome => receiver(path, outcome)?,
+            let target = self.public(path);
+            let call = lock_call(&target, *revision, comment, steal);
+            if !requests.send(path, call.into_owned())? {
+                break;
             }
         }
-        Ok(())
+        requests.finish()
     }
 
-    fn lock_one(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        comment: Option<&str>,
-        steal: bool,
-    ) -> SvnResult<Lock> {
-        let target = self.public(path);
-        let mut call = Call::new("LOCK", &target)
-            .with("depth", "0")
-            .with("timeout", "Infinite")
-            .xml(lock::write_request(comment));
-        if steal {
-            call = call.with(headers::OPTIONS, "lock-steal");
-        }
-        if let Some(revision) = revision {
-            call = call.with(headers::VERSION_NAME, revision.to_string());
-        }
-        let mut reply = self.client.call(&call)?;
+    /// What a reply says of the lock of a path.
+    fn read_lock(&self, path: &RelPath, call: &Call<'_>, mut reply: Reply) -> SvnResult<Lock> {
         if reply.status() != 200 {
-            return Err(refused(reply, path, &target));
+            return Err(refused(reply, path, &call.target));
         }
         let owner = reply.header(headers::LOCK_OWNER).map(str::to_owned);
         let created = reply.header(headers::CREATION_DATE).map(str::to_owned);
-        let root = {
-            use sapwood_wire_dav::xml::Document;
-            Document::open(&mut reply, LIMITS)?.into_root()?
-        };
+        let root = Document::open(&mut reply, LIMITS)?.into_root()?;
         reply.finish()?;
         let granted = lock::read_reply(&root)?;
         let created = match created {
@@ -222,40 +206,132 @@ impl HttpSession {
         break_lock: bool,
         receiver: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
+        let read = |path: &RelPath, call: &Call<'_>, reply: Reply| match reply.status() {
+            200 | 204 => reply.finish(),
+            _ => Err(refused(reply, path, &call.target)),
+        };
+        // The lock is gone: that must be reported before the failure of the hook.
+        let is_done = |error: &SvnError| {
+            (error.code() == ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED).then_some(())
+        };
+        let mut requests = LockRequests::new(&self.client, &read, &is_done, receiver);
         for (path, token) in paths {
-            match self.unlock_one(path, token.as_deref(), break_lock) {
-                // The lock is gone: that must be reported before the failure of the hook.
-                Err(error) if error.code() == ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED => {
-                    receiver(path, Ok(()))?;
-                    return Err(error);
+            let token = match self.token_of(path, token.as_deref()) {
+                Ok(token) => token,
+                Err(error) => {
+                    requests.refuse(path, error)?;
+                    continue;
                 }
-                Err(error) if !is_of_one_path(&error) => return Err(error),
-                outcome => receiver(path, outcome)?,
+            };
+            let target = self.public(path);
+            let mut call = Call::new("UNLOCK", &target).with("lock-token", format!("<{token}>"));
+            if break_lock {
+                call = call.with(headers::OPTIONS, "lock-break");
+            }
+            if !requests.send(path, call.into_owned())? {
+                break;
             }
         }
-        Ok(())
+        requests.finish()
     }
 
-    fn unlock_one(&self, path: &RelPath, token: Option<&str>, break_lock: bool) -> SvnResult<()> {
-        let known = token.filter(|token| !token.is_empty()).map(str::to_owned);
-        let token = match known {
-            Some(token) => token,
-            None => self.get_lock(path)?.map(|lock| lock.token).ok_or_else(|| {
-                SvnError::new(
-                    ErrorCode::RA_NOT_LOCKED,
-                    format!("'{path}' is not locked in the repository"),
-                )
-            })?,
-        };
-        let target = self.public(path);
-        let mut call = Call::new("UNLOCK", &target).with("lock-token", format!("<{token}>"));
-        if break_lock {
-            call = call.with(headers::OPTIONS, "lock-break");
+    /// The token to unlock a path with: the known one, or the repository's.
+    fn token_of(&self, path: &RelPath, known: Option<&str>) -> SvnResult<String> {
+        if let Some(token) = known.filter(|token| !token.is_empty()) {
+            return Ok(token.to_owned());
         }
-        let reply = self.client.call(&call)?;
-        match reply.status() {
-            200 | 204 => reply.finish(),
-            _ => Err(refused(reply, path, &target)),
+        self.get_lock(path)?.map(|lock| lock.token).ok_or_else(|| {
+            let message = format!("'{path}' is not locked in the repository");
+            SvnError::new(ErrorCode::RA_NOT_LOCKED, message)
+        })
+    }
+}
+
+fn lock_call<'c>(
+    target: &'c str,
+    revision: Option<Revnum>,
+    comment: Option<&str>,
+    steal: bool,
+) -> Call<'c> {
+    let mut call = Call::new("LOCK", target)
+        .with("depth", "0")
+        .with("timeout", "Infinite")
+        .xml(lock::write_request(comment));
+    if steal {
+        call = call.with(headers::OPTIONS, "lock-steal");
+    }
+    if let Some(revision) = revision {
+        call = call.with(headers::VERSION_NAME, revision.to_string());
+    }
+    call
+}
+
+/// Requests for the locks of many paths, which go out without waiting for each other's replies.
+struct LockRequests<'r, T> {
+    client: &'r Client,
+    queue: RequestQueue<RelPathBuf>,
+    /// What a reply says.
+    read: &'r dyn Fn(&RelPath, &Call<'_>, Reply) -> SvnResult<T>,
+    /// What was done nevertheless, when there was an error that ends the whole.
+    is_done: &'r dyn Fn(&SvnError) -> Option<T>,
+    receiver: LockReceiver<'r, T>,
+    /// The error that ends the whole.
+    failed: Option<SvnError>,
+}
+
+impl<'r, T> LockRequests<'r, T> {
+    fn new(
+        client: &'r Client,
+        read: &'r dyn Fn(&RelPath, &Call<'_>, Reply) -> SvnResult<T>,
+        is_done: &'r dyn Fn(&SvnError) -> Option<T>,
+        receiver: LockReceiver<'r, T>,
+    ) -> Self {
+        let queue = RequestQueue::new(Order::Free);
+        Self { client, queue, read, is_done, receiver, failed: None }
+    }
+
+    /// Sends the request for a path; returns whether there may be more.
+    fn send(&mut self, path: &RelPath, call: Call<'static>) -> SvnResult<bool> {
+        self.with_queue(|queue, client, take| queue.push(client, call, path.to_owned(), take))?;
+        Ok(self.failed.is_none())
+    }
+
+    /// The request for a path cannot be sent.
+    fn refuse(&mut self, path: &RelPath, error: SvnError) -> SvnResult<()> {
+        self.with_queue(|queue, client, take| queue.finish(client, take))?;
+        if !is_of_one_path(&error) {
+            return Err(error);
         }
+        (self.receiver)(path, Err(error))
+    }
+
+    /// Waits for all replies. After the first error that is not of one path alone, the locks that were made
+    /// nevertheless are reported, and then the error.
+    fn finish(mut self) -> SvnResult<()> {
+        self.with_queue(|queue, client, take| queue.finish(client, take))?;
+        self.queue.end(self.client)?;
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn with_queue(
+        &mut self,
+        work: impl FnOnce(&mut RequestQueue<RelPathBuf>, &Client, Take<'_, RelPathBuf>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let Self { client, queue, read, is_done, receiver, failed } = self;
+        let done = work(queue, client, &mut |path, call, reply| {
+            let error = match read(&path, call, reply) {
+                Err(error) if !is_of_one_path(&error) => error,
+                outcome => return receiver(&path, outcome),
+            };
+            if let Some(done) = is_done(&error) {
+                receiver(&path, Ok(done))?;
+            }
+            failed.get_or_insert(error);
+            Ok(())
+        });
+        if done.is_err() {
+            queue.drain(client);
+        }
+        done
     }
 }

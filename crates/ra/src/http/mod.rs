@@ -3,6 +3,8 @@
 //!
 //! * `transport`: connections, under hyper; `tls`: certificates; `login`: Basic and Digest; `client`: requests with both.
 //! * `endpoints`: what a server announced, and the addresses that follow from it.
+//! * `raw_connection`: requests before the replies to earlier ones have come; `pipeline`: texts that are fetched so;
+//!   `request_queue`: changes that are sent so.
 //! * `session`: the session; `nodes`, `revprops`, `reports`, `edits`, `locks`, `commit`: its requests.
 //!
 //! Update reports are requested with all texts in them, where the server allows that: one request
@@ -18,9 +20,13 @@ mod login;
 mod nodes;
 mod options;
 mod pipeline;
+mod raw_connection;
 mod reports;
+mod request_queue;
 mod revprops;
 mod session;
+#[cfg(test)]
+mod test_client;
 mod tls;
 mod transport;
 

@@ -7,24 +7,31 @@ use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::proppatch::Change;
 use sapwood_wire_dav::report::{answer, ask};
 
-use super::client::{Call, Client};
+use super::client::{Call, Client, children_of, expect_status};
 use super::endpoints::propfind;
 use super::session::HttpSession;
+use super::transport::Reply;
 use crate::session::RevpropChange;
 
 /// Changes properties of the resource at `target`, all or none.
 pub(super) fn proppatch(client: &Client, call: Call<'_>, changes: &[Change]) -> SvnResult<()> {
-    let target = call.target.to_owned();
     let call = call.xml(multistatus::proppatch(changes));
+    patched(client.call(&call)?, &call.target)
+}
+
+/// What a reply says of the properties that were changed at `target`.
+pub(super) fn patched(reply: Reply, target: &str) -> SvnResult<()> {
     let mut failed = None;
-    let patched = client.children(&call, &[207], |child| {
-        if let Some(resource) = multistatus::resource(child)?
-            && failed.is_none()
-        {
-            let what = if resource.href.is_empty() { &target } else { &resource.href };
-            failed = resource.error(what);
-        }
-        Ok(())
+    let patched = expect_status(reply, target, &[207]).and_then(|reply| {
+        children_of(reply, |child| {
+            if let Some(resource) = multistatus::resource(child)?
+                && failed.is_none()
+            {
+                let what = if resource.href.is_empty() { target } else { &resource.href };
+                failed = resource.error(what);
+            }
+            Ok(())
+        })
     });
     let outcome = patched.map(drop).and(failed.map_or(Ok(()), Err));
     outcome.map_err(|error| {

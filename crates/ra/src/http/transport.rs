@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io::{self, Read, Seek as _, SeekFrom};
 use std::net::{TcpStream as StdStream, ToSocketAddrs as _};
+use std::os::unix::fs::FileExt as _;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,13 +23,14 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::http::response::Parts;
-use hyper::{Request, Response};
+use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
 use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, len64};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 use tokio_rustls::TlsConnector;
 
 use super::options::Options;
@@ -68,6 +70,24 @@ impl Payload {
             Self::None => 0,
             Self::Bytes(bytes) => len64(bytes.len()),
             Self::File(_, len) => *len,
+        }
+    }
+
+    /// Bytes at a position, at most as many as `most`.
+    pub(super) fn piece(&self, at: u64, most: usize) -> SvnResult<Bytes> {
+        let left = usize::try_from(self.len().minus(at)).unwrap_or(most).min(most);
+        match self {
+            Self::None => Ok(Bytes::new()),
+            Self::Bytes(bytes) => {
+                let at = usize::try_from(at).map_err(|_| SvnError::internal("a long body"))?;
+                Ok(bytes.slice(at..at.plus(left)))
+            }
+            Self::File(file, _) => {
+                let mut piece = vec![0; left];
+                let read = file.read_exact_at(&mut piece, at);
+                read.map_err(|e| SvnError::io(&e, "Can't read body"))?;
+                Ok(piece.into())
+            }
         }
     }
 
@@ -197,6 +217,13 @@ pub(super) struct Origin {
     pub(super) port: u16,
 }
 
+/// A connection that hyper speaks on.
+struct Connection {
+    requests: SendRequest<Outgoing>,
+    /// What it runs on, after `requests` was dropped while the connection was idle.
+    rest: oneshot::Receiver<Box<dyn Wire>>,
+}
+
 /// The connections to one server.
 pub(super) struct Transport {
     runtime: Runtime,
@@ -206,7 +233,7 @@ pub(super) struct Transport {
     /// The head of a request that makes a proxy open a tunnel to the server: https goes through
     /// proxies like that.
     tunnel: Option<String>,
-    idle: RefCell<Vec<SendRequest<Outgoing>>>,
+    idle: RefCell<Vec<Connection>>,
     bytes: Arc<AtomicU64>,
     cancel: CancelToken,
     /// How long the server may be silent; `None` for ever.
@@ -263,6 +290,11 @@ fn broken(error: &(dyn std::error::Error + 'static)) -> SvnError {
         }
         source = inner.source();
     }
+    closed()
+}
+
+/// The error of a connection that ends where a reply should come.
+pub(super) fn closed() -> SvnError {
     SvnError::new(CLOSED, "Error running context: The server unexpectedly closed the connection.")
 }
 
@@ -344,16 +376,62 @@ impl Transport {
         }
     }
 
-    fn connect(&self) -> SvnResult<SendRequest<Outgoing>> {
+    fn connect(&self) -> SvnResult<Connection> {
         let wire = self.open()?;
+        self.speak(wire)
+    }
+
+    /// Lets hyper speak on a stream.
+    fn speak(&self, wire: Box<dyn Wire>) -> SvnResult<Connection> {
         let _context = self.runtime.enter();
         let shaken = self.wait(http1::handshake(TokioIo::new(wire)))?;
-        let (sender, connection) = shaken.map_err(|e| broken(&e))?;
+        let (requests, connection) = shaken.map_err(|e| broken(&e))?;
+        let (give, rest) = oneshot::channel();
         // It runs whenever a request waits. Requests get the error with which it ends, too.
         self.runtime.spawn(async move {
-            let _ = connection.await;
+            let Ok(parts) = connection.without_shutdown().await else { return };
+            let wire = parts.io.into_inner();
+            // Bytes that no request asked for: it is not used again.
+            let wire = if parts.read_buf.is_empty() { give.send(wire) } else { Err(wire) };
+            if let Err(mut wire) = wire {
+                let _ = wire.shutdown().await;
+            }
         });
-        Ok(sender)
+        Ok(Connection { requests, rest })
+    }
+
+    /// The stream of an idle connection, which hyper no longer uses; a new one where none is open.
+    pub(super) fn take_over(&self) -> SvnResult<Box<dyn Wire>> {
+        while let Some(Connection { requests, rest }) = self.take_idle() {
+            if requests.is_closed() {
+                continue;
+            }
+            drop(requests);
+            let Ok(mut wire) = self.wait(rest)? else { continue };
+            let mut byte = [0];
+            let mut read = ReadBuf::new(&mut byte);
+            let is_quiet = self.wait(std::future::poll_fn(|cx| {
+                Poll::Ready(Pin::new(&mut wire).poll_read(cx, &mut read).is_pending())
+            }))?;
+            if is_quiet {
+                return Ok(wire);
+            }
+        }
+        self.open()
+    }
+
+    /// Takes an idle connection.
+    fn take_idle(&self) -> Option<Connection> {
+        self.idle.borrow_mut().pop()
+    }
+
+    /// Keeps a stream on which nothing is under way for later requests.
+    pub(super) fn give_back(&self, wire: Box<dyn Wire>) -> SvnResult<()> {
+        if self.idle.borrow().len() < self.connections {
+            let connection = self.speak(wire)?;
+            self.idle.borrow_mut().push(connection);
+        }
+        Ok(())
     }
 
     /// The stream to the server: through the proxy's tunnel, encrypted, as configured.
@@ -404,12 +482,13 @@ impl Transport {
         mut request: impl FnMut() -> SvnResult<Request<Outgoing>>,
     ) -> SvnResult<Reply> {
         loop {
-            let kept = self.idle.borrow_mut().pop();
+            let kept = self.take_idle();
             let reused = kept.is_some();
-            let mut sender = match kept {
-                Some(sender) => sender,
+            let mut connection = match kept {
+                Some(connection) => connection,
                 None => self.connect()?,
             };
+            let sender = &mut connection.requests;
             if sender.is_closed() {
                 continue;
             }
@@ -424,7 +503,7 @@ impl Transport {
             match sent {
                 Ok(response) => {
                     self.tls.as_ref().map_or(Ok(()), Tls::answered)?;
-                    return Ok(Reply::new(self, sender, response));
+                    return Ok(Reply::new(self, connection, response));
                 }
                 // Nothing of the request was processed, or it may be sent twice.
                 Err((_, unsent)) if reused && (unsent || may_repeat) => {}
@@ -441,6 +520,8 @@ pub(super) struct Reply {
 }
 
 enum Content {
+    /// All of it.
+    Whole(io::Cursor<Vec<u8>>),
     Plain(Coming),
     Gzip(Box<MultiGzDecoder<Coming>>),
 }
@@ -452,7 +533,7 @@ struct Coming {
     ended: bool,
     transport: Rc<Transport>,
     /// `None` once it was returned to the pool.
-    sender: Option<SendRequest<Outgoing>>,
+    connection: Option<Connection>,
 }
 
 impl std::fmt::Debug for Reply {
@@ -464,7 +545,7 @@ impl std::fmt::Debug for Reply {
 impl Reply {
     fn new(
         transport: &Rc<Transport>,
-        sender: SendRequest<Outgoing>,
+        connection: Connection,
         response: Response<Incoming>,
     ) -> Self {
         let (head, body) = response.into_parts();
@@ -473,7 +554,7 @@ impl Reply {
             body,
             piece: Bytes::new(),
             transport: Rc::clone(transport),
-            sender: Some(sender),
+            connection: Some(connection),
         };
         if coming.ended {
             coming.give_back();
@@ -486,6 +567,18 @@ impl Reply {
             _ => Content::Plain(coming),
         };
         Self { head, content }
+    }
+
+    /// A reply that has arrived whole.
+    pub(super) const fn whole(head: Parts, body: Vec<u8>) -> Self {
+        Self { head, content: Content::Whole(io::Cursor::new(body)) }
+    }
+
+    /// Whether the connection stays open after it.
+    pub(super) fn keeps_alive(&self) -> bool {
+        let closes = self.headers("connection").flat_map(|list| list.split(','));
+        self.head.version == Version::HTTP_11
+            && !closes.into_iter().any(|word| word.trim().eq_ignore_ascii_case("close"))
     }
 
     pub(super) fn status(&self) -> u16 {
@@ -518,6 +611,7 @@ impl Reply {
 impl Read for Reply {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match &mut self.content {
+            Content::Whole(body) => Read::read(body, buf),
             Content::Plain(coming) => coming.read(buf),
             Content::Gzip(packed) => {
                 let len = packed.read(buf)?;
@@ -533,10 +627,10 @@ impl Read for Reply {
 
 impl Coming {
     fn give_back(&mut self) {
-        if let Some(sender) = self.sender.take() {
+        if let Some(connection) = self.connection.take() {
             let mut idle = self.transport.idle.borrow_mut();
-            if idle.len() < self.transport.connections && !sender.is_closed() {
-                idle.push(sender);
+            if idle.len() < self.transport.connections && !connection.requests.is_closed() {
+                idle.push(connection);
             }
         }
     }

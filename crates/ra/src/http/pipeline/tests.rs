@@ -2,34 +2,12 @@
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::time::Duration;
 
 use flate2::write::GzEncoder;
-use sapwood_core::CancelToken;
-use sapwood_core::config::{Case, Config};
-use sapwood_core::paths::Url;
 
 use super::*;
-use crate::auth::{AuthOptions, Authenticator};
-use crate::file::FileCaches;
-use crate::settings::Settings;
-
-fn settings() -> Settings {
-    let empty = Arc::new(Config::new(Case::INSENSITIVE));
-    let auth = Authenticator::new(AuthOptions::default(), Arc::clone(&empty), None);
-    Settings {
-        config: Arc::clone(&empty),
-        servers: empty,
-        auth: Arc::new(auth),
-        variable: |_| None,
-        system_user: None,
-        caches: Arc::new(FileCaches::new(1 << 20)),
-        open_options: sapwood_fs::OpenOptions::default(),
-        client_name: None,
-        cancel: CancelToken::default(),
-    }
-}
+use crate::http::test_client::client;
 
 /// The next request's path; none at the end.
 fn heard(stream: &mut TcpStream) -> Option<String> {
@@ -100,10 +78,6 @@ fn server(each: usize, says: bool, at_once: usize) -> u16 {
     port
 }
 
-fn client(port: u16) -> Client {
-    Client::new(Url::new(&format!("http://127.0.0.1:{port}")).unwrap(), &settings()).unwrap()
-}
-
 /// Asks for so many texts ahead as there is room for, and reads them.
 fn fetch(client: &Client, connections: usize, count: usize) {
     let mut pipeline = Pipeline::new(connections);
@@ -157,28 +131,4 @@ fn what_is_unusual_is_left() {
     let mut pipeline = Pipeline::new(2);
     pipeline.ask(&silent, "/1", None);
     assert!(!pipeline.text(&silent, "/1", &mut take).unwrap());
-}
-
-#[test]
-fn heads() {
-    let parse = |text: &str| Head::parse(&text.replace('\n', "\r\n"));
-    let plain = Head { status: 200, length: Some(5), gzip: false, is_delta: false, last: false };
-    assert_eq!(parse("HTTP/1.1 200 OK\nContent-Length: 5"), Some(plain));
-    let other = Head { status: 404, length: None, gzip: true, is_delta: false, last: true };
-    let text =
-        "HTTP/1.1 404\nconnection: Close\nTransfer-Encoding: chunked\nContent-Encoding: gzip";
-    assert_eq!(parse(text), Some(other));
-    for odd in [
-        "",
-        "HTTP/1.0 200 OK\nContent-Length: 5",
-        "HTTP/1.1 200 OK",
-        "HTTP/1.1 200 OK\nContent-Length: 5\nContent-Length: 6",
-        "HTTP/1.1 200 OK\nContent-Length: 5\nTransfer-Encoding: chunked",
-        "HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked",
-        "HTTP/1.1 200 OK\nContent-Length: x",
-        "HTTP/1.1 200 OK\nContent-Length: 5\nContent-Encoding: br",
-        "HTTP/1.1 200 OK\nno colon",
-    ] {
-        assert_eq!(parse(odd), None, "{odd}");
-    }
 }
