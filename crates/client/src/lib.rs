@@ -59,6 +59,7 @@ pub mod switch;
 pub mod target;
 mod text_base;
 pub mod tree_conflict;
+mod tree_props;
 pub mod update;
 pub mod upgrade;
 pub mod url_changes;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitRequest, DirentFields, Session};
@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::open::{LocatedSession, session_at};
 use crate::revision::Revision;
 use crate::target::is_url;
+use crate::tree_props;
 use crate::url_commit::revision_props;
 use crate::working::Node;
 
@@ -135,9 +136,11 @@ fn session_of(
 
 /// Regular properties: not those of entries, nor of the working copy.
 fn visible(props: &PropList, name: Option<&str>) -> PropList {
-    let wanted =
-        |prop: &str| kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop);
-    props.iter().filter(|(prop, _)| wanted(prop)).collect()
+    props.iter().filter(|(prop, _)| is_visible(prop, name)).collect()
+}
+
+fn is_visible(prop: &str, name: Option<&str>) -> bool {
+    kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop)
 }
 
 /// What the node at a session's URL inherits in a revision.
@@ -181,6 +184,11 @@ fn remote_list(
         true => remote_inherited(session, revision, request)?,
         false => Vec::new(),
     };
+    // The repository on this machine is asked node by node; a server by one report.
+    let is_far = !session.url().starts_with("file:");
+    if is_far && kind == NodeKind::Dir && request.depth > Depth::Empty {
+        return report_tree(ctx, session, revision, request, (inherited, receiver));
+    }
     // What is left to report; the next one is last.
     let mut left = vec![(String::new(), kind)];
     let mut first = true;
@@ -218,6 +226,30 @@ fn remote_list(
                 inherited,
             })?;
         }
+    }
+    Ok(())
+}
+
+/// Reports the properties of a directory of a server, and of what is below it.
+fn report_tree(
+    ctx: &Context,
+    session: &dyn Session,
+    revision: Revnum,
+    request: &Request<'_>,
+    (mut inherited, receiver): (Vec<(String, PropList)>, Receiver<'_>),
+) -> SvnResult<()> {
+    let url = session.url();
+    let wanted = |prop: &str| is_visible(prop, request.name);
+    let mut found = tree_props::fetch(session, revision, request.depth, &wanted)?;
+    // What is inherited belongs to the first node.
+    if !inherited.is_empty() && found.first().is_none_or(|(relpath, _)| !relpath.is_root()) {
+        found.insert(0, (RelPathBuf::default(), PropList::new()));
+    }
+    for (relpath, props) in found {
+        ctx.check_cancel()?;
+        let inherited = std::mem::take(&mut inherited);
+        let path = url.join(&relpath).into_string();
+        receiver(&FoundProps { path, props: Some(props), inherited })?;
     }
     Ok(())
 }
