@@ -205,7 +205,6 @@ fn a_client_that_reads_on() {
     for (mut socket, expected) in stuck.into_iter().zip(expected) {
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).unwrap();
-        assert_eq!(body(&answer).len(), body(&expected).len());
         assert!(unchunked(&body(&answer)) == unchunked(&body(&expected)), "the same bytes");
     }
 }
