@@ -18,6 +18,7 @@ mod convert;
 mod dump;
 mod editors;
 mod far_away;
+mod far_away_faults;
 mod fuzz_kept;
 mod growth;
 mod http;

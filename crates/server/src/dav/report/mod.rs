@@ -31,7 +31,11 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     }
     let root = document.into_root()?;
     if kind != Kind::DatedRev {
-        must_be_there(session)?;
+        must_be_there(session).map_err(|fail| match kind {
+            // mod_dav_svn says no more than that, and clients have a message of their own for it.
+            Kind::FileRevs => Fail::Missing,
+            _ => fail,
+        })?;
     }
     exchange.xml();
     match kind {
