@@ -76,6 +76,7 @@ mod wc_resolver;
 mod wc_shelves;
 mod wc_status;
 mod wc_text_bases;
+mod wc_together;
 mod wc_unversioned;
 mod wc_upgrade;
 mod wc_watch;
