@@ -65,6 +65,7 @@ mod wc_costs;
 mod wc_export;
 mod wc_hostile;
 mod wc_kills;
+mod wc_large;
 mod wc_merge;
 mod wc_merge_stops;
 mod wc_mergeinfo;
