@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::WorkingCopy;
 use sapwood_wc::autoprops::AutoProps;
+use sapwood_wc::gather::Gathered;
 use sapwood_wc::local::AddOptions;
 
 use crate::context::Context;
+use crate::gathered::each_located;
 
 /// The options of an addition.
 #[derive(Clone, Copy, Debug)]
@@ -41,33 +44,16 @@ impl Context {
     }
 }
 
-/// Adds what is at a local path.
+/// Adds what is at local paths. `failed` decides what an error of one means for the others.
 ///
 /// # Errors
-/// As [`sapwood_wc::WorkingCopy::add`]; E155007 for what is in no working copy.
-pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
-    let abspath = ctx.absolute(target);
-    let is_root = abspath.join(".svn").is_dir() && !abspath.is_symlink();
-    if is_root && !how.force {
-        let message = format!("'{}' is already under version control", abspath.display());
-        return Err(SvnError::new(ErrorCode::ENTRY_EXISTS, message));
-    }
-    let (wc, relpath) = if is_root {
-        ctx.working_copy(&abspath)?
-    } else {
-        let parent = abspath.parent().unwrap_or(&abspath);
-        let (wc, _) = ctx.working_copy(parent)?;
-        let relpath = wc.relpath(&abspath)?;
-        // One unversioned folder above is reported below. With two, locking fails, as in 1.14.
-        let unknown =
-            |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
-        let above = relpath.parent();
-        let further = above.parent();
-        if !how.parents && unknown(above)? && unknown(further)? {
-            return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(further)).into());
-        }
-        (wc, relpath)
-    };
+/// Those of `failed`, which gets: those of [`WorkingCopy::add`], and E155007 for what is in no working copy.
+pub fn add(
+    ctx: &Context,
+    targets: &[String],
+    how: Add,
+    failed: &mut dyn FnMut(SvnError) -> SvnResult<()>,
+) -> SvnResult<()> {
     let options = AddOptions {
         depth: how.depth,
         force: how.force,
@@ -76,9 +62,35 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         auto_props: if how.no_auto_props { None } else { Some(ctx.auto_props()?) },
         media_types: media_types(ctx)?,
         parents: how.parents,
-        cancel: ctx.cancel().clone(),
     };
-    Ok(wc.add(&relpath, &options, &|told| ctx.notify(told))?)
+    let mut each = |gathered: &Gathered<'_>, _: &str, relpath: &RelPath| {
+        Ok(gathered.wc().add(relpath, &options, gathered)?)
+    };
+    each_located(ctx, targets, &mut |target| locate(ctx, target, how), &mut each, failed)
+}
+
+/// The working copy that a path is added to, and its path there.
+fn locate(ctx: &Context, target: &str, how: Add) -> SvnResult<(WorkingCopy, RelPathBuf)> {
+    let abspath = ctx.absolute(target);
+    let is_root = abspath.join(".svn").is_dir() && !abspath.is_symlink();
+    if is_root && !how.force {
+        let message = format!("'{}' is already under version control", abspath.display());
+        return Err(SvnError::new(ErrorCode::ENTRY_EXISTS, message));
+    }
+    if is_root {
+        return ctx.working_copy(&abspath);
+    }
+    let parent = abspath.parent().unwrap_or(&abspath);
+    let (wc, _) = ctx.working_copy(parent)?;
+    let relpath = wc.relpath(&abspath)?;
+    // One unversioned folder above is reported below. With two, locking fails, as in 1.14.
+    let unknown = |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
+    let above = relpath.parent();
+    let further = above.parent();
+    if !how.parents && unknown(above)? && unknown(further)? {
+        return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(further)).into());
+    }
+    Ok((wc, relpath))
 }
 
 /// The media types of the file that `mimetypes-file` names, by extension.
@@ -107,7 +119,7 @@ pub fn make_directory(ctx: &Context, path: &str, parents: bool) -> SvnResult<()>
     made.map_err(|e| SvnError::io(&e, format!("Can't create directory '{}'", abspath.display())))?;
     let how =
         Add { depth: Depth::Empty, force: false, no_ignore: false, no_auto_props: false, parents };
-    add(ctx, path, how).inspect_err(|_| {
+    add(ctx, &[path.to_owned()], how, &mut Err).inspect_err(|_| {
         if !was_there {
             // A directory that cannot be added is removed again.
             let _ = fs::remove_dir(&abspath);

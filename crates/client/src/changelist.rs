@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 use crate::context::Context;
+use crate::gathered::each_target;
 
 /// Puts files on a changelist, or takes them off theirs.
 ///
@@ -21,19 +22,12 @@ pub fn changelist(
         let message = "Target changelist name must not be empty";
         return Err(SvnError::new(ErrorCode::BAD_CHANGELIST_NAME, message));
     }
-    for target in targets {
-        ctx.check_cancel()?;
-        let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
-        let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
-        let at = if is_dir { relpath.as_path() } else { relpath.parent() };
-        if wc.view(&relpath)?.is_none() {
-            return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(&relpath)).into());
-        }
-        let lock = wc.lock(at, -1)?;
-        wc.set_changelist(&relpath, name, depth, filter, ctx.cancel(), &|told| ctx.notify(told))?;
-        lock.release()?;
-    }
-    Ok(())
+    each_target(ctx, targets, &mut |gathered, _, relpath| {
+        let wc = gathered.wc();
+        let view = wc.require_view(relpath)?;
+        gathered.lock(if view.is_dir() { relpath } else { relpath.parent() })?;
+        Ok(wc.set_changelist(relpath, name, depth, filter, gathered)?)
+    })
 }
 
 /// The absolute paths of what is on one of the changelists, at and below local paths.

@@ -129,6 +129,12 @@ pub(crate) fn conflicted(
     relpath: &RelPath,
     depth: Depth,
 ) -> SvnResult<Vec<RelPathBuf>> {
+    if wc.view(relpath)?.is_some_and(|view| view.status().is_present())
+        && !wc.has_conflicts(relpath)?
+    {
+        // No file need be looked at.
+        return Ok(Vec::new());
+    }
     let options =
         Options { depth, unversioned: false, cancel: ctx.cancel().clone(), ..Options::default() };
     let mut found = Vec::new();

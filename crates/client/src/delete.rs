@@ -1,6 +1,6 @@
 //! Deletions in working copies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -8,6 +8,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
+use crate::locate::Locator;
 
 /// Deletes local paths, each working copy's in turn.
 ///
@@ -15,11 +16,13 @@ use crate::context::Context;
 /// As [`WorkingCopy::delete`].
 pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) -> SvnResult<()> {
     let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<RelPathBuf>)> = BTreeMap::new();
+    let mut locator = Locator::new(ctx);
+    let mut seen = HashSet::new();
     for target in targets {
-        let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
+        let (wc, relpath) = locator.find(target)?;
         let (_, list) =
             roots.entry(wc.root().to_owned()).or_insert_with(|| (wc.clone(), Vec::new()));
-        if !list.contains(&relpath) {
+        if seen.insert((wc.root().to_owned(), relpath.clone())) {
             list.push(relpath);
         }
     }

@@ -375,7 +375,8 @@ impl FileForm {
         if translation.special {
             remove_old(to)?;
             let mut text = Vec::new();
-            from.read_to_end(&mut text).map_err(failed)?;
+            // A link's target has an upper limit everywhere.
+            from.take(1 << 20).read_to_end(&mut text).map_err(failed)?;
             return special::create_working(to, &text).map_err(failed);
         }
         let mut file = self.create(to).map_err(failed)?;

@@ -1,19 +1,21 @@
 //! `svn lock` and `svn unlock`: locks in the repository, and their tokens in the working copy.
 
+mod outcomes;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sapwood_core::notify::{Action, LockState, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
 use sapwood_wc::locks::Lock as WcLock;
-use sapwood_wc::repos_lock::RepositoryLock;
 
 use crate::context::Context;
+use crate::locate::Locator;
 use crate::target::is_url;
+use outcomes::{Outcome, Outcomes};
 
 /// A file of a working copy.
 struct Local {
@@ -69,11 +71,12 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
         return Ok(Targets { common, files, held: Vec::new(), prefix: None });
     }
     let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<RelPathBuf>)> = BTreeMap::new();
+    let mut locator = Locator::new(ctx);
     for target in targets {
-        let abspath = ctx.absolute(target);
-        let (wc, relpath) = ctx.working_copy(&abspath)?;
+        let (wc, relpath) = locator.find(target)?;
         if relpath.is_empty() {
             // A root counts as what its parent has.
+            let abspath = ctx.absolute(target);
             let parent = abspath.parent().unwrap_or(&abspath).to_owned();
             ctx.working_copy(&parent)?;
         }
@@ -93,33 +96,9 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
         }
         held.push(wc.lock(&dir, -1)?);
         prefixes.push(wc.abspath(&dir));
-        for relpath in relpaths {
-            let shown = wc.abspath(&relpath);
-            let base = wc.db().base(&relpath)?.filter(|row| row.presence.is_there());
-            let base = base.ok_or_else(|| {
-                SvnError::new(
-                    ErrorCode::WC_PATH_NOT_FOUND,
-                    format!("The node '{}' was not found.", shown.display()),
-                )
-            })?;
-            if base.kind == Kind::Dir {
-                return Err(SvnError::new(
-                    ErrorCode::WC_NOT_FILE,
-                    format!("The node '{}' is not a file", shown.display()),
-                ));
-            }
-            let token = wc.lock_of(&base)?.map(|lock| lock.token);
-            let (Some(repos_id), Some(repos_path)) = (base.repos_id, base.repos_path.as_deref())
-            else {
-                return Err(SvnError::new(
-                    ErrorCode::WC_CORRUPT,
-                    format!("'{}' has no place in a repository", shown.display()),
-                ));
-            };
-            let url = wc.db().repository(repos_id)?.root.join(repos_path);
-            let local = Some(Local { wc: wc.clone(), relpath, token });
-            found.push((url, Target { local, revision: base.revision }));
-        }
+        let all = || relpaths.into_iter().map(|relpath| local_target(&wc, relpath)).collect();
+        let local: Vec<(UrlBuf, Target)> = wc.db().questions::<_, SvnError>(all)?;
+        found.extend(local);
     }
     let urls: Vec<UrlBuf> = found.iter().map(|(url, _)| url.clone()).collect();
     let common = common_parent(&urls).ok_or_else(|| {
@@ -135,37 +114,37 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
 }
 
 impl Targets {
-    /// Reports the outcome for one path.
-    fn notify(
-        &self,
-        ctx: &Context,
-        relpath: &RelPath,
-        actions: (Action, Action),
-        state: LockState,
-        result: Result<Option<&str>, &SvnError>,
-    ) {
-        let local = self.files.get(relpath).and_then(|target| target.local.as_ref());
-        let shown = local.map(|l| l.wc.abspath(&l.relpath).display().to_string());
-        let url = self.common.join(relpath);
-        let action = if result.is_ok() { actions.0 } else { actions.1 };
-        let mut value = match &shown {
-            Some(shown) => Notify::new(action, shown),
-            None => Notify { url: Some(&url), ..Notify::new(action, relpath) },
-        };
-        let prefix = self.prefix.as_ref().map(|p| p.display().to_string());
-        value.path_prefix = prefix.as_deref().filter(|_| shown.is_some());
-        value.lock = state;
-        value.kind = Some(NodeKind::File);
-        match result {
-            Ok(owner) => value.owner = owner,
-            Err(error) => value.error = Some(error),
-        }
-        ctx.notify(&value);
-    }
-
     fn local(&self, relpath: &RelPath) -> Option<&Local> {
         self.files.get(relpath)?.local.as_ref()
     }
+}
+
+/// A file of a working copy, its URL and its revision.
+fn local_target(wc: &WorkingCopy, relpath: RelPathBuf) -> SvnResult<(UrlBuf, Target)> {
+    let shown = wc.abspath(&relpath);
+    let base = wc.db().base(&relpath)?.filter(|row| row.presence.is_there());
+    let base = base.ok_or_else(|| {
+        SvnError::new(
+            ErrorCode::WC_PATH_NOT_FOUND,
+            format!("The node '{}' was not found.", shown.display()),
+        )
+    })?;
+    if base.kind == Kind::Dir {
+        return Err(SvnError::new(
+            ErrorCode::WC_NOT_FILE,
+            format!("The node '{}' is not a file", shown.display()),
+        ));
+    }
+    let token = wc.lock_of(&base)?.map(|lock| lock.token);
+    let (Some(repos_id), Some(repos_path)) = (base.repos_id, base.repos_path.as_deref()) else {
+        return Err(SvnError::new(
+            ErrorCode::WC_CORRUPT,
+            format!("'{}' has no place in a repository", shown.display()),
+        ));
+    };
+    let url = wc.db().repository(repos_id)?.root.join(repos_path);
+    let local = Some(Local { wc: wc.clone(), relpath, token });
+    Ok((url, Target { local, revision: base.revision }))
 }
 
 /// Locks files; with `steal` also those that other users have locked. Each outcome is reported.
@@ -189,32 +168,12 @@ pub fn lock(
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
     let paths: Vec<(RelPathBuf, Option<Revnum>)> =
         targets.files.iter().map(|(path, target)| (path.clone(), target.revision)).collect();
-    let actions = (Action::Locked, Action::FailedLock);
-    session.lock(&paths, comment, steal, &mut |relpath, result: SvnResult<Lock>| {
-        let relpath = RelPath::new(relpath)?;
-        match result {
-            Ok(lock) => {
-                let mut state = LockState::Inapplicable;
-                if let Some(local) = targets.local(relpath) {
-                    local.wc.add_repository_lock(
-                        &local.relpath,
-                        &RepositoryLock {
-                            token: lock.token.clone(),
-                            owner: lock.owner.clone(),
-                            comment: lock.comment.clone(),
-                            created: lock.created,
-                        },
-                    )?;
-                    state = LockState::Locked;
-                }
-                targets.notify(ctx, relpath, actions, state, Ok(Some(&lock.owner)));
-            }
-            Err(error) => {
-                targets.notify(ctx, relpath, actions, LockState::Unchanged, Err(&error));
-            }
-        }
-        Ok(())
-    })
+    let mut outcomes = Outcomes::new(ctx, &targets);
+    let locked = session.lock(&paths, comment, steal, &mut |relpath, result: SvnResult<Lock>| {
+        outcomes.add(RelPath::new(relpath)?, Outcome::Lock(result))
+    });
+    outcomes.record()?;
+    locked
 }
 
 /// Unlocks files; with `break_lock` also without their tokens. Each outcome is reported.
@@ -242,21 +201,12 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
     if targets.held.is_empty() && !break_lock {
         fetch_tokens(session.as_ref(), &mut paths)?;
     }
-    let actions = (Action::Unlocked, Action::FailedUnlock);
-    session.unlock(&paths, break_lock, &mut |relpath, result| {
-        let relpath = RelPath::new(relpath)?;
-        // A token that is of no use any more is forgotten; one that only could not be used is not.
-        let keeps = [ErrorCode::FS_LOCK_OWNER_MISMATCH, ErrorCode::REPOS_HOOK_FAILURE];
-        let forget = !result.as_ref().is_err_and(|error| keeps.contains(&error.code()));
-        let mut state = LockState::Unchanged;
-        if let Some(local) = targets.local(relpath).filter(|_| forget) {
-            local.wc.remove_repository_lock(&local.relpath)?;
-            state = LockState::Unlocked;
-        }
-        let told = result.as_ref().map(|()| None);
-        targets.notify(ctx, relpath, actions, state, told);
-        Ok(())
-    })
+    let mut outcomes = Outcomes::new(ctx, &targets);
+    let unlocked = session.unlock(&paths, break_lock, &mut |relpath, result| {
+        outcomes.add(RelPath::new(relpath)?, Outcome::Unlock(result))
+    });
+    outcomes.record()?;
+    unlocked
 }
 
 /// Asks the repository for the tokens of URLs.

@@ -17,6 +17,7 @@ use sapwood_wc::view::{Status, View};
 
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
+use crate::gathered::each_target;
 use crate::open::{LocatedSession, session_at};
 use crate::revision::Revision;
 use crate::target::is_url;
@@ -403,22 +404,18 @@ pub fn set_local(
     }
     check_name(change.name, change.value.is_some())?;
     let changelists: HashSet<String> = changelists.iter().cloned().collect();
-    for path in paths {
-        ctx.check_cancel()?;
-        let abspath = ctx.absolute(path);
-        let (wc, relpath) = ctx.working_copy(&abspath)?;
-        let there = Node::find(ctx, path).is_ok_and(|node| !node.is_deleted());
-        if !there {
-            ctx.notify(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
+    each_target(ctx, paths, &mut |gathered, path, relpath| {
+        let wc = gathered.wc();
+        let view = wc.view(relpath)?;
+        let present = |view: &View| view.top().presence.is_there();
+        if !view.as_ref().is_some_and(present) {
+            let abspath = ctx.absolute(path);
+            gathered.tell(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
         }
-        let tell = |value: &Notify<'_>| ctx.notify(value);
-        let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
-        let anchor = if is_dir { relpath.as_path() } else { relpath.parent() };
-        let lock = wc.lock(anchor, -1)?;
-        wc.set_prop(&relpath, change, depth, &changelists, ctx.cancel(), &tell)?;
-        lock.release()?;
-    }
-    Ok(())
+        let is_dir = view.is_some_and(|view| view.is_dir());
+        gathered.lock(if is_dir { relpath } else { relpath.parent() })?;
+        Ok(wc.set_prop_among(relpath, change, depth, &changelists, gathered)?)
+    })
 }
 
 /// Sets a property of a URL, in a commit of its own. Nothing is made when no message is written.

@@ -5,6 +5,7 @@ use sapwood_core::{Depth, ErrorCode, SvnResult};
 use sapwood_wc::local::RevertOptions;
 
 use crate::context::Context;
+use crate::gathered::each_target;
 use crate::text_base::{Tell, with_text_bases};
 use crate::update::wait_for_clock;
 
@@ -29,24 +30,29 @@ fn revert_all(
     depth: Depth,
     options: &RevertOptions,
 ) -> SvnResult<()> {
-    for target in targets {
-        ctx.check_cancel()?;
-        let abspath = ctx.absolute(target);
-        let (wc, relpath) = ctx.working_copy(&abspath)?;
-        let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
-            Ok(wc.revert(&relpath, depth, options, &|told| ctx.notify(told))?)
+    let skipped =
+        [ErrorCode::ENTRY_NOT_FOUND, ErrorCode::UNVERSIONED_RESOURCE, ErrorCode::WC_PATH_NOT_FOUND];
+    each_target(ctx, targets, &mut |gathered, target, relpath| {
+        let wc = gathered.wc();
+        if !wc.stores_pristines() {
+            // Texts may have to be fetched first.
+            gathered.let_go()?;
+        }
+        let result = with_text_bases(ctx, (wc, relpath), Tell::Yes, || {
+            wc.revert_among(relpath, depth, options, gathered)?;
+            if !wc.stores_pristines() {
+                // Texts that are not needed any more go after this.
+                gathered.let_go()?;
+            }
+            Ok(())
         });
-        let skipped = [
-            ErrorCode::ENTRY_NOT_FOUND,
-            ErrorCode::UNVERSIONED_RESOURCE,
-            ErrorCode::WC_PATH_NOT_FOUND,
-        ];
         match result {
             Err(e) if skipped.contains(&e.code()) => {
-                ctx.notify(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                let abspath = ctx.absolute(target);
+                gathered.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                Ok(())
             }
-            other => other?,
+            other => other,
         }
-    }
-    Ok(())
+    })
 }

@@ -288,3 +288,54 @@ impl<'a> Notify<'a> {
         Self { url: Some(url), ..Self::new(action, "") }
     }
 }
+
+/// A [`Notify`] that is reported later, with its own copies of the texts.
+#[derive(Clone, Debug)]
+pub struct KeptNotify {
+    value: Notify<'static>,
+    path: String,
+    url: Option<String>,
+    path_prefix: Option<String>,
+    mime_type: Option<String>,
+    error: Option<SvnError>,
+    owner: Option<String>,
+    changelist: Option<String>,
+    prop_name: Option<String>,
+}
+
+impl From<&Notify<'_>> for KeptNotify {
+    fn from(value: &Notify<'_>) -> Self {
+        let &Notify { action, kind, content, props, lock, revision, range, hunk, .. } = value;
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        let plain = Notify::new(action, "");
+        Self {
+            value: Notify { kind, content, props, lock, revision, range, hunk, ..plain },
+            path: value.path.to_owned(),
+            url: own(value.url),
+            path_prefix: own(value.path_prefix),
+            mime_type: own(value.mime_type),
+            error: value.error.cloned(),
+            owner: own(value.owner),
+            changelist: own(value.changelist),
+            prop_name: own(value.prop_name),
+        }
+    }
+}
+
+impl KeptNotify {
+    /// The value that was kept.
+    #[must_use]
+    pub fn notify(&self) -> Notify<'_> {
+        Notify {
+            path: &self.path,
+            url: self.url.as_deref(),
+            path_prefix: self.path_prefix.as_deref(),
+            mime_type: self.mime_type.as_deref(),
+            error: self.error.as_ref(),
+            owner: self.owner.as_deref(),
+            changelist: self.changelist.as_deref(),
+            prop_name: self.prop_name.as_deref(),
+            ..self.value
+        }
+    }
+}

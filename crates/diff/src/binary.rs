@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
+use crate::LargeText;
+
 /// Bytes of compressed data on a line.
 const CHUNK: usize = 52;
 pub(crate) const LENGTHS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -15,36 +17,74 @@ const DIGITS: &[u8; 85] =
 /// The second byte of a zlib stream that was made at the usual level.
 const USUAL_LEVEL: u8 = 0x9c;
 
-/// Writes the patch that makes `new` of `old` and back.
+/// Writes the patch that makes `new` of `old` and back. The texts are read piece by piece.
 ///
 /// # Errors
-/// Those of `out`.
-pub fn write_binary(out: &mut dyn Write, old: &[u8], new: &[u8]) -> io::Result<()> {
+/// Those of reading, and of `out`.
+pub fn write_binary(
+    out: &mut dyn Write,
+    old: &dyn LargeText,
+    new: &dyn LargeText,
+) -> io::Result<()> {
     out.write_all(b"GIT binary patch\n")?;
     write_literal(out, new)?;
     out.write_all(b"\n")?;
     write_literal(out, old)
 }
 
-fn write_literal(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
-    // The reference's zlib looks for short matches at its usual level; ours does at its best one only.
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(text)?;
-    let mut compressed = encoder.finish()?;
-    if let Some(level) = compressed.get_mut(1) {
-        *level = USUAL_LEVEL;
-    }
+fn write_literal(out: &mut dyn Write, text: &dyn LargeText) -> io::Result<()> {
     writeln!(out, "literal {}", text.len())?;
-    for chunk in compressed.chunks(CHUNK) {
+    // The reference's zlib looks for short matches at its usual level; ours does at its best one only.
+    let mut encoder = ZlibEncoder::new(Lines::new(out), Compression::best());
+    io::copy(&mut text.open()?, &mut encoder)?;
+    encoder.finish()?.finish()
+}
+
+/// Writes compressed data in lines.
+struct Lines<'o> {
+    out: &'o mut dyn Write,
+    /// What is not a whole line yet.
+    rest: Vec<u8>,
+    /// How many bytes came.
+    seen: u64,
+}
+
+impl<'o> Lines<'o> {
+    fn new(out: &'o mut dyn Write) -> Self {
+        Self { out, rest: Vec::with_capacity(CHUNK), seen: 0 }
+    }
+
+    fn line(&mut self) -> io::Result<()> {
         let mut line = Vec::with_capacity(CHUNK.times(2));
-        line.extend(chunk.len().checked_sub(1).and_then(|at| LENGTHS.get(at)));
-        for four in chunk.chunks(4) {
+        line.extend(self.rest.len().checked_sub(1).and_then(|at| LENGTHS.get(at)));
+        for four in self.rest.chunks(4) {
             line.extend(digits(four));
         }
         line.push(b'\n');
-        out.write_all(&line)?;
+        self.rest.clear();
+        self.out.write_all(&line)
     }
-    Ok(())
+
+    fn finish(mut self) -> io::Result<()> {
+        if self.rest.is_empty() { Ok(()) } else { self.line() }
+    }
+}
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.rest.push(if self.seen == 1 { USUAL_LEVEL } else { *byte });
+            self.seen = self.seen.plus(1);
+            if self.rest.len() == CHUNK {
+                self.line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// What a digit stands for.
@@ -84,7 +124,7 @@ mod tests {
     #[test]
     fn a_short_text() {
         let mut out = Vec::new();
-        write_literal(&mut out, b"This is the file 'iota'.\n").unwrap();
+        write_literal(&mut out, &&b"This is the file 'iota'.\n"[..]).unwrap();
         assert_eq!(out, b"literal 25\nec$^E#$ShU>qLPeMg|y6^R0Z|S{E|d<JuU!m{s;*G\n");
     }
 
@@ -92,7 +132,7 @@ mod tests {
     #[test]
     fn an_empty_text() {
         let mut out = Vec::new();
-        write_literal(&mut out, b"").unwrap();
+        write_literal(&mut out, &&b""[..]).unwrap();
         assert_eq!(out, b"literal 0\nHc$@<O00001\n");
     }
 }

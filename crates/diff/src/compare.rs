@@ -59,7 +59,16 @@ pub fn compare_whole(options: &Options, old: &[u8], new: &[u8]) -> Diff {
     compare_within(options, old, new, Ends { suffix: (old.len(), new.len()), ..Ends::default() })
 }
 
+/// As [`compare`]; also how many edits the alignment tried at most, one after the other.
+pub(crate) fn compare_counted(options: &Options, old: &[u8], new: &[u8]) -> (Diff, usize) {
+    compare_ends(options, old, new, scan(old, new))
+}
+
 fn compare_within(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> Diff {
+    compare_ends(options, old, new, ends).0
+}
+
+fn compare_ends(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> (Diff, usize) {
     let mut numbers = HashMap::new();
     let old_tokens = tokens(options, old, ends.prefix, ends.suffix.0, &mut numbers);
     let new_tokens = tokens(options, new, ends.prefix, ends.suffix.1, &mut numbers);
@@ -68,7 +77,7 @@ fn compare_within(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> Diff
     if prefix > 0 {
         runs.push(Match { old: 0, new: 0, len: prefix });
     }
-    let middle = align(&old_tokens, &new_tokens, numbers.len());
+    let (middle, edits) = align(&old_tokens, &new_tokens, numbers.len());
     runs.extend(middle.into_iter().map(|run| Match {
         old: run.old.plus(prefix),
         new: run.new.plus(prefix),
@@ -77,7 +86,7 @@ fn compare_within(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> Diff
     let old_end = prefix.plus(old_tokens.len());
     let new_end = prefix.plus(new_tokens.len());
     runs.push(Match { old: old_end, new: new_end, len: ends.suffix_lines });
-    from_runs(&runs)
+    (from_runs(&runs), edits)
 }
 
 /// A number for each line between two offsets; equal lines have equal numbers, whatever text they

@@ -116,7 +116,7 @@ impl Runs {
         if prefix > 0 {
             runs.push(Match { old: 0, new: 0, len: prefix });
         }
-        runs.extend(align(old, new, count).into_iter().map(|run| Match {
+        runs.extend(align(old, new, count).0.into_iter().map(|run| Match {
             old: run.old.plus(prefix),
             new: run.new.plus(prefix),
             len: run.len,
@@ -263,7 +263,7 @@ impl Merger<'_> {
         if head > 0 {
             runs.push(Match { old: 0, new: 0, len: head });
         }
-        runs.extend(align(&rest(ours), &rest(theirs), self.count).into_iter().map(|run| Match {
+        runs.extend(align(&rest(ours), &rest(theirs), self.count).0.into_iter().map(|run| Match {
             old: run.old.plus(head),
             new: run.new.plus(head),
             len: run.len,

@@ -2,17 +2,19 @@
 //!
 //! The texts are read several times from their start. The first reading finds what they have in common
 //! at the start, the second what they have in common at the end; only what lies between, with some lines
-//! on both sides, is taken into memory and compared in the usual way. Invariant: what is printed is what
+//! on both sides, is compared: a little of it in memory, more of it without its long equal stretches
+//! ([`mod@crate::reduce`]). The last reading prints. Invariant: what is printed is what
 //! [`crate::unified()`] prints of the whole texts. When one of the texts is empty nothing is held at all.
 
 use sapwood_core::{Cut, Exact, len64};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
-use crate::Style;
-use crate::compare::compare;
+use crate::compare::{Range, compare, compare_counted};
 use crate::options::Options;
-use crate::unified::{NO_NEWLINE, Start, may_start_function, write_hunks_from};
+use crate::reduce::{Limits, reduce};
+use crate::unified::{NO_NEWLINE, Start, may_start_function, write_hunks_streamed};
+use crate::window::Window;
 
 /// How many lines of a common start or end are compared all the same: more than the reference sets
 /// back of a common end (50) and than it may need around that.
@@ -21,6 +23,13 @@ const MARGIN: usize = 64;
 const LINE_HEAD: usize = 256;
 /// How much is read at a time, in bytes.
 const PIECE: usize = 64 * 1024;
+/// Middles that are no longer together are compared in memory, in bytes.
+const IN_MEMORY: u64 = 4 << 20;
+/// How longer ones are reduced, one way after the other.
+const REDUCED: [Limits; 2] = [
+    Limits { head: 4096, window: 1 << 20, equal: 16 },
+    Limits { head: 65_536, window: 4 << 20, equal: 16 },
+];
 
 /// A text that can be read from its start as often as it takes.
 pub trait LargeText {
@@ -39,6 +48,16 @@ pub trait LargeText {
     fn open(&self) -> io::Result<Box<dyn Read + '_>>;
 }
 
+impl LargeText for &[u8] {
+    fn len(&self) -> u64 {
+        len64((**self).len())
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(*self))
+    }
+}
+
 /// Compares two texts and writes the hunks, if there are any, after what `head` gives. Says whether
 /// there are any.
 ///
@@ -51,43 +70,136 @@ pub fn unified_large<E: From<io::Error>>(
     head: &mut dyn FnMut() -> Result<Vec<u8>, E>,
     out: &mut dyn Write,
 ) -> Result<bool, E> {
-    match (old.is_empty(), new.is_empty()) {
-        (true, true) => Ok(false),
-        (true, false) => one_sided(b'+', new, head, out).map(|()| true),
-        (false, true) => one_sided(b'-', old, head, out).map(|()| true),
-        (false, false) => {
-            let margin = MARGIN.saturating_add(options.context);
-            let start = common_start(old, new, margin)?;
-            let end = match start.is_whole_text {
-                true => 0,
-                false => common_end(old, new, start.offset, margin)?,
-            };
-            let old_middle = middle(old, start.offset, end)?;
-            let new_middle = middle(new, start.offset, end)?;
-            let diff = compare(options, &old_middle, &new_middle);
-            if !diff.has_changes() {
-                return Ok(false);
+    let diff = LargeDiff::new(*options, old, new)?;
+    if diff.has_changes() {
+        out.write_all(&head()?)?;
+        diff.write(out)?;
+    }
+    Ok(diff.has_changes())
+}
+
+/// What differs between two large texts.
+pub struct LargeDiff<'t> {
+    options: Options,
+    old: &'t dyn LargeText,
+    new: &'t dyn LargeText,
+    /// What both have before the lines that the changes are counted from.
+    start: CommonStart,
+    changes: Vec<Range>,
+}
+
+impl<'t> LargeDiff<'t> {
+    /// Compares two texts.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn new(
+        options: Options,
+        old: &'t dyn LargeText,
+        new: &'t dyn LargeText,
+    ) -> io::Result<Self> {
+        Self::within(options, old, new, IN_MEMORY, &REDUCED)
+    }
+
+    fn within(
+        options: Options,
+        old: &'t dyn LargeText,
+        new: &'t dyn LargeText,
+        in_memory: u64,
+        reduced: &[Limits],
+    ) -> io::Result<Self> {
+        let mut diff =
+            Self { options, old, new, start: CommonStart::default(), changes: Vec::new() };
+        if old.is_empty() || new.is_empty() {
+            return Ok(diff);
+        }
+        let margin = MARGIN.saturating_add(options.context);
+        diff.start = common_start(old, new, margin)?;
+        let end = match diff.start.is_whole_text {
+            true if old.len() == new.len() => return Ok(diff),
+            true => 0,
+            false => common_end(old, new, diff.start.offset, margin)?,
+        };
+        let middle = Middle { options, start: diff.start.offset, end, old, new };
+        diff.changes = middle.changes(in_memory, reduced)?;
+        Ok(diff)
+    }
+
+    /// Whether anything differs.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty() || self.old.is_empty() != self.new.is_empty()
+    }
+
+    /// Writes the hunks.
+    ///
+    /// # Errors
+    /// Those of reading and of writing.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match (self.old.is_empty(), self.new.is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => one_sided(b'+', self.new, out),
+            (false, true) => one_sided(b'-', self.old, out),
+            (false, false) => {
+                let function = self.start.function.clone();
+                let from = Start { line: self.start.lines, function };
+                let texts = (
+                    window(self.old, self.start.offset, 0)?,
+                    window(self.new, self.start.offset, 0)?,
+                );
+                write_hunks_streamed(from, &self.changes, &self.options, texts, out)
             }
-            out.write_all(&head()?)?;
-            let mut hunks = Vec::new();
-            let from = Start { line: start.lines, function: start.function };
-            let texts = (old_middle.as_slice(), new_middle.as_slice());
-            write_hunks_from(from, &diff, options, Style::File, texts, &mut hunks);
-            out.write_all(&hunks)?;
-            Ok(true)
         }
     }
 }
 
+impl std::fmt::Debug for LargeDiff<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LargeDiff").field("changes", &self.changes).finish_non_exhaustive()
+    }
+}
+
+/// What is between the common start and the common end.
+struct Middle<'t> {
+    options: Options,
+    start: u64,
+    end: u64,
+    old: &'t dyn LargeText,
+    new: &'t dyn LargeText,
+}
+
+impl Middle<'_> {
+    fn changes(&self, in_memory: u64, limits: &[Limits]) -> io::Result<Vec<Range>> {
+        let len =
+            |text: &dyn LargeText| text.len().saturating_sub(self.start).saturating_sub(self.end);
+        if len(self.old).saturating_add(len(self.new)) > in_memory {
+            for limits in limits {
+                if let Some(changes) = self.reduced(*limits)? {
+                    return Ok(changes);
+                }
+            }
+        }
+        let old = middle(self.old, self.start, self.end)?;
+        let new = middle(self.new, self.start, self.end)?;
+        Ok(compare(&self.options, &old, &new).changes().copied().collect())
+    }
+
+    /// The changes, found in texts without most of what is equal; `None` when that cannot be.
+    fn reduced(&self, limits: Limits) -> io::Result<Option<Vec<Range>>> {
+        let old = || window(self.old, self.start, self.end);
+        let new = || window(self.new, self.start, self.end);
+        let Some(reduced) = reduce(&self.options, limits, &old, &new)? else { return Ok(None) };
+        let (diff, edits) = compare_counted(&self.options, &reduced.old, &reduced.new);
+        if !reduced.holds(edits) {
+            return Ok(None);
+        }
+        Ok(diff.changes().map(|change| reduced.whole(change)).collect())
+    }
+}
+
 /// A text that came or went whole: one hunk.
-fn one_sided<E: From<io::Error>>(
-    mark: u8,
-    text: &dyn LargeText,
-    head: &mut dyn FnMut() -> Result<Vec<u8>, E>,
-    out: &mut dyn Write,
-) -> Result<(), E> {
+fn one_sided(mark: u8, text: &dyn LargeText, out: &mut dyn Write) -> io::Result<()> {
     let lines = marked_lines(mark, text, &mut io::sink())?;
-    out.write_all(&head()?)?;
     let range = if lines == 1 { "1".to_owned() } else { format!("1,{lines}") };
     match mark {
         b'+' => writeln!(out, "@@ -0,0 +{range} @@")?,
@@ -270,7 +382,15 @@ fn skip(reader: &mut dyn Read, len: u64) -> io::Result<()> {
     io::copy(&mut reader.take(len), &mut io::sink()).map(drop)
 }
 
-/// What is left of a text without so many bytes at its start and end.
+/// What is left of a text without so many bytes at its start and end, as it is read.
+fn window(text: &dyn LargeText, start: u64, end: u64) -> io::Result<Window<'_>> {
+    let mut reader = text.open()?;
+    skip(&mut *reader, start)?;
+    let len = text.len().minus(start).minus(end);
+    Ok(Window::new(Box::new(reader.take(len))))
+}
+
+/// The same, whole.
 fn middle(text: &dyn LargeText, start: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut reader = text.open()?;
     skip(&mut *reader, start)?;
@@ -309,6 +429,15 @@ mod tests {
         let large = unified_large(options, &a, &b, &mut head, &mut found).unwrap();
         assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&wanted));
         assert_eq!((large, begun), (any, i32::from(any)));
+        for head in [8, 40] {
+            let limits = Limits { head, window: 2000, equal: 3 };
+            let diff = LargeDiff::within(*options, &a, &b, 0, &[limits]).unwrap();
+            let mut found = Vec::new();
+            if diff.has_changes() {
+                diff.write(&mut found).unwrap();
+            }
+            assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&wanted));
+        }
     }
 
     #[test]
@@ -338,7 +467,7 @@ mod tests {
         #[test]
         fn the_same_as_in_memory(
             len in 0usize..1200,
-            kinds in 1usize..300,
+            kinds in 1usize..2000,
             ending in prop::sample::select(vec!["\n", "\r\n", "\r"]),
             edits in prop::collection::vec((0usize..1200, 0usize..5, 0usize..200), 0..6),
             context in 0usize..5,
@@ -365,5 +494,51 @@ mod tests {
             same(&options, old.as_bytes(), new.as_bytes());
             same(&options, new.as_bytes(), old.as_bytes());
         }
+    }
+
+    /// A text of which some lines are like others: every seventh is empty, and every hundredth returns.
+    fn lines_of_code(len: usize) -> Vec<String> {
+        let line = |n: usize| match n {
+            n if n % 7 == 0 => "\n".to_owned(),
+            n if n % 100 == 3 => format!("    case {}:\n", n % 5000 / 100),
+            n => format!("    statement {n};\n"),
+        };
+        (0..len).map(line).collect()
+    }
+
+    #[test]
+    fn what_is_equal_is_not_compared() {
+        let old = lines_of_code(60_000);
+        let mut new = old.clone();
+        new[100] = "changed\n".to_owned();
+        // A line that is elsewhere, far from all changes.
+        new[20_000] = old[45_001].clone();
+        new.drain(30_000..30_010);
+        new.splice(40_000..40_000, lines_of_code(12));
+        new[50_000] = "changed\n".to_owned();
+        let (old, new) = (Bytes(old.concat().into()), Bytes(new.concat().into()));
+        let limits = Limits { head: 4096, window: 1 << 16, equal: 16 };
+        let (again_old, again_new) = (|| window(&old, 0, 0), || window(&new, 0, 0));
+        let options = Options::default();
+        let reduced = reduce(&options, limits, &again_old, &again_new).unwrap().unwrap();
+        let (diff, edits) = compare_counted(&options, &reduced.old, &reduced.new);
+        assert!(reduced.old.len() * 2 < old.0.len(), "{}", reduced.old.len());
+        assert!(reduced.holds(edits), "{edits}");
+        let wanted = compare(&options, &old.0, &new.0);
+        let found: Vec<_> = diff.changes().map(|change| reduced.whole(change).unwrap()).collect();
+        assert_eq!(found, wanted.changes().copied().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_equal_stretch_that_is_like_itself_does_not_hold() {
+        let same = |n: usize| (0..n).map(|_| "same\n").collect::<String>();
+        let old = Bytes(format!("a\n{}b\n", same(3000)).into());
+        let new = Bytes(format!("x\ny\n{}c\n", same(3000)).into());
+        let limits = Limits { head: 1000, window: 1 << 16, equal: 3 };
+        let (again_old, again_new) = (|| window(&old, 0, 0), || window(&new, 0, 0));
+        let options = Options::default();
+        let reduced = reduce(&options, limits, &again_old, &again_new).unwrap().unwrap();
+        let (_, edits) = compare_counted(&options, &reduced.old, &reduced.new);
+        assert!(!reduced.holds(edits.max(1)));
     }
 }

@@ -93,10 +93,11 @@ struct Aligner<'a> {
     zero: usize,
 }
 
-/// The runs that an alignment of `old` and `new` keeps, in order. Tokens are below `tokens`.
-pub(crate) fn align(old: &[u32], new: &[u32], tokens: usize) -> Vec<Match> {
+/// The runs that an alignment of `old` and `new` keeps, in order, and how many edits were tried at most, one after
+/// the other. Tokens are below `tokens`.
+pub(crate) fn align(old: &[u32], new: &[u32], tokens: usize) -> (Vec<Match>, usize) {
     if old.is_empty() || new.is_empty() {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     let in_old = count(old, tokens);
     let in_new = count(new, tokens);
@@ -123,7 +124,7 @@ fn get(counts: &[u32], token: u32) -> u32 {
 }
 
 impl Aligner<'_> {
-    fn run(mut self, old_len: usize, new_len: usize) -> Vec<Match> {
+    fn run(mut self, old_len: usize, new_len: usize) -> (Vec<Match>, usize) {
         // Diagonals are kept as indices into `states`, so 0 is `zero` and smaller is negative.
         let start = self.zero.plus(old_len).minus(new_len);
         let (low, high) = (start.min(self.zero), start.max(self.zero));
@@ -142,7 +143,7 @@ impl Aligner<'_> {
             away += 1;
             let state = self.states.get(self.zero).copied().unwrap_or_default();
             if state.new == self.new.len() || away > self.states.len() {
-                return self.collect(state.last);
+                return (self.collect(state.last), high.minus(low).plus(away.times(2)));
             }
         }
     }
@@ -206,7 +207,7 @@ mod tests {
 
     fn aligned(old: &str, new: &str) -> String {
         let (o, n) = (tokens(old), tokens(new));
-        let runs = align(&o, &n, 256);
+        let runs = align(&o, &n, 256).0;
         let mut at = (0, 0);
         for run in &runs {
             assert!(run.len > 0 && run.old >= at.0 && run.new >= at.1);
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(aligned("abcd", "xbyd"), "bd");
         assert_eq!(aligned("aab", "ab"), "ab");
         // The first of several places is taken.
-        assert_eq!(align(&tokens("a"), &tokens("aaa"), 256), [Match { old: 0, new: 0, len: 1 }]);
+        assert_eq!(align(&tokens("a"), &tokens("aaa"), 256).0, [Match { old: 0, new: 0, len: 1 }]);
     }
 
     #[test]

@@ -17,13 +17,15 @@ mod normalize;
 mod options;
 pub mod patch;
 pub mod props;
+mod reduce;
 mod scan;
 mod unified;
+mod window;
 
 pub use binary::write_binary;
 pub use compare::{Diff, Range, compare, compare_whole};
 pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3, diff3_whole};
-pub use large::{LargeText, unified_large};
+pub use large::{LargeDiff, LargeText, unified_large};
 pub use merged::{ConflictStyle, Labels, write_merged};
 pub use options::{IgnoreSpace, Options};
 pub use unified::{Style, unified, write_header, write_hunks};

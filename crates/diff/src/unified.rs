@@ -1,8 +1,11 @@
 //! Unified diffs, byte for byte as the reference prints them.
 
+use std::io::{self, Write};
+
 use crate::compare::{Diff, Range, compare};
 use crate::lines::{has_ending, take_line};
 use crate::options::Options;
+use crate::window::Window;
 use sapwood_core::{Cut, Exact};
 
 /// What the hunks of a diff look like.
@@ -83,30 +86,68 @@ pub(crate) fn write_hunks_from(
     out: &mut Vec<u8>,
 ) {
     let line = start.line;
-    let mut writer = Writer {
-        style,
-        context: options.context,
-        function: options.show_c_function.then_some(start.function),
-        header_function: Vec::new(),
-        old: Text { rest: old, line },
-        new: Text { rest: new, line },
-        hunk: Hunk::default(),
-        out,
-    };
+    let old = Text { source: Source::Memory(old), line };
+    let new = Text { source: Source::Memory(new), line };
+    let mut writer = Writer::new(start, options, style, (old, new), out);
     for range in diff.changes() {
-        writer.change(&Range {
-            old_start: range.old_start.plus(line),
-            new_start: range.new_start.plus(line),
-            ..*range
-        });
+        writer.change(&after(range, line));
     }
     writer.flush();
 }
 
+/// Writes hunks of changes that are given in order, of texts that are read while they are written.
+pub(crate) fn write_hunks_streamed(
+    start: Start,
+    changes: &[Range],
+    options: &Options,
+    (old, new): (Window<'_>, Window<'_>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let line = start.line;
+    let mut bytes = Vec::new();
+    let old = Text { source: Source::Stream(old), line };
+    let new = Text { source: Source::Stream(new), line };
+    let mut writer = Writer::new(start, options, Style::File, (old, new), &mut bytes);
+    for range in changes {
+        writer.change(&after(range, line));
+        if let Some(error) = writer.failed.take() {
+            return Err(error);
+        }
+        out.write_all(writer.out)?;
+        writer.out.clear();
+    }
+    writer.flush();
+    match writer.failed.take() {
+        Some(error) => Err(error),
+        None => out.write_all(writer.out),
+    }
+}
+
+/// A change in texts that so many lines stand before.
+fn after(range: &Range, line: usize) -> Range {
+    Range { old_start: range.old_start.plus(line), new_start: range.new_start.plus(line), ..*range }
+}
+
+/// Where lines come from.
+enum Source<'a> {
+    Memory(&'a [u8]),
+    Stream(Window<'a>),
+}
+
 /// A text and how far it was read.
 struct Text<'a> {
-    rest: &'a [u8],
+    source: Source<'a>,
     line: usize,
+}
+
+impl Text<'_> {
+    /// Passes lines up to number `until`, where that is quicker than to look at each.
+    fn pass(&mut self, until: usize) -> io::Result<()> {
+        if let Source::Stream(window) = &mut self.source {
+            self.line = self.line.plus(window.skip_lines(until.minus(self.line))?);
+        }
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -135,7 +176,12 @@ struct Writer<'a, 'o> {
     new: Text<'a>,
     hunk: Hunk,
     out: &'o mut Vec<u8>,
+    /// The first error of reading.
+    failed: Option<io::Error>,
 }
+
+/// Stands for a text while it is read.
+const NOTHING: Text<'static> = Text { source: Source::Memory(&[]), line: 0 };
 
 /// Why a line is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -146,34 +192,76 @@ enum Use {
     Insert,
 }
 
-impl Writer<'_, '_> {
+impl<'a, 'o> Writer<'a, 'o> {
+    fn new(
+        start: Start,
+        options: &Options,
+        style: Style,
+        (old, new): (Text<'a>, Text<'a>),
+        out: &'o mut Vec<u8>,
+    ) -> Self {
+        Self {
+            style,
+            context: options.context,
+            function: options.show_c_function.then_some(start.function),
+            header_function: Vec::new(),
+            old,
+            new,
+            hunk: Hunk::default(),
+            out,
+            failed: None,
+        }
+    }
+
     /// Reads old lines up to, but not including, number `until`.
     fn read_old(&mut self, purpose: Use, until: usize) {
-        while self.old.line < until {
-            let Some(line) = take_line(&mut self.old.rest) else {
-                // Context without a limit (property diffs) reaches far beyond the last line.
-                self.old.line = until;
-                return;
-            };
-            self.old.line += 1;
-            self.line(purpose, line);
-        }
+        let mut text = std::mem::replace(&mut self.old, NOTHING);
+        self.read(&mut text, purpose, until);
+        self.old = text;
     }
 
     /// Reads new lines up to, but not including, number `until`.
     fn read_new(&mut self, purpose: Use, until: usize) {
-        while self.new.line < until {
-            let Some(line) = take_line(&mut self.new.rest) else {
-                // Context without a limit (property diffs) reaches far beyond the last line.
-                self.new.line = until;
-                return;
-            };
-            self.new.line += 1;
-            self.line(purpose, line);
+        let mut text = std::mem::replace(&mut self.new, NOTHING);
+        self.read(&mut text, purpose, until);
+        self.new = text;
+    }
+
+    fn read(&mut self, text: &mut Text<'_>, purpose: Use, until: usize) {
+        if let Err(error) = self.read_lines(text, purpose, until) {
+            self.failed.get_or_insert(error);
         }
     }
 
+    fn read_lines(&mut self, text: &mut Text<'_>, purpose: Use, until: usize) -> io::Result<()> {
+        if purpose == Use::Skip && self.function.is_none() && text.line < until {
+            text.pass(until)?;
+        }
+        while text.line < until {
+            let found = match &mut text.source {
+                Source::Memory(rest) => take_line(rest).map(|line| self.line(purpose, line)),
+                Source::Stream(window) => {
+                    let line = window.line()?;
+                    let len = line.len();
+                    self.line(purpose, line);
+                    window.advance(len);
+                    (len > 0).then_some(())
+                }
+            };
+            if found.is_none() {
+                // Context without a limit (property diffs) reaches far beyond the last line.
+                text.line = until;
+                return Ok(());
+            }
+            text.line += 1;
+        }
+        Ok(())
+    }
+
     fn line(&mut self, purpose: Use, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
         let unchanged = matches!(purpose, Use::Skip | Use::Context);
         if let Some(function) =
             self.function.as_mut().filter(|_| unchanged && may_start_function(line))

@@ -22,6 +22,7 @@ pub mod db;
 pub mod error;
 pub mod externals;
 mod files;
+pub mod gather;
 pub mod ignore;
 pub mod layout;
 pub mod local;

@@ -106,7 +106,8 @@ impl WorkingCopy {
             if !relpath.is_empty() && db.top(relpath)?.is_none() {
                 return Err(Error::NodeNotFound(self.abspath(relpath)));
             }
-            if !steal && db.has_work()? {
+            // What gathered changes have queued is run after them.
+            if !steal && db.gathered() == 0 && db.has_work()? {
                 return Err(Error::CleanupRequired(self.root().to_owned()));
             }
             let limit = depth_of(relpath).saturating_add(levels);

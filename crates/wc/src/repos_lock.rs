@@ -26,31 +26,44 @@ impl WorkingCopy {
         place.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    /// Records a lock on a file, which then becomes writable.
+    /// Records locks on files, which then become writable.
     ///
     /// # Errors
-    /// `E155010` when BASE has no such node; SQLite's; those of the file.
-    pub fn add_repository_lock(&self, relpath: &RelPath, lock: &RepositoryLock) -> Result<()> {
-        let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
-        self.db().put_lock(&LockRow {
-            repos_id,
-            repos_relpath,
-            token: lock.token.clone(),
-            owner: Some(lock.owner.clone()),
-            comment: lock.comment.clone(),
-            date: Some(sapwood_core::date::Timestamp(lock.created)),
+    /// `E155010` when BASE has no such node, and then none is recorded; SQLite's; those of the files.
+    pub fn add_repository_locks(&self, locks: &[(&RelPath, &RepositoryLock)]) -> Result<()> {
+        self.db().write(|db| {
+            locks.iter().try_for_each(|(relpath, lock)| {
+                let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
+                db.put_lock(&LockRow {
+                    repos_id,
+                    repos_relpath,
+                    token: lock.token.clone(),
+                    owner: Some(lock.owner.clone()),
+                    comment: lock.comment.clone(),
+                    date: Some(sapwood_core::date::Timestamp(lock.created)),
+                })
+            })
         })?;
-        self.sync_if_there(relpath)
+        let relpaths: Vec<&RelPath> = locks.iter().map(|(relpath, _)| *relpath).collect();
+        self.sync_those_there(&relpaths)
     }
 
-    /// Forgets the lock on a file, which is read-only then if its properties say so.
+    /// Forgets the locks on files, which are read-only then if their properties say so.
     ///
     /// # Errors
-    /// As [`WorkingCopy::add_repository_lock`].
-    pub fn remove_repository_lock(&self, relpath: &RelPath) -> Result<()> {
-        let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
-        self.db().remove_lock(repos_id, &repos_relpath)?;
-        self.sync_if_there(relpath)
+    /// As [`WorkingCopy::add_repository_locks`].
+    pub fn remove_repository_locks(&self, relpaths: &[&RelPath]) -> Result<()> {
+        self.db().write(|db| {
+            relpaths.iter().try_for_each(|relpath| {
+                let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
+                db.remove_lock(repos_id, &repos_relpath).map(drop)
+            })
+        })?;
+        self.sync_those_there(relpaths)
+    }
+
+    fn sync_those_there(&self, relpaths: &[&RelPath]) -> Result<()> {
+        self.db().questions(|| relpaths.iter().try_for_each(|relpath| self.sync_if_there(relpath)))
     }
 
     fn sync_if_there(&self, relpath: &RelPath) -> Result<()> {

@@ -55,10 +55,9 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let tolerated =
         [ErrorCode::ENTRY_EXISTS, ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::UNSUPPORTED_FEATURE];
     let mut seen = Vec::new();
-    for path in &paths {
-        let result = add(&inv.ctx, path, how);
-        inv.tolerate(result, &tolerated, &mut seen)?;
-    }
+    add(&inv.ctx, &paths, how, &mut |error| {
+        inv.tolerate(Err::<(), _>(error), &tolerated, &mut seen).map(drop)
+    })?;
     not_all(&seen, |code| match code {
         ErrorCode::WC_PATH_NOT_FOUND => {
             Some("Could not add all targets because some targets don't exist")

@@ -7,7 +7,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_diff::{
-    EQUAL_LINE, LargeText, Options as DiffOptions, props as prop_diff, unified, unified_large,
+    EQUAL_LINE, LargeDiff, LargeText, Options as DiffOptions, props as prop_diff, unified,
     write_header,
 };
 use sapwood_fs::{Node, Root, Roots};
@@ -22,9 +22,8 @@ use crate::signals;
 /// The lines of context around changes in properties.
 const PROP_CONTEXT: usize = DiffOptions::DEFAULT_CONTEXT;
 
-/// Two texts that together are longer are not read whole, but only from the first to the last
-/// difference; in bytes.
-const LARGE: u64 = 16 << 20;
+/// Two texts that together are longer are compared as files; in bytes.
+const LARGE: u64 = 8 << 20;
 
 struct Differ<'a> {
     context: &'a Context,
@@ -116,41 +115,38 @@ fn node_at(root: &Root, relpath: &str) -> SvnResult<Node> {
     Ok(root.node(&FsPathBuf::canonicalize(relpath))?)
 }
 
-/// A file's text, read as often as it takes; what no file holds is empty.
-struct NodeText<'a> {
-    node: Option<&'a Node>,
+/// A file's text in a temporary file, read as often as it takes; what no file holds is empty.
+struct SpooledText {
+    file: Option<tempfile::NamedTempFile>,
     len: u64,
 }
 
-impl<'a> NodeText<'a> {
-    fn new(node: Option<&'a Node>) -> SvnResult<Self> {
-        Ok(Self { node, len: node.map_or(Ok(0), Node::length)? })
+impl SpooledText {
+    fn new(node: Option<&Node>) -> SvnResult<Self> {
+        let Some(node) = node else { return Ok(Self { file: None, len: 0 }) };
+        let failed = |e: io::Error| SvnError::io(&e, "Can't create temporary file");
+        let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+        let len = io::copy(&mut node.contents()?, &mut file).map_err(SvnError::from_stream)?;
+        Ok(Self { file: Some(file), len })
     }
 }
 
-impl LargeText for NodeText<'_> {
+impl LargeText for SpooledText {
     fn len(&self) -> u64 {
         self.len
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
-        match self.node {
-            None => Ok(Box::new(io::empty())),
-            Some(node) => match node.contents() {
-                Ok(contents) => Ok(Box::new(contents)),
-                Err(error) => Err(io::Error::other(SvnError::from(error))),
-            },
-        }
+        Ok(match &self.file {
+            None => Box::new(io::empty()),
+            Some(file) => Box::new(file.reopen()?),
+        })
     }
 }
 
-/// An error in a large diff.
-struct DiffFailure(SvnError);
-
-impl From<io::Error> for DiffFailure {
-    fn from(error: io::Error) -> Self {
-        Self(write_error(&error))
-    }
+/// How long a file's text is; what no file holds is empty.
+fn length(node: Option<&Node>) -> SvnResult<u64> {
+    Ok(node.map_or(Ok(0), Node::length)?)
 }
 
 /// All of a file; what no file holds is empty.
@@ -240,8 +236,6 @@ impl Differ<'_> {
             };
             Ok((old_label, self.label(Some(&self.root), path)?))
         };
-        let texts = [NodeText::new(old.as_ref())?, NodeText::new(new.as_ref())?];
-        let [old_text, new_text] = &texts;
         if let Some(command) = self.command.clone() {
             let (old_label, new_label) = labels()?;
             let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);
@@ -259,10 +253,17 @@ impl Differ<'_> {
             head.extend_from_slice(&locale::encode_bytes(&lines));
             Ok(head)
         };
-        let differs = if old_text.len.saturating_add(new_text.len) > LARGE {
+        let together = length(old.as_ref())?.saturating_add(length(new.as_ref())?);
+        let differs = if together > LARGE {
             let head = head()?;
-            unified_large(&options, old_text, new_text, &mut || Ok(head.clone()), self.out)
-                .map_err(|DiffFailure(error)| error)?
+            let texts = [SpooledText::new(old.as_ref())?, SpooledText::new(new.as_ref())?];
+            let [old_text, new_text] = &texts;
+            let diff = LargeDiff::new(options, old_text, new_text).map_err(|e| write_error(&e))?;
+            if diff.has_changes() {
+                self.out.bytes(&head)?;
+                diff.write(self.out).map_err(|e| write_error(&e))?;
+            }
+            diff.has_changes()
         } else {
             let mut hunks = Vec::new();
             let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);

@@ -43,7 +43,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut stack: Vec<(Node, Arc<Directory>, String, usize)> = Vec::new();
     // In a damaged repository a directory may be inside of itself.
     let mut inside = std::collections::HashSet::from([top.id()]);
-    printer.line(&mut invocation.out, &top, &arg, 0)?;
+    printer.line(&mut invocation.out, (top.kind(), Some(&top)), &arg, 0)?;
     if top.kind() == NodeKind::Dir {
         let entries = top.entries()?;
         stack.push((top, entries, arg, 0));
@@ -56,11 +56,14 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             continue;
         };
         *next = next.plus(1);
-        let child = dir.child_of(&entry)?;
         let child_path = path::join(dir_path, entry.name);
+        // The listing says enough of most nodes.
+        let into = entry.kind == NodeKind::Dir && printer.recurse;
+        let child = if into || printer.show_ids { Some(dir.child_of(&entry)?) } else { None };
+        let kind = entry.kind;
         let depth = stack.len();
-        printer.line(&mut invocation.out, &child, &child_path, depth)?;
-        if child.kind() == NodeKind::Dir && printer.recurse {
+        printer.line(&mut invocation.out, (kind, child.as_ref()), &child_path, depth)?;
+        if let Some(child) = child.filter(|_| into) {
             if !inside.insert(child.id()) {
                 let id = child.id();
                 let message = format!("Node is its own direct or indirect parent '{id}'");
@@ -80,7 +83,14 @@ struct TreePrinter {
 }
 
 impl TreePrinter {
-    fn line(&self, out: &mut Output, node: &Node, path: &str, depth: usize) -> SvnResult<()> {
+    /// Prints the line of a node; without its name in the filesystem where that is not wanted.
+    fn line(
+        &self,
+        out: &mut Output,
+        (kind, node): (NodeKind, Option<&Node>),
+        path: &str,
+        depth: usize,
+    ) -> SvnResult<()> {
         let mut line = String::new();
         if !self.full_paths {
             line.extend(std::iter::repeat_n(' ', depth));
@@ -88,10 +98,10 @@ impl TreePrinter {
         let name = if self.full_paths { path } else { path::basename(path) };
         let name = if name.is_empty() { "/" } else { name };
         line.push_str(name);
-        if node.kind() == NodeKind::Dir && name != "/" {
+        if kind == NodeKind::Dir && name != "/" {
             line.push('/');
         }
-        if self.show_ids {
+        if let Some(node) = node.filter(|_| self.show_ids) {
             line.push_str(&format!(" <{}>", node.id()));
         }
         line.push('\n');

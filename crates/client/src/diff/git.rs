@@ -1,10 +1,15 @@
 //! Headers as git writes them, with paths from the repository's root.
 
+use std::io::Read as _;
+
 use sapwood_core::checksum::Sha1Hasher;
 use sapwood_core::props::names;
-use sapwood_core::{PropList, Revnum, SvnResult};
+use sapwood_core::{PropList, Revnum, SvnError, SvnResult};
 
 use super::sides::Text;
+
+/// Bytes of a symbolic link's text that are looked at: more than a system allows for a path.
+const LONGEST_LINK: u64 = 64 << 10;
 
 /// What happened to a file.
 pub(super) enum Operation<'a> {
@@ -72,7 +77,9 @@ pub(super) fn plain_link(text: &mut Text, props: &PropList) -> SvnResult<Option<
     if props.get(names::SPECIAL).is_none() {
         return Ok(None);
     }
-    let whole = text.read()?;
+    let mut whole = Vec::new();
+    let read = text.reader()?.take(LONGEST_LINK).read_to_end(&mut whole);
+    read.map_err(SvnError::from_stream)?;
     let line = whole.split(|b| *b == b'\n').next().unwrap_or(b"");
     let Some(target) = line.strip_prefix(b"link ").filter(|t| !t.is_empty()) else {
         return Ok(None);
@@ -81,7 +88,6 @@ pub(super) fn plain_link(text: &mut Text, props: &PropList) -> SvnResult<Option<
     let mut hasher = Sha1Hasher::new();
     hasher.update(format!("blob {}\0", target.len()).as_bytes());
     hasher.update(&target);
-    drop(whole);
     *text = Text::Memory(target.into());
     let hex = hasher.finish().to_hex();
     Ok(hex.get(..8).map(str::to_owned))

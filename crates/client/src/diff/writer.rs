@@ -9,14 +9,14 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_diff::{
-    EQUAL_LINE, LargeText, Options, props, unified, unified_large, write_binary, write_header,
+    EQUAL_LINE, LargeDiff, LargeText as _, Options, props, unified, write_binary, write_header,
 };
 
 use super::git::{self, Operation};
 use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
 
 /// The longest text that is compared in memory.
-const IN_MEMORY: u64 = 16 << 20;
+const IN_MEMORY: u64 = 4 << 20;
 
 /// Compares two files with another program: gets the labels, the files, and where output goes.
 pub type ExternalDiff<'a> = &'a dyn Fn([&str; 2], [&Text; 2], &mut dyn Write) -> SvnResult<()>;
@@ -92,6 +92,22 @@ pub(super) fn label(path: &str, of: Of) -> String {
         Of::Revision(revision) => format!("{path}\t(revision {revision})"),
         Of::WorkingCopy => format!("{path}\t(working copy)"),
         Of::Nonexistent => format!("{path}\t(nonexistent)"),
+    }
+}
+
+/// The hunks of a comparison.
+enum Hunks<'t> {
+    Memory(Vec<u8>),
+    /// Of texts that are read again when they are written.
+    Large(LargeDiff<'t>),
+}
+
+impl Hunks<'_> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Memory(hunks) => hunks.is_empty(),
+            Self::Large(diff) => !diff.has_changes(),
+        }
     }
 }
 
@@ -214,7 +230,7 @@ impl Writer<'_> {
             self.index(&shown.index, "")?;
             if self.style.git {
                 self.git_header(comparison, hashes.as_deref())?;
-                write_binary(self.out, &old.read()?, &new.read()?).map_err(|e| wrote(&e))?;
+                write_binary(self.out, &old, &new).map_err(|e| wrote(&e))?;
             } else {
                 self.binary(types, binary)?;
             }
@@ -228,30 +244,25 @@ impl Writer<'_> {
             return Ok(true);
         }
         let options = self.style.options;
-        let small = old.len().max(new.len()) <= IN_MEMORY;
-        let mut hunks = Vec::new();
-        let has_hunks = if small {
-            unified(&options, &old.read()?, &new.read()?, &mut hunks)
+        let hunks = if old.len().max(new.len()) <= IN_MEMORY {
+            let mut hunks = Vec::new();
+            unified(&options, &old.read()?, &new.read()?, &mut hunks);
+            Hunks::Memory(hunks)
         } else {
-            // Read twice rather than kept in memory.
-            let mut none = || Ok::<_, io::Error>(Vec::new());
-            unified_large(&options, &old, &new, &mut none, &mut io::sink())
-                .map_err(|e| wrote(&e))?
+            Hunks::Large(LargeDiff::new(options, &old, &new).map_err(SvnError::from_stream)?)
         };
-        if !has_hunks && !comparison.force && !self.style.git {
+        if hunks.is_empty() && !comparison.force && !self.style.git {
             return Ok(false);
         }
         self.index(&shown.index, "")?;
         if self.style.git {
             labels = self.git_header(comparison, hashes.as_deref())?;
         }
-        if has_hunks {
+        if !hunks.is_empty() {
             self.labels(&labels)?;
-            if small {
-                self.bytes(&hunks)?;
-            } else {
-                let mut none = || Ok::<_, io::Error>(Vec::new());
-                unified_large(&options, &old, &new, &mut none, self.out).map_err(|e| wrote(&e))?;
+            match hunks {
+                Hunks::Memory(hunks) => self.bytes(&hunks)?,
+                Hunks::Large(diff) => diff.write(self.out).map_err(|e| wrote(&e))?,
             }
         }
         Ok(true)

@@ -197,7 +197,7 @@ mod tests {
 
     fn patch(old: &[u8], new: &[u8]) -> Vec<u8> {
         let mut text = b"diff --git a/x b/x\nindex 1..2 100644\n".to_vec();
-        write_binary(&mut text, old, new).unwrap();
+        write_binary(&mut text, &old, &new).unwrap();
         text
     }
 

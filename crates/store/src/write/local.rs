@@ -53,20 +53,25 @@ impl WriteStorage for LocalStorage {
     }
 
     fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
-        // A file that is there may be read-only; it is of no use to anyone.
-        match with_room(|| fs::File::create(path)) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                fs::remove_file(path)?;
-                Ok(Box::new(with_room(|| fs::File::create(path))?))
-            }
-            opened => Ok(Box::new(opened?)),
-        }
+        Ok(Box::new(open_over(path)?))
     }
 
     fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
         let mut file = with_room(|| fs::File::options().write(true).open(path))?;
         file.seek(io::SeekFrom::End(0))?;
         Ok(Box::new(file))
+    }
+
+    fn copy(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
+        let mut source = with_room(|| fs::File::open(from))?;
+        let mut file = open_over(to)?;
+        // Between two files the system copies, or shares what it can (`copy_file_range`).
+        io::copy(&mut source, &mut file)?;
+        if sync {
+            file.sync_data()?;
+        }
+        let mode = source.metadata()?.permissions().mode() | 0o400;
+        file.set_permissions(fs::Permissions::from_mode(mode))
     }
 
     fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
@@ -137,6 +142,18 @@ impl WriteStorage for LocalStorage {
             Some(lock) => Some(Box::new(lock)),
             None => None,
         })
+    }
+}
+
+/// Makes a file, over the one that is there.
+fn open_over(path: &Path) -> io::Result<fs::File> {
+    // A file that is there may be read-only; it is of no use to anyone.
+    match with_room(|| fs::File::create(path)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            fs::remove_file(path)?;
+            with_room(|| fs::File::create(path))
+        }
+        opened => opened,
     }
 }
 

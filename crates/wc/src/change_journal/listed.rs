@@ -163,7 +163,16 @@ impl ChangedRows {
 
     /// Lets the connection list its changes here from now on, if it does not yet.
     fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.list().has_triggers {
+        let (full, listens) = {
+            let list = self.list();
+            (list.count >= LIMIT, list.has_triggers)
+        };
+        if full && listens {
+            // The list is not used: what comes further need not pay for it.
+            connection.execute_batch(&no_triggers())?;
+            self.list().has_triggers = false;
+        }
+        if full || listens {
             return Ok(());
         }
         if !self.list().has_functions {
@@ -223,12 +232,12 @@ impl ChangedRows {
         Ok(done)
     }
 
-    /// Notes that a transaction was rolled back, and its triggers with it, if it created them.
+    /// Notes that a transaction was rolled back, and with it that triggers were created or dropped.
     pub(crate) fn take_back(&self, connection: &Connection) {
         let mut list = self.list();
         list.taken_back |= list.bumped.is_some();
         let there = "SELECT EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE name = 'revised_nodes')";
-        if list.has_triggers {
+        if list.has_functions {
             list.has_triggers = connection.query_row(there, [], |row| row.get(0)).unwrap_or(false);
         }
     }
@@ -355,6 +364,17 @@ fn triggers() -> String {
     all
 }
 
+/// Takes the triggers away.
+fn no_triggers() -> String {
+    let mut all = "DROP TRIGGER temp.revised_nodes;".to_owned();
+    for table in ["nodes", "actual_node"] {
+        for name in ["insert", "delete", "update"] {
+            all += &format!("DROP TRIGGER temp.touched_{table}_{name};");
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
@@ -442,5 +462,32 @@ mod tests {
         connection.execute(many, [8000]).unwrap();
         assert_eq!(listed.list().rows.len(), LIMIT);
         assert_eq!(touched(&connection, &listed), None);
+    }
+
+    #[test]
+    fn a_full_list_costs_nothing_more() {
+        let (connection, listed) = listened();
+        let many = "INSERT INTO nodes (wc_id, local_relpath, op_depth) \
+            WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+            SELECT 1, 'n' || i, 0 FROM n";
+        connection.execute(many, [8000]).unwrap();
+        let triggers = || -> u32 {
+            let count = "SELECT COUNT(*) FROM sqlite_temp_schema WHERE type = 'trigger'";
+            connection.query_row(count, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(triggers(), 7);
+        connection.execute_batch("BEGIN").unwrap();
+        listed.before(&connection, 1, Touches::Rows).unwrap();
+        assert_eq!(triggers(), 0);
+        connection.execute_batch("ROLLBACK").unwrap();
+        listed.take_back(&connection);
+        assert_eq!(triggers(), 7);
+        listed.before(&connection, 1, Touches::Rows).unwrap();
+        listed.before(&connection, 1, Touches::Rows).unwrap();
+        assert_eq!(triggers(), 0);
+        assert_eq!(touched(&connection, &listed), None);
+        listed.clear();
+        listed.before(&connection, 1, Touches::Rows).unwrap();
+        assert_eq!(triggers(), 7);
     }
 }

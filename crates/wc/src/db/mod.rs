@@ -7,6 +7,7 @@
 
 mod actual;
 mod external;
+mod gathering;
 mod lock;
 mod node;
 mod pristine_row;
@@ -73,6 +74,8 @@ pub struct Db {
     wc_id: i64,
     /// What is open: nothing, a snapshot, or a transaction that writes.
     open: Cell<Open>,
+    /// Whether changes are gathered in one transaction, and how many it has.
+    gathering: Cell<Option<u32>>,
     /// The list of the paths that its changes touched.
     tracking: Cell<Tracking>,
     /// What they are.
@@ -92,6 +95,8 @@ enum Open {
     /// A read transaction that a change may interrupt.
     Asked,
     Write,
+    /// A transaction that gathers changes; none is running now.
+    Gathered,
 }
 
 /// The number of names in a relpath: the op-depth of an operation on it.
@@ -226,6 +231,7 @@ impl Db {
             path: path.to_owned(),
             wc_id: 1,
             open: Cell::new(Open::Nothing),
+            gathering: Cell::new(None),
             tracking: Cell::new(tracking),
             listed: ChangedRows::default(),
             settings: Cell::new(Settings::default()),
@@ -251,7 +257,7 @@ impl Db {
 
     /// Whether a transaction that writes is open.
     pub(crate) fn is_writing(&self) -> bool {
-        self.open.get() == Open::Write
+        matches!(self.open.get(), Open::Write | Open::Gathered)
     }
 
     /// The connection, for statements that have no method here. `wc_id` is [`Db::wc_id`].
@@ -287,6 +293,11 @@ impl Db {
     pub fn write<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         match self.open.get() {
             Open::Write => work(self),
+            Open::Gathered => self.gathered_change(work),
+            Open::Nothing if self.gathering.get().is_some() => {
+                self.begin_gathered()?;
+                self.gathered_change(work)
+            }
             Open::Nothing => self.transaction(TransactionBehavior::Immediate, Open::Write, work),
             Open::Asking | Open::Asked => self.released(|| self.write(work)),
             Open::Read => Err(Error::new(
@@ -307,7 +318,7 @@ impl Db {
         &self,
         work: impl FnOnce() -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        if self.open.get() != Open::Nothing {
+        if self.open.get() != Open::Nothing || self.gathering.get().is_some() {
             return work();
         }
         self.open.set(Open::Asking);
@@ -378,8 +389,8 @@ impl Db {
         }
         let transaction = rusqlite::Transaction::new_unchecked(&self.connection, behavior)?;
         self.open.set(open);
-        if open == Open::Write && self.tracking.get() == Tracking::Ready {
-            self.tracking.set(touched::begin(&self.connection, &self.path));
+        if open == Open::Write {
+            self.begin_tracking();
         }
         let result = work(self);
         self.open.set(Open::Nothing);
@@ -391,6 +402,13 @@ impl Db {
             self.listed.take_back(&self.connection);
         }
         committed
+    }
+
+    /// Called within a transaction that writes, before its first change.
+    fn begin_tracking(&self) {
+        if self.tracking.get() == Tracking::Ready {
+            self.tracking.set(touched::begin(&self.connection, &self.path));
+        }
     }
 
     /// Called outside of a transaction: from now on the paths of changed rows are listed.
@@ -506,12 +524,19 @@ impl Db {
         }
         if self.open.get() == Open::Nothing {
             self.before_changes();
-            if self.tracking.get() == Tracking::Ready {
+            if self.gathering.get().is_some() {
+                self.begin_gathered()?;
+            } else if self.tracking.get() == Tracking::Ready {
                 return self.write(|db| db.execute_on(touches, sql, params));
             }
         }
         self.list_before(touches);
-        Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+        let changed = self.connection.prepare_cached(sql)?.execute(params)?;
+        if self.open.get() == Open::Gathered {
+            // A statement alone is undone by itself when it fails.
+            self.count_gathered();
+        }
+        Ok(changed)
     }
 
     /// Runs statements that can change any rows, within a transaction.

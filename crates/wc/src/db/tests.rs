@@ -94,6 +94,46 @@ fn a_failed_change_leaves_nothing() {
     .unwrap();
 }
 
+/// How many transactions have been committed: SQLite counts them in the file's head.
+fn commits(db: &Db) -> u32 {
+    let head = std::fs::read(&db.path).unwrap();
+    u32::from_be_bytes(head[24..28].try_into().unwrap())
+}
+
+#[test]
+fn changes_are_gathered_in_one_transaction() {
+    let (_dir, db) = scratch();
+    let put = |path: &str| {
+        let row = NodeRow::new(RelPath::trusted(path), 0, Presence::Normal, Kind::Dir);
+        db.write(|db| db.put_node(&row))
+    };
+    let before = commits(&db);
+    assert!(db.begin_gathering());
+    assert!(!db.begin_gathering());
+    put("").unwrap();
+    put("a").unwrap();
+    let failed: Result<()> = db.write(|_| {
+        put("b")?;
+        Err(Error::Cancelled)
+    });
+    assert!(failed.is_err());
+    put("c").unwrap();
+    db.questions::<_, Error>(|| put("d")).unwrap();
+    db.read(|db| db.top(RelPath::trusted("d"))).unwrap().unwrap();
+    assert_eq!((commits(&db), db.gathered()), (before, 4));
+    db.commit_gathered().unwrap();
+    assert_eq!((commits(&db), db.gathered()), (before + 1, 0));
+    db.read(|db| db.top(RelPath::trusted("c"))).unwrap().unwrap();
+    put("e").unwrap();
+    db.end_gathering().unwrap();
+    let rows = db.subtree(RelPath::ROOT).unwrap();
+    let paths: Vec<&str> = rows.iter().map(|row| row.relpath.as_str()).collect();
+    assert_eq!(paths, ["", "a", "c", "d", "e"]);
+    assert_eq!(commits(&db), before + 2);
+    put("f").unwrap();
+    assert_eq!(commits(&db), before + 3);
+}
+
 #[test]
 fn subtrees_end_where_they_should() {
     let (_dir, db) = scratch();

@@ -13,6 +13,7 @@ use super::Tell;
 use crate::autoprops::{self, AutoProps};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
+use crate::gather::Gathered;
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
 use crate::props::rules::{self, AUTO_PROPS, TRUE_VALUE};
@@ -37,8 +38,6 @@ pub struct AddOptions {
     pub media_types: BTreeMap<String, String>,
     /// Adds directories above that are not versioned.
     pub parents: bool,
-    /// Asks to stop.
-    pub cancel: CancelToken,
 }
 
 /// What is on disk, links counting as files.
@@ -70,7 +69,12 @@ impl WorkingCopy {
     /// # Errors
     /// E150002 for what is versioned (unless `force`), E155010 for what is not there, E150000 below
     /// what is not versioned; what automatic properties do not allow.
-    pub fn add(&self, relpath: &RelPath, options: &AddOptions, tell: &Tell<'_>) -> Result<()> {
+    pub fn add(
+        &self,
+        relpath: &RelPath,
+        options: &AddOptions,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
         if relpath.is_empty() && !options.force {
             return Err(already(self.root()));
         }
@@ -90,23 +94,22 @@ impl WorkingCopy {
             }
         }
         let lock_at = if self.is_versioned_dir(above)? { above } else { RelPath::ROOT };
-        let lock = self.lock(lock_at, -1)?;
+        gathered.lock(lock_at)?;
         if above != parent {
-            self.add_parents(relpath, above, tell)?;
+            self.add_parents(relpath, above, gathered)?;
         }
         let result = match self.on_disk_at(relpath)? {
             Some(OnDisk::Dir) => {
                 let ignores = (!options.no_ignore).then(Patterns::none);
-                self.add_dir(relpath, options.depth, options, None, ignores, true, tell)
+                self.add_dir(relpath, options.depth, options, None, ignores, true, gathered)
             }
-            Some(OnDisk::File { .. }) => self.add_file(relpath, options, None, tell),
+            Some(OnDisk::File { .. }) => self.add_file(relpath, options, None, gathered),
             None => Err(self.nothing_to_add(relpath)?),
         };
         match result {
-            Err(e) if options.force && is_exists(&e) => {}
-            other => other?,
+            Err(e) if options.force && is_exists(&e) => Ok(()),
+            other => other,
         }
-        lock.release()
     }
 
     fn is_versioned_dir(&self, relpath: &RelPath) -> Result<bool> {
@@ -125,7 +128,12 @@ impl WorkingCopy {
         Ok(Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))
     }
 
-    fn add_parents(&self, relpath: &RelPath, above: &RelPath, tell: &Tell<'_>) -> Result<()> {
+    fn add_parents(
+        &self,
+        relpath: &RelPath,
+        above: &RelPath,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
         let below = relpath.rest_below(above)?;
         let mut at = above.to_owned();
         for name in path::components(below.parent()) {
@@ -143,7 +151,7 @@ impl WorkingCopy {
                 ));
             }
             fs::create_dir_all(&dir).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
-            self.add_one(&at, &PropList::new(), tell)?;
+            self.add_one(&at, &PropList::new(), &|value| gathered.tell(value))?;
         }
         Ok(())
     }
@@ -167,12 +175,11 @@ impl WorkingCopy {
         auto: Option<&AutoProps>,
         ignores: Option<Patterns>,
         refresh: bool,
-        tell: &Tell<'_>,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
-        if options.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        let existed = match self.add_one(relpath, &PropList::new(), tell) {
+        gathered.step()?;
+        let tell = |value: &Notify<'_>| gathered.tell(value);
+        let existed = match self.add_one(relpath, &PropList::new(), &tell) {
             Err(e) if options.force && is_exists(&e) => true,
             other => {
                 other?;
@@ -216,10 +223,10 @@ impl WorkingCopy {
                 Some(OnDisk::Dir) if depth >= Depth::Immediates => {
                     let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
                     let ignores = ignores.clone();
-                    self.add_dir(&child, deeper, options, auto, ignores, refresh, tell)?;
+                    self.add_dir(&child, deeper, options, auto, ignores, refresh, gathered)?;
                 }
                 Some(OnDisk::File { .. }) if depth >= Depth::Files => {
-                    match self.add_file(&child, options, auto, tell) {
+                    match self.add_file(&child, options, auto, gathered) {
                         Err(e) if options.force && is_exists(&e) => {}
                         other => other?,
                     }
@@ -235,12 +242,14 @@ impl WorkingCopy {
         relpath: &RelPath,
         options: &AddOptions,
         auto: Option<&AutoProps>,
-        tell: &Tell<'_>,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
+        gathered.step()?;
+        let tell = |value: &Notify<'_>| gathered.tell(value);
         let mut props = PropList::new();
         if let Some(OnDisk::File { special: true }) = self.on_disk_at(relpath)? {
             props.set(names::SPECIAL, TRUE_VALUE);
-            return self.add_one(relpath, &props, tell);
+            return self.add_one(relpath, &props, &tell);
         }
         let name = path::basename(relpath);
         if options.auto_props.is_some() {
@@ -266,7 +275,7 @@ impl WorkingCopy {
         let media = autoprops::media_type(name, &options.media_types, &start);
         let executable = fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o100 != 0;
         autoprops::add_found(&mut props, media.as_deref(), executable);
-        self.add_one(relpath, &props, tell)
+        self.add_one(relpath, &props, &tell)
     }
 
     /// The automatic properties that hold for what is added to a directory.

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use sapwood_core::Depth;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
-use sapwood_core::{CancelToken, Depth};
 
-use super::Tell;
 use crate::db::ActualRow;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::gather::Gathered;
 use crate::props::matches_changelist;
 use crate::root::WorkingCopy;
 use crate::view::View;
@@ -25,49 +25,56 @@ impl WorkingCopy {
         name: Option<&str>,
         depth: Depth,
         filter: &HashSet<String>,
-        cancel: &CancelToken,
-        tell: &Tell<'_>,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
         self.walk_nodes(relpath, depth, &mut |view| {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
+            gathered.step()?;
             if !matches_changelist(view, filter) {
                 return Ok(());
             }
             if view.is_dir() {
                 // Directories cannot be on changelists.
                 if name.is_some() {
-                    super::notify_path(self, tell, Action::Skip, view.relpath());
+                    super::notify_path(
+                        self,
+                        &|value| gathered.tell(value),
+                        Action::Skip,
+                        view.relpath(),
+                    );
                 }
                 return Ok(());
             }
-            self.set_one_changelist(view, name, tell)
+            self.set_one_changelist(view, name, gathered)
         })
     }
 
-    fn set_one_changelist(&self, view: &View, name: Option<&str>, tell: &Tell<'_>) -> Result<()> {
+    fn set_one_changelist(
+        &self,
+        view: &View,
+        name: Option<&str>,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
         let old = view.changelist();
         if old == name {
             return Ok(());
         }
-        self.db().write(|db| {
-            let relpath = view.relpath();
-            let row = db.actual(relpath)?;
-            let mut row = row.unwrap_or_else(|| ActualRow {
-                relpath: relpath.to_owned(),
-                ..ActualRow::default()
-            });
-            row.changelist = name.map(str::to_owned);
-            db.put_actual(&row)
-        })?;
+        let plain = || ActualRow { relpath: view.relpath().to_owned(), ..ActualRow::default() };
+        let mut row = view.actual.clone().unwrap_or_else(plain);
+        row.changelist = name.map(str::to_owned);
+        self.db().put_actual(&row)?;
         let path = self.abspath(view.relpath());
         let shown = path.to_string_lossy();
         if let Some(old) = old {
-            tell(&Notify { changelist: Some(old), ..Notify::new(Action::ChangelistClear, &shown) });
+            gathered.tell(&Notify {
+                changelist: Some(old),
+                ..Notify::new(Action::ChangelistClear, &shown)
+            });
         }
         if let Some(name) = name {
-            tell(&Notify { changelist: Some(name), ..Notify::new(Action::ChangelistSet, &shown) });
+            gathered.tell(&Notify {
+                changelist: Some(name),
+                ..Notify::new(Action::ChangelistSet, &shown)
+            });
         }
         Ok(())
     }

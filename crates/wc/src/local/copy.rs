@@ -16,6 +16,7 @@ use super::Tell;
 use crate::conflict::Conflict;
 use crate::db::{Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
+use crate::gather::Gathered;
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::{Addition, Status, View, operation_root};
@@ -80,10 +81,8 @@ impl WorkingCopy {
     ) -> Result<()> {
         self.check_copy(source, from, to, metadata_only)?;
         let how = Copy { source, root: to, metadata_only, is_move: false };
-        let copied = self.copy_tree(from, to, how, cancel, tell);
         // What was copied before something could not be is whole.
-        let run = self.run_queue(cancel);
-        copied.and(run)
+        self.copy_gathered(from, to, how, cancel, tell)
     }
 
     /// Whether this is the same working copy as another handle's.
@@ -91,8 +90,8 @@ impl WorkingCopy {
         self.root() == other.root()
     }
 
-    /// Copies a node that may be copied there.
-    pub(crate) fn copy_tree(
+    /// Copies a node that may be copied there; the rows of many nodes are one change.
+    pub(super) fn copy_gathered(
         &self,
         from: &RelPath,
         to: &RelPath,
@@ -100,14 +99,27 @@ impl WorkingCopy {
         cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
     ) -> Result<()> {
+        self.gather(cancel, tell.unwrap_or(&|_| ()), |gathered| {
+            self.copy_tree(from, to, how, tell.is_some(), gathered)
+        })
+    }
+
+    fn copy_tree(
+        &self,
+        from: &RelPath,
+        to: &RelPath,
+        how: Copy<'_>,
+        tell: bool,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
         let source = how.source.require_view(from)?;
         if !self.is_same(how.source) {
             self.take_pristines(how.source, from)?;
         }
         if source.is_dir() {
-            self.copy_dir(&source, to, how, cancel, tell)
+            self.copy_dir(&source, to, how, tell, gathered)
         } else {
-            self.copy_file(&source, to, how, cancel, tell)
+            self.copy_file(&source, to, how, tell, gathered)
         }
     }
 
@@ -218,9 +230,10 @@ impl WorkingCopy {
         source: &View,
         to: &RelPath,
         how: Copy<'_>,
-        _cancel: &CancelToken,
-        tell: Option<&Tell<'_>>,
+        tell: bool,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
+        gathered.step()?;
         let mut work = Vec::new();
         if !how.metadata_only {
             let mut from = source.relpath().to_owned();
@@ -235,16 +248,16 @@ impl WorkingCopy {
             self.copy_on_disk(how.source, source, (&from, to), as_it_is, &mut work)?;
         }
         self.copy_rows(source, to, how, &work)?;
-        self.notify_copied(to, NodeKind::File, tell);
+        if tell {
+            self.notify_copied(to, NodeKind::File, gathered);
+        }
         Ok(())
     }
 
-    fn notify_copied(&self, to: &RelPath, kind: NodeKind, tell: Option<&Tell<'_>>) {
-        if let Some(tell) = tell {
-            let path = self.abspath(to);
-            let shown = path.to_string_lossy();
-            tell(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
-        }
+    fn notify_copied(&self, to: &RelPath, kind: NodeKind, gathered: &Gathered<'_>) {
+        let path = self.abspath(to);
+        let shown = path.to_string_lossy();
+        gathered.tell(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
     }
 
     /// What puts a file in its place: its pristine text, or a copy of the modified one.
@@ -294,22 +307,17 @@ impl WorkingCopy {
         source: &View,
         to: &RelPath,
         how: Copy<'_>,
-        cancel: &CancelToken,
-        tell: Option<&Tell<'_>>,
+        tell: bool,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        gathered.step()?;
         let from = source.relpath();
         let on_disk = !how.metadata_only && how.source.abspath(from).is_dir();
         let work: Vec<WorkItem> =
             on_disk.then(|| WorkItem::DirInstall { relpath: to.to_owned() }).into_iter().collect();
         self.copy_rows(source, to, how, &work)?;
-        if tell.is_some() {
-            if !work.is_empty() {
-                self.run_queue(cancel)?;
-            }
-            self.notify_copied(to, NodeKind::Dir, tell);
+        if tell {
+            self.notify_copied(to, NodeKind::Dir, gathered);
         }
         let mut names = Vec::new();
         if on_disk {
@@ -328,13 +336,13 @@ impl WorkingCopy {
             match child.status() {
                 Status::Normal | Status::Added => {
                     if child.is_dir() {
-                        self.copy_dir(&child, &target, how, cancel, None)?;
+                        self.copy_dir(&child, &target, how, false, gathered)?;
                     } else if child.top().kind == Kind::Unknown {
                         let shown = how.source.abspath(child.relpath());
                         let text = format!("cannot handle node kind for '{}'", shown.display());
                         return Err(Error::new(ErrorCode::NODE_UNEXPECTED_KIND, text));
                     } else if !child.base().is_some_and(|b| b.file_external) || child.has_work() {
-                        self.copy_file(&child, &target, how, cancel, None)?;
+                        self.copy_file(&child, &target, how, false, gathered)?;
                     }
                     names.retain(|n| n.to_str() != Some(name));
                 }

@@ -14,6 +14,9 @@ use crate::root::WorkingCopy;
 use crate::status::{self, State};
 use crate::view::{Status, View, status_of};
 
+/// How many targets are looked at under one lock of the database.
+const TOGETHER: usize = 100;
+
 /// A node whose `moved_to` must be written again after the rows of a tree went.
 #[derive(Debug)]
 struct MovedTo {
@@ -56,11 +59,17 @@ impl WorkingCopy {
         tell: &Tell<'_>,
     ) -> Result<()> {
         let mut some_there = force || keep_local;
-        for target in targets {
-            self.check_external(target)?;
-            if !force && !keep_local {
-                some_there |= !self.check_deletable(target, cancel)?;
-            }
+        for together in targets.chunks(TOGETHER) {
+            some_there |= self.db().questions(|| {
+                let mut some_there = false;
+                for target in together {
+                    self.check_external(target)?;
+                    if !force && !keep_local {
+                        some_there |= !self.check_deletable(target, cancel)?;
+                    }
+                }
+                Ok::<_, Error>(some_there)
+            })?;
         }
         self.delete_unchecked(targets, keep_local || !some_there, cancel, tell)
     }
@@ -135,19 +144,22 @@ impl WorkingCopy {
     ) -> Result<()> {
         let mut versioned = Vec::new();
         let mut work = Vec::new();
-        for target in targets {
-            let Some(node) = self.view(target)? else {
+        self.db().questions(|| {
+            for target in targets {
+                let Some(node) = self.view(target)? else {
+                    if !keep_local {
+                        self.erase_unversioned(target)?;
+                    }
+                    continue;
+                };
+                self.check_deletion_state(&node)?;
+                versioned.push(target.as_path());
                 if !keep_local {
-                    self.erase_unversioned(target)?;
+                    self.queue_removal(&node, &mut work)?;
                 }
-                continue;
-            };
-            self.check_deletion_state(&node)?;
-            versioned.push(target.as_path());
-            if !keep_local {
-                self.queue_removal(&node, &mut work)?;
             }
-        }
+            Ok::<_, Error>(())
+        })?;
         if versioned.is_empty() {
             return Ok(());
         }

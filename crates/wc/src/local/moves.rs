@@ -65,11 +65,10 @@ impl WorkingCopy {
             record = false;
         }
         let how = Copy { source: self, root: to, metadata_only: true, is_move: record };
-        dest.copy_tree(from, to, how, cancel, Some(tell))?;
+        dest.copy_gathered(from, to, how, cancel, Some(tell))?;
         if record {
             self.db().write(|_| self.undo_move_back(to, from))?;
         }
-        dest.run_queue(cancel)?;
         if !metadata_only {
             let (old, new) = (self.abspath(from), dest.abspath(to));
             if let Err(e) = fs::rename(&old, &new) {

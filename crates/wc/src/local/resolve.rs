@@ -63,6 +63,23 @@ impl Part<'_> {
 }
 
 impl WorkingCopy {
+    /// Whether any node at or below a path is in conflict.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn has_conflicts(&self, relpath: &RelPath) -> Result<bool> {
+        let db = self.db();
+        let (above, end) = super::subtree(relpath);
+        let found = db.first(
+            "SELECT 1 FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?3 AND local_relpath < ?4 \
+             AND conflict_data IS NOT NULL UNION ALL SELECT 1 FROM actual_node WHERE wc_id = ?1 AND \
+             local_relpath = ?2 AND conflict_data IS NOT NULL LIMIT 1",
+            rusqlite::params![db.wc_id(), relpath.as_str(), above, end],
+            |_| Ok(()),
+        )?;
+        Ok(found.is_some())
+    }
+
     /// Resolves the conflicts of a node, its text first, then its properties, then the tree, and
     /// reports each. Returns whether there was one. Takes the lock that it needs.
     ///

@@ -23,6 +23,7 @@ use crate::conflict::{Conflict, Operation, Reason};
 use crate::db::{Db, Kind, Paths, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::gather::Gathered;
 use crate::props::matches_changelist;
 use crate::props::rules::NEEDS_LOCK;
 use crate::queue::WorkItem;
@@ -142,20 +143,36 @@ impl WorkingCopy {
         options: &RevertOptions,
         tell: &Tell<'_>,
     ) -> Result<()> {
-        let lock = self.lock(parent_of(relpath).unwrap_or(RelPath::ROOT), -1)?;
+        self.gather(&options.cancel, tell, |gathered| {
+            self.revert_among(relpath, depth, options, gathered)
+        })
+    }
+
+    /// As [`WorkingCopy::revert`], among other changes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn revert_among(
+        &self,
+        relpath: &RelPath,
+        depth: Depth,
+        options: &RevertOptions,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
+        gathered.lock(parent_of(relpath).unwrap_or(RelPath::ROOT))?;
         if !options.changelists.is_empty() {
-            self.revert_changelists(relpath, depth, options, tell)?;
+            self.revert_changelists(relpath, depth, options, gathered)?;
         } else {
             match depth {
-                Depth::Empty => self.revert_tree(relpath, false, options, tell)?,
-                Depth::Infinity => self.revert_tree(relpath, true, options, tell)?,
+                Depth::Empty => self.revert_tree(relpath, false, options, gathered)?,
+                Depth::Infinity => self.revert_tree(relpath, true, options, gathered)?,
                 Depth::Files | Depth::Immediates => {
-                    self.revert_tree(relpath, false, options, tell)?;
+                    self.revert_tree(relpath, false, options, gathered)?;
                     for child in self.known_children(relpath)? {
                         let view = self.view(&child)?;
                         let file = view.as_ref().is_some_and(|v| v.top().kind == Kind::File);
                         if depth == Depth::Immediates || file {
-                            self.revert_tree(&child, false, options, tell)?;
+                            self.revert_tree(&child, false, options, gathered)?;
                         }
                     }
                 }
@@ -164,7 +181,7 @@ impl WorkingCopy {
                 }
             }
         }
-        lock.release()
+        Ok(())
     }
 
     /// The children that the highest layer of a directory has, and those that only have conflicts.
@@ -178,14 +195,12 @@ impl WorkingCopy {
         relpath: &RelPath,
         depth: Depth,
         options: &RevertOptions,
-        tell: &Tell<'_>,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
-        if options.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        gathered.step()?;
         let view = self.view(relpath)?;
         if view.as_ref().is_some_and(|v| matches_changelist(v, &options.changelists)) {
-            self.revert_tree(relpath, false, options, tell)?;
+            self.revert_tree(relpath, false, options, gathered)?;
         }
         let deeper = match depth {
             Depth::Empty => return Ok(()),
@@ -193,7 +208,7 @@ impl WorkingCopy {
             depth => depth,
         };
         for child in self.known_children(relpath)? {
-            self.revert_changelists(&child, deeper, options, tell)?;
+            self.revert_changelists(&child, deeper, options, gathered)?;
         }
         Ok(())
     }
@@ -203,7 +218,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         deep: bool,
         options: &RevertOptions,
-        tell: &Tell<'_>,
+        gathered: &Gathered<'_>,
     ) -> Result<()> {
         let mut gone = RemovedRows::default();
         self.db().write(|db| {
@@ -221,12 +236,9 @@ impl WorkingCopy {
             }
             todo = Some(paths);
         }
-        let mut restore = Restore { wc: self, options, tell, gone, queued: false, todo };
+        let mut restore = Restore { wc: self, options, gathered, gone, todo };
         let view = self.view(relpath)?;
-        let result = restore.node(relpath, view.as_ref(), deep, true);
-        let queued = restore.queued;
-        let ran = if queued { self.run_queue(&options.cancel) } else { Ok(()) };
-        result.and(ran)
+        restore.node(relpath, view.as_ref(), deep, true)
     }
 
     /// Reverts the rows of one path.
@@ -422,9 +434,8 @@ enum OnDisk {
 struct Restore<'r> {
     wc: &'r WorkingCopy,
     options: &'r RevertOptions,
-    tell: &'r Tell<'r>,
+    gathered: &'r Gathered<'r>,
     gone: RemovedRows,
-    queued: bool,
     /// The only paths below the target that need a look; `None` for all.
     todo: Option<HashSet<RelPathBuf>>,
 }
@@ -445,11 +456,9 @@ impl Restore<'_> {
         deep: bool,
         target: bool,
     ) -> Result<()> {
-        if self.options.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        self.gathered.step()?;
         if !target && self.wc.abspath(relpath).join(".svn").is_dir() {
-            super::notify_path(self.wc, self.tell, Action::UpdateSkipObstruction, relpath);
+            self.report(Action::UpdateSkipObstruction, relpath);
             return Ok(());
         }
         let row = self.gone.0.remove(relpath);
@@ -463,9 +472,9 @@ impl Restore<'_> {
             }
             None if !self.options.remove_added && !copied => {
                 if changed {
-                    super::notify_path(self.wc, self.tell, Action::Revert, relpath);
+                    self.report(Action::Revert, relpath);
                 }
-                self.gone.notify(self.wc, relpath, self.tell);
+                self.gone.notify(self.wc, relpath, &|value| self.gathered.tell(value));
                 return Ok(());
             }
             None => ExpectedOnDisk { view: None, kind: Kind::Unknown, there: false },
@@ -481,7 +490,7 @@ impl Restore<'_> {
             }
         }
         if changed {
-            super::notify_path(self.wc, self.tell, Action::Revert, relpath);
+            self.report(Action::Revert, relpath);
         }
         if deep && is_dir {
             self.remove_copies(relpath)?;
@@ -495,14 +504,15 @@ impl Restore<'_> {
                 }
                 self.node(child.relpath(), Some(&child), true, false)?;
             }
-            if std::mem::take(&mut self.queued) {
-                self.wc.run_queue(&self.options.cancel)?;
-            }
         }
         if target || is_dir {
-            self.gone.notify(self.wc, relpath, self.tell);
+            self.gone.notify(self.wc, relpath, &|value| self.gathered.tell(value));
         }
         Ok(())
+    }
+
+    fn report(&self, action: Action, relpath: &RelPath) {
+        super::notify_path(self.wc, &|value| self.gathered.tell(value), action, relpath);
     }
 
     /// Removes copies below a directory that are gone from the database: files, and directories that
@@ -586,7 +596,6 @@ impl Restore<'_> {
                         record_fileinfo: true,
                         source: None,
                     })?;
-                    self.queued = true;
                 }
                 Kind::Symlink | Kind::Unknown => {}
             }

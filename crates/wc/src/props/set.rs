@@ -11,6 +11,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, 
 
 use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
 use crate::error::{Error, Result};
+use crate::gather::Gathered;
 use crate::local::Tell;
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
@@ -71,6 +72,23 @@ impl WorkingCopy {
         cancel: &CancelToken,
         tell: &Tell<'_>,
     ) -> Result<()> {
+        self.gather(cancel, tell, |gathered| {
+            self.set_prop_among(relpath, change, depth, changelists, gathered)
+        })
+    }
+
+    /// As [`WorkingCopy::set_prop`], among other changes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_prop_among(
+        &self,
+        relpath: &RelPath,
+        change: Change<'_>,
+        depth: Depth,
+        changelists: &HashSet<String>,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
         if rules::kind_of(change.name) == rules::PropKind::Entry {
             return Err(Error::new(
                 ErrorCode::BAD_PROP_KIND,
@@ -90,31 +108,23 @@ impl WorkingCopy {
         }
         if depth == Depth::Empty || !view.is_dir() {
             if matches_changelist(&view, changelists) {
-                self.set_one(&view, change, cancel, tell)?;
+                self.set_one(&view, change, gathered)?;
             }
             return Ok(());
         }
         self.walk_nodes(relpath, depth, &mut |view| {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
+            gathered.step()?;
             if !matches_changelist(view, changelists) {
                 return Ok(());
             }
-            match self.set_one(view, change, cancel, tell) {
+            match self.set_one(view, change, gathered) {
                 Err(Error::Svn(e)) if skipped_below(e.code()) => Ok(()),
                 other => other,
             }
         })
     }
 
-    fn set_one(
-        &self,
-        view: &View,
-        change: Change<'_>,
-        cancel: &CancelToken,
-        tell: &Tell<'_>,
-    ) -> Result<()> {
+    fn set_one(&self, view: &View, change: Change<'_>, gathered: &Gathered<'_>) -> Result<()> {
         let relpath = view.relpath();
         let path = self.abspath(relpath);
         let shown = path.to_string_lossy();
@@ -156,15 +166,11 @@ impl WorkingCopy {
             }
             Ok(())
         })?;
-        if sync {
-            self.run_queue(cancel)?;
-        }
-        let told = Notify {
+        gathered.tell(&Notify {
             prop_name: Some(change.name),
             kind: Some(kind),
             ..Notify::new(action, &shown)
-        };
-        tell(&told);
+        });
         Ok(())
     }
 

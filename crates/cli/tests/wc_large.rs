@@ -1,0 +1,57 @@
+//! Memory does not follow the size of a file: programs whose memory is limited compare files that are longer than
+//! that.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::path::Path;
+use std::process::Command;
+
+use sapwood_testkit::Programs;
+
+/// A text of 45 MB whose second revision changes lines near both ends, and a binary file of 50 MB.
+const FILES: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc
+seq -f 'a line of a long text, %.0f' 1500000 > text; head -c 50000000 /dev/zero > zero
+svn add -q text zero; svn ps -q svn:mime-type application/octet-stream zero; svn ci -qm 1
+sed -i -e '1000s/.*/changed/' -e '1499000s/.*/changed/' text
+printf X | dd of=zero bs=1 seek=99 conv=notrunc 2>/dev/null
+";
+
+/// Runs a script with `kib` of memory for data.
+fn run(programs: &Programs, at: &Path, kib: &str, script: &str) -> String {
+    let mut command = Command::new("sh");
+    sapwood_testkit::programs::environment(&mut command);
+    command.args(["-c", &format!("ulimit -d {kib}; {script}")]).current_dir(at);
+    command.env("PATH", format!("{}:/usr/bin:/bin", programs.dir().display()));
+    let output = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn long_files_are_compared_in_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-e", "-c", FILES]).current_dir(folder.path());
+    assert!(command.status().unwrap().success());
+    let hunk = |from: u32| {
+        let line = |n: u32| format!(" a line of a long text, {n}\n");
+        let lines = |range: std::ops::Range<u32>| range.map(line).collect::<String>();
+        let gone = line(from + 3).replacen(' ', "-", 1);
+        let (before, after) = (lines(from..from + 3), lines(from + 4..from + 7));
+        format!("@@ -{from},7 +{from},7 @@\n{before}{gone}+changed\n{after}")
+    };
+    let hunks = hunk(997) + &hunk(1_498_997);
+    let (ours, wc) = (Programs::ours(), folder.path().join("wc"));
+    let little = |at: &Path, script: &str| run(&ours, at, "65000", script);
+    assert!(little(&wc, "svn diff text").ends_with(&hunks));
+    assert!(little(&wc, "svn diff --force text").ends_with(&hunks));
+    assert_eq!(little(&wc, "svn diff --summarize"), "M       text\nM       zero\n");
+    assert!(little(&wc, "svn diff zero").contains("Cannot display"));
+    assert!(little(&wc, "svn diff --git zero").contains("literal 50000000\n"));
+}

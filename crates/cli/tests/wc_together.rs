@@ -1,0 +1,152 @@
+//! One operation on many nodes is few transactions: system calls counted at n and 4n files. What it says and leaves
+//! is the reference's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sapwood_testkit::Programs;
+
+/// A working copy `wc` with `$N` files in folders of fifty, and their names in `targets`.
+const FILES: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc
+for d in $(seq $N); do mkdir -p d$((d / 50)); echo $d > d$((d / 50))/f$d; done
+svn add -q d*; svn ci -qm 1; svn up -q; ls d*/* > ../targets; svn mkdir -q m
+";
+
+/// Commands, with what the reference does before; how many locks, `stat`s and system calls one more file may cost. A
+/// file whose work is in the queue takes four locks.
+const COMMANDS: &[(&str, &str, [usize; 3])] = &[
+    ("", "changelist -R c .", [0, 0, 0]),
+    ("svn cl -q -R c .", "changelist -R --remove .", [0, 0, 0]),
+    ("", "changelist c --targets ../targets", [0, 1, 2]),
+    ("", "propset -R p v .", [0, 0, 0]),
+    ("", "propset p v --targets ../targets", [0, 1, 2]),
+    ("", "propset -R svn:executable yes .", [4, 4, 9]),
+    ("svn ps -q -R p v .", "propdel -R p .", [0, 0, 0]),
+    ("cp -r d* m", "add m --force", [0, 9, 14]),
+    ("mkdir n; cp -r d* n", "add n", [0, 9, 14]),
+    ("", "delete --targets ../targets", [0, 14, 19]),
+    ("", "delete d0", [0, 4, 6]),
+    ("svn rm -q --targets ../targets", "revert -R .", [4, 10, 26]),
+    ("svn rm -q --targets ../targets", "revert --targets ../targets", [4, 10, 26]),
+    ("svn ps -q -R p v .", "revert -R .", [0, 4, 4]),
+    ("", "copy d0 e", [4, 10, 30]),
+    ("", "move d0 m", [0, 4, 8]),
+    ("", "lock --targets ../targets", [0, 20, 60]),
+    ("svn lock -q --targets ../targets", "unlock --targets ../targets", [0, 20, 60]),
+    ("", "resolve -R --accept working .", [0, 0, 0]),
+];
+
+fn folder(n: usize, before: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
+    command.env("N", n.to_string()).args(["-e", "-c", &format!("{FILES}\n{before}")]);
+    assert!(command.current_dir(folder.path()).status().unwrap().success());
+    folder
+}
+
+#[derive(Debug)]
+struct Counts {
+    transactions: usize,
+    locks: usize,
+    stats: usize,
+    all: usize,
+}
+
+fn counts(n: usize, before: &str, line: &str) -> Counts {
+    let folder = folder(n, before);
+    let svn = Programs::ours().command("svn");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
+    command.args(line.split(' ')).current_dir(folder.path().join("wc")).stdout(Stdio::null());
+    let done = command.status();
+    let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
+    assert!(done.success(), "{line}");
+    let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
+    let lines = || trace.lines().filter(|line| !line.contains(" resumed>"));
+    let with = |what: &str| lines().filter(|line| line.contains(what)).count();
+    // The journal is truncated at the end of each transaction that changes something.
+    Counts {
+        transactions: with("ftruncate("),
+        locks: with("F_SETLK"),
+        stats: with("stat"),
+        all: lines().count(),
+    }
+}
+
+#[test]
+fn an_operation_on_many_files_is_few_transactions() {
+    const FEW: usize = 40;
+    const MANY: usize = 160;
+    let mut wrong = Vec::new();
+    for (before, line, allowed) in COMMANDS {
+        let [few, many] = [FEW, MANY].map(|n| counts(n, before, line));
+        let more = MANY - FEW;
+        let each = |few: usize, many: usize| many.saturating_sub(few) / more;
+        let found =
+            [each(few.locks, many.locks), each(few.stats, many.stats), each(few.all, many.all)];
+        let same = many.transactions <= few.transactions + 2 && many.transactions < 12;
+        if !same || found.iter().zip(allowed).any(|(found, allowed)| found > allowed) {
+            wrong.push(format!("{line}: {found:?} a file: {few:?}, {many:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn run(programs: &Programs, at: &Path, line: &str) -> Vec<String> {
+    let mut command = programs.command("svn");
+    command.args(line.split(' ')).current_dir(at.join("wc"));
+    let output = command.output().unwrap();
+    let state = "svn st; svn pl -vR .; svn info -R | grep -e Changelist -e Token; \
+        find . -name .svn -prune -o -type f -printf '%p %m %s\n' | sort";
+    let state = Command::new("sh").args(["-c", state]).current_dir(at.join("wc")).output().unwrap();
+    let text = [output.stdout, output.stderr, state.stdout].concat();
+    let text = String::from_utf8(text).unwrap().replace(at.to_str().unwrap(), "");
+    let without_token = |line: &str| line.split("opaquelocktoken").next().unwrap().to_owned();
+    text.lines().map(without_token).collect()
+}
+
+#[test]
+fn what_is_done_together_is_what_the_reference_does() {
+    for (before, line, ..) in COMMANDS {
+        let [ours, theirs] = [Programs::ours(), Programs::reference()].map(|programs| {
+            let folder = folder(60, before);
+            let mut lines = run(&programs, folder.path(), line);
+            if line.starts_with("revert") || line.starts_with("add") {
+                // The reference's order is that of a hash table, or of the file system.
+                lines.sort();
+            }
+            lines
+        });
+        assert_eq!(ours, theirs, "{line}");
+    }
+}
+
+/// What was done before an error stays, and is reported before it.
+#[test]
+fn what_was_done_before_an_error_stays() {
+    for line in [
+        "propset p v d0/f1 d0/none d0/f2",
+        "propset svn:eol-style nonsense d0/f1 d0/f2",
+        "propset svn:eol-style native -R .",
+        "changelist c d0/f1 d0/none d0/f2",
+        "add d0/new1 d0/f1 d0/none d0/new2",
+        "revert d0/f1 none d0/f2",
+        "delete d0/f1 d0/none d0/f2",
+        "lock d0/f1 d0 d0/f2",
+    ] {
+        let [ours, theirs] = [Programs::ours(), Programs::reference()].map(|programs| {
+            let before = r"echo a > d0/new1; echo b > d0/new2; svn ps -q p w d0/f1; printf 'a\r\nb\n' > d0/f9";
+            let folder = folder(20, before);
+            run(&programs, folder.path(), line)
+        });
+        assert_eq!(ours, theirs, "{line}");
+    }
+}

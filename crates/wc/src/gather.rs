@@ -1,0 +1,169 @@
+//! An operation on many nodes as few transactions.
+//!
+//! The changes of up to [`MOST`] nodes are committed together; then what they queued is run, and after that they are
+//! reported. Invariant: nothing is reported before it is committed. What a kill leaves is what it leaves of one node
+//! after the other: the first of them changed, the others not, and what waits in the queue for `cleanup`.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use sapwood_core::CancelToken;
+use sapwood_core::notify::{KeptNotify, Notify};
+use sapwood_core::paths::RelPath;
+
+use crate::error::{Error, Result};
+use crate::local::Tell;
+use crate::locks::Lock;
+use crate::root::WorkingCopy;
+
+/// How many changes are committed together.
+const MOST: u32 = 1000;
+/// How long changes wait for others at most: another program that wants to write waits meanwhile.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Changes that are made together.
+pub struct Gathered<'g> {
+    wc: &'g WorkingCopy,
+    cancel: &'g CancelToken,
+    tell: &'g Tell<'g>,
+    /// What is to be reported after the next commit.
+    kept: RefCell<Vec<KeptNotify>>,
+    locks: RefCell<Vec<Lock>>,
+    since: Cell<Instant>,
+    /// Whether an outer operation gathers already, and does the rest.
+    nested: bool,
+}
+
+impl std::fmt::Debug for Gathered<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gathered").field("root", &self.wc.root()).finish_non_exhaustive()
+    }
+}
+
+impl WorkingCopy {
+    /// Runs `work`, whose changes are made together, a thousand at a time. What was done before an error stays.
+    ///
+    /// # Errors
+    /// Those of `work`, of commits and of the queue.
+    pub fn gather<T, E: From<Error>>(
+        &self,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+        work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.db().released(|| {
+            let gathered = Gathered {
+                wc: self,
+                cancel,
+                tell,
+                kept: RefCell::default(),
+                locks: RefCell::default(),
+                since: Cell::new(Instant::now()),
+                nested: !self.db().begin_gathering(),
+            };
+            let result = work(&gathered);
+            let ended = gathered.end();
+            let value = result?;
+            ended?;
+            Ok(value)
+        })
+    }
+}
+
+impl Gathered<'_> {
+    /// The working copy.
+    #[must_use]
+    pub const fn wc(&self) -> &WorkingCopy {
+        self.wc
+    }
+
+    /// Reports something when the changes so far are committed.
+    pub fn tell(&self, value: &Notify<'_>) {
+        if self.nested {
+            (self.tell)(value);
+        } else {
+            self.kept.borrow_mut().push(value.into());
+        }
+    }
+
+    /// Locks a directory and all below it until the changes are made.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::lock`].
+    pub fn lock(&self, relpath: &RelPath) -> Result<()> {
+        if !self.wc.owns_lock(relpath) {
+            let lock = self.wc.lock(relpath, -1)?;
+            self.locks.borrow_mut().push(lock);
+        }
+        Ok(())
+    }
+
+    /// Called after each node of an operation: commits when enough was gathered. The locks stay.
+    ///
+    /// # Errors
+    /// That the operation was cancelled; those of commits and of the queue.
+    pub fn step(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if self.is_enough() { self.commit() } else { Ok(()) }
+    }
+
+    /// As [`Gathered::step`], between targets that have locks of their own.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn next_target(&self) -> Result<()> {
+        if self.is_enough() { self.finish() } else { Ok(()) }
+    }
+
+    /// Makes the changes so far, reports them, and releases the locks.
+    ///
+    /// # Errors
+    /// Those of commits and of the queue.
+    pub fn let_go(&self) -> Result<()> {
+        if self.nested { Ok(()) } else { self.finish() }
+    }
+
+    fn is_enough(&self) -> bool {
+        !self.nested
+            && (self.wc.db().gathered() >= MOST
+                || (self.wc.db().gathered() > 0 && self.since.get().elapsed() > LONGEST))
+    }
+
+    /// Commits the changes, runs what they queued, and reports them.
+    fn commit(&self) -> Result<()> {
+        let done = self.wc.db().end_gathering().and_then(|()| self.wc.run_queue(self.cancel));
+        if done.is_ok() {
+            self.report();
+        }
+        self.wc.db().begin_gathering();
+        self.since.set(Instant::now());
+        done
+    }
+
+    /// Makes the changes, and releases the locks: in the same transaction, if nothing is queued.
+    fn finish(&self) -> Result<()> {
+        if self.wc.db().has_work()? {
+            self.commit()?;
+        }
+        let locks = std::mem::take(&mut *self.locks.borrow_mut());
+        locks.into_iter().try_for_each(Lock::release)?;
+        self.commit()
+    }
+
+    fn end(&self) -> Result<()> {
+        if self.nested {
+            return Ok(());
+        }
+        let finished = self.finish();
+        let ended = self.wc.db().end_gathering();
+        finished.and(ended)
+    }
+
+    fn report(&self) {
+        for value in std::mem::take(&mut *self.kept.borrow_mut()) {
+            (self.tell)(&value.notify());
+        }
+    }
+}
