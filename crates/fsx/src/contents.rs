@@ -28,10 +28,12 @@ const CHAIN: usize = 4096;
 
 /// Reads a text. Reading fails at the end when it is not the text that the node-revision means.
 pub struct Contents {
-    inner: Box<dyn Read + Send>,
+    inner: Box<dyn Read + Send + Sync>,
     rep: Option<Representation>,
     hasher: Option<Md5Hasher>,
     len: u64,
+    /// What [`Contents::next_piece`] returned last.
+    piece: Vec<u8>,
 }
 
 impl std::fmt::Debug for Contents {
@@ -58,6 +60,27 @@ impl Read for Contents {
 }
 
 impl Contents {
+    /// Fills some of `buf`; 0 at the end.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn read_some(&mut self, buf: &mut [u8]) -> Result<usize> {
+        self.read(buf).map_err(|error| Error::Svn(SvnError::from_stream(error)))
+    }
+
+    /// The next part of the contents, never empty, of at most 64 KiB; `None` at the end.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
+        let mut piece = std::mem::take(&mut self.piece);
+        piece.resize(usize::try_from(PIECE).unwrap_or_default(), 0);
+        let read = self.read_some(&mut piece)?;
+        piece.truncate(read);
+        self.piece = piece;
+        Ok((read > 0).then_some(&self.piece))
+    }
+
     fn check(&self, actual: Md5) -> Result<()> {
         match self.rep {
             Some(rep) if rep.md5 != actual || rep.expanded_size != self.len => {
@@ -72,11 +95,12 @@ impl Contents {
 }
 
 /// The svndiff of a representation.
-struct StoredWindows {
-    file: Arc<dyn StoredFile>,
-    path: PathBuf,
-    at: u64,
-    left: u64,
+pub(crate) struct StoredWindows {
+    pub(crate) file: Arc<dyn StoredFile>,
+    pub(crate) path: PathBuf,
+    /// Where the rest of it begins, and how many bytes that has.
+    pub(crate) at: u64,
+    pub(crate) left: u64,
     decoder: Decoder,
 }
 
@@ -99,7 +123,7 @@ impl TextDelta for StoredWindows {
 }
 
 /// One step of a chain.
-enum Link {
+pub(crate) enum Link {
     Text(Vec<u8>),
     Delta(Box<StoredWindows>, Option<(Id, u64)>),
 }
@@ -107,11 +131,17 @@ enum Link {
 impl Filesystem {
     /// A text by its representation; `None` is the empty one.
     pub(crate) fn contents(&self, rep: Option<Representation>) -> Result<Contents> {
-        let inner: Box<dyn Read + Send> = match rep {
+        let inner: Box<dyn Read + Send + Sync> = match rep {
             None => Box::new(io::empty()),
             Some(rep) => self.0.while_packed(|| self.chain(&rep))?,
         };
-        Ok(Contents { inner, rep, hasher: rep.map(|_| Md5Hasher::new()), len: 0 })
+        Ok(Contents {
+            inner,
+            rep,
+            hasher: rep.map(|_| Md5Hasher::new()),
+            len: 0,
+            piece: Vec::new(),
+        })
     }
 
     /// A whole text of at most `limit` bytes.
@@ -127,11 +157,11 @@ impl Filesystem {
         Ok(text)
     }
 
-    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send>> {
+    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send + Sync>> {
         let mut deltas = Vec::new();
         let mut seen = HashSet::new();
         let mut next = Some((rep.id, rep.size));
-        let mut source: Box<dyn Read + Send> = Box::new(io::empty());
+        let mut source: Box<dyn Read + Send + Sync> = Box::new(io::empty());
         while let Some((id, size)) = next {
             if !seen.insert(id) || deltas.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
@@ -153,7 +183,7 @@ impl Filesystem {
         Ok(source)
     }
 
-    fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
+    pub(crate) fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
         let Some(revision) = id.change_set.revision() else {
             return Err(Error::Corrupt(format!("Representation '{id}' is not in a revision")));
         };

@@ -11,8 +11,9 @@ use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
 use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::revprops::{self, RevpropPack};
-use sapwood_store::{LocalStorage, Storage};
+use sapwood_store::{Caches, LocalStorage, Storage};
 
+use crate::cached::Cached;
 use crate::error::{Error, Result};
 use crate::recent::Recent;
 use crate::revfile::RevFile;
@@ -25,6 +26,8 @@ const PROPS: usize = 1 << 28;
 const FILES: usize = 16;
 /// Containers of each kind that are kept.
 const CONTAINERS: usize = 8;
+/// Bytes of the caches of one that is opened without any.
+const OWN_CACHES: usize = 16 << 20;
 
 /// An opened FSX filesystem.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub(crate) struct Fs {
     pub(crate) changes: Recent<ContainerKey, ChangesContainer>,
     pub(crate) reps: Recent<ContainerKey, RepsContainer>,
     revprop_packs: Recent<String, RevpropPack>,
+    /// What all openings of the process share.
+    pub(crate) cached: Cached,
 }
 
 /// A revision or pack file.
@@ -64,6 +69,14 @@ impl Filesystem {
     /// # Errors
     /// E160033 for another kind of filesystem, E160043 for another format; errors of the system.
     pub fn open(db: &Path) -> Result<Self> {
+        Self::open_with(db, &Caches::for_one_task(OWN_CACHES))
+    }
+
+    /// The same with the caches of the process.
+    ///
+    /// # Errors
+    /// As [`Filesystem::open`].
+    pub fn open_with(db: &Path, caches: &Arc<Caches>) -> Result<Self> {
         let storage = LocalStorage;
         let small = |name: &str| read(&storage, &db.join(name), SMALL);
         let kind = small(names::FS_TYPE)?;
@@ -87,6 +100,7 @@ impl Filesystem {
             changes: Recent::new(CONTAINERS),
             reps: Recent::new(CONTAINERS),
             revprop_packs: Recent::new(CONTAINERS),
+            cached: Cached::new(caches, db),
         };
         fs.refresh_min_unpacked()?;
         Ok(Self(Arc::new(fs)))
@@ -132,6 +146,11 @@ fn read(storage: &LocalStorage, path: &Path, limit: usize) -> Result<Vec<u8>> {
 }
 
 impl Fs {
+    /// The folder.
+    pub(crate) fn db(&self) -> &Path {
+        &self.db
+    }
+
     /// A file below `db`.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.db.join(name)
@@ -146,7 +165,7 @@ impl Fs {
         })
     }
 
-    fn refresh_min_unpacked(&self) -> Result<u64> {
+    pub(crate) fn refresh_min_unpacked(&self) -> Result<u64> {
         let now = self.number(names::MIN_UNPACKED)?;
         self.min_unpacked.fetch_max(now, Ordering::AcqRel);
         Ok(self.min_unpacked.load(Ordering::Acquire))

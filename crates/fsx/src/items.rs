@@ -32,9 +32,9 @@ impl Filesystem {
     ///
     /// # Errors
     /// E160006 for a revision that does not exist; corruption, and errors of the system.
-    pub fn changes(&self, revision: Revnum) -> Result<Vec<Change>> {
+    pub fn changes(&self, revision: Revnum) -> Result<Arc<Vec<Change>>> {
         self.ensure_exists(revision)?;
-        self.0.while_packed(|| self.0.changes(revision))
+        self.0.cached.changes(revision, || self.0.while_packed(|| self.0.changes(revision)))
     }
 }
 

@@ -1,0 +1,135 @@
+//! What is kept in the caches of the process: node-revisions, directories, properties and changed paths, which never change once they
+//! are in a revision.
+//!
+//! All openings of one filesystem with the same caches have one number there, as long as the files that describe it are those that
+//! they were.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_fsx_format::layout::names;
+use sapwood_fsx_format::{Change, Id, NodeRev, Representation};
+use sapwood_store::{Caches, Kind, LocalStorage, Stamp, Storage};
+
+use crate::directory::Directory;
+
+/// Node-revisions: revision, item.
+const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);
+/// Directories by their representation: revision, item.
+const DIRECTORY: Kind<Directory> = Kind::new(2, Directory::byte_len).found_while_held();
+/// Properties of nodes by their representation: revision, item.
+const PROPS: Kind<PropList> = Kind::new(3, props_len).found_while_held();
+/// Changed paths: revision.
+const CHANGES: Kind<Vec<Change>> =
+    Kind::new(4, |changes: &Vec<Change>| changes_len(changes)).of_neighbours().found_while_held();
+
+fn node_rev_len(rev: &NodeRev) -> usize {
+    let path =
+        |other: &Option<(Revnum, Box<str>)>| other.as_ref().map_or(0, |(_, path)| path.len());
+    let paths = rev.created_path.len().plus(path(&rev.copy_from)).plus(path(&rev.copy_root));
+    size_of::<NodeRev>().plus(paths)
+}
+
+fn props_len(props: &PropList) -> usize {
+    props.byte_len().plus(size_of::<PropList>())
+}
+
+fn changes_len(changes: &[Change]) -> usize {
+    changes.iter().fold(0usize, |sum, change| {
+        let source = change.copy_from.as_ref().map_or(0, |(_, path)| path.len());
+        sum.plus(size_of::<Change>()).plus(change.path.len()).plus(source)
+    })
+}
+
+/// The caches, and the number of the filesystem in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cached {
+    caches: Arc<Caches>,
+    fs: u32,
+}
+
+/// What the caches know of a filesystem that was opened.
+#[derive(Debug)]
+struct Known {
+    fs: u32,
+    identity: [Option<Stamp>; 3],
+}
+
+impl Cached {
+    /// For the filesystem in the folder `db`.
+    pub(crate) fn new(caches: &Arc<Caches>, db: &Path) -> Self {
+        let stamp = |name| LocalStorage.stamp(&db.join(name)).ok();
+        let identity = [names::FORMAT, names::UUID, names::FS_TYPE].map(stamp);
+        let known = caches.shared_state::<Known>(db).filter(|known| known.identity == identity);
+        let known = known.unwrap_or_else(|| {
+            let known = Arc::new(Known { fs: caches.new_id(), identity });
+            caches.keep_shared_state(db, &known);
+            known
+        });
+        Self { caches: Arc::clone(caches), fs: known.fs }
+    }
+
+    /// How many bytes the caches hold at most.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.caches.capacity()
+    }
+
+    fn get_or<T: Send + Sync + 'static, E>(
+        &self,
+        kind: &Kind<T>,
+        (a, b): (u64, u64),
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        let key = kind.key(self.fs, a, b, 0);
+        match self.caches.get(key) {
+            Some(found) => Ok(found),
+            None => Ok(self.caches.put(key, make()?)),
+        }
+    }
+
+    /// What `make` makes when it is not in the caches. What is not in a revision is not kept.
+    fn of_item<T: Send + Sync + 'static, E>(
+        &self,
+        kind: &Kind<T>,
+        id: Id,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        match id.change_set.revision() {
+            Some(revision) => self.get_or(kind, (revision.0, id.number), make),
+            None => make().map(Arc::new),
+        }
+    }
+
+    pub(crate) fn node_rev<E>(
+        &self,
+        id: Id,
+        make: impl FnOnce() -> Result<NodeRev, E>,
+    ) -> Result<Arc<NodeRev>, E> {
+        self.of_item(&NODE_REV, id, make)
+    }
+
+    pub(crate) fn directory<E>(
+        &self,
+        rep: &Representation,
+        make: impl FnOnce() -> Result<Directory, E>,
+    ) -> Result<Arc<Directory>, E> {
+        self.of_item(&DIRECTORY, rep.id, make)
+    }
+
+    pub(crate) fn props<E>(
+        &self,
+        rep: &Representation,
+        make: impl FnOnce() -> Result<PropList, E>,
+    ) -> Result<Arc<PropList>, E> {
+        self.of_item(&PROPS, rep.id, make)
+    }
+
+    pub(crate) fn changes<E>(
+        &self,
+        revision: Revnum,
+        make: impl FnOnce() -> Result<Vec<Change>, E>,
+    ) -> Result<Arc<Vec<Change>>, E> {
+        self.get_or(&CHANGES, (revision.0, 0), make)
+    }
+}
