@@ -1,5 +1,5 @@
 //! What is kept in the caches of the process: node-revisions, directories, properties and changed paths, which never change once they
-//! are in a revision.
+//! are in a revision; and the containers of packs, whose parts are asked for one after the other.
 //!
 //! All openings of one filesystem with the same caches have one number there, as long as the files that describe it are those that
 //! they were.
@@ -8,11 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::layout::names;
+use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
+use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::{Change, Id, NodeRev, Representation};
 use sapwood_store::{Caches, Kind, LocalStorage, Stamp, Storage};
 
 use crate::directory::Directory;
+use crate::filesystem::ContainerKey;
 
 /// Node-revisions: revision, item.
 const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);
@@ -23,6 +27,16 @@ const PROPS: Kind<PropList> = Kind::new(3, props_len).found_while_held();
 /// Changed paths: revision.
 const CHANGES: Kind<Vec<Change>> =
     Kind::new(4, |changes: &Vec<Change>| changes_len(changes)).of_neighbours().found_while_held();
+
+/// Containers of changed paths: shard, offset.
+const CHANGES_CONTAINER: Kind<ChangesContainer> =
+    Kind::new(5, ChangesContainer::byte_len).found_while_held();
+/// Containers of node-revisions: shard, offset.
+const NODE_REVS_CONTAINER: Kind<NodeRevsContainer> =
+    Kind::new(6, NodeRevsContainer::byte_len).found_while_held();
+/// Containers of representations: shard, offset.
+const REPS_CONTAINER: Kind<RepsContainer> =
+    Kind::new(7, RepsContainer::byte_len).found_while_held();
 
 fn node_rev_len(rev: &NodeRev) -> usize {
     let path =
@@ -131,5 +145,29 @@ impl Cached {
         make: impl FnOnce() -> Result<Vec<Change>, E>,
     ) -> Result<Arc<Vec<Change>>, E> {
         self.get_or(&CHANGES, (revision.0, 0), make)
+    }
+
+    pub(crate) fn changes_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<ChangesContainer, E>,
+    ) -> Result<Arc<ChangesContainer>, E> {
+        self.get_or(&CHANGES_CONTAINER, key, make)
+    }
+
+    pub(crate) fn node_revs_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<NodeRevsContainer, E>,
+    ) -> Result<Arc<NodeRevsContainer>, E> {
+        self.get_or(&NODE_REVS_CONTAINER, key, make)
+    }
+
+    pub(crate) fn reps_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<RepsContainer, E>,
+    ) -> Result<Arc<RepsContainer>, E> {
+        self.get_or(&REPS_CONTAINER, key, make)
     }
 }

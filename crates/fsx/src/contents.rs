@@ -74,7 +74,10 @@ impl Contents {
     /// Corruption and system errors.
     pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
         let mut piece = std::mem::take(&mut self.piece);
-        piece.resize(usize::try_from(PIECE).unwrap_or_default(), 0);
+        // One byte more than is expected, so that the end is found, and with it the checksum is compared.
+        let left = self.rep.map_or(0, |rep| rep.expanded_size).saturating_sub(self.len);
+        let len = left.saturating_add(1).min(PIECE);
+        piece.resize(usize::try_from(len).unwrap_or_default(), 0);
         let read = self.read_some(&mut piece)?;
         piece.truncate(read);
         self.piece = piece;

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
-use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::format_file::FormatFile;
 use sapwood_fsx_format::layout::{Layout, names};
-use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
-use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::revprops::{self, RevpropPack};
 use sapwood_store::{Caches, LocalStorage, Storage};
 
@@ -24,8 +21,8 @@ const SMALL: usize = 1 << 20;
 const PROPS: usize = 1 << 28;
 /// Revision and pack files that are kept open, with their indexes.
 const FILES: usize = 16;
-/// Containers of each kind that are kept.
-const CONTAINERS: usize = 8;
+/// Packs of revision properties that are kept.
+const REVPROP_PACKS: usize = 8;
 /// Bytes of the caches of one that is opened without any.
 const OWN_CACHES: usize = 16 << 20;
 
@@ -45,9 +42,6 @@ pub(crate) struct Fs {
     /// The youngest revision, as last seen: it does not go back.
     youngest: AtomicU64,
     pub(crate) files: Recent<FileKey, RevFile>,
-    pub(crate) noderevs: Recent<ContainerKey, NodeRevsContainer>,
-    pub(crate) changes: Recent<ContainerKey, ChangesContainer>,
-    pub(crate) reps: Recent<ContainerKey, RepsContainer>,
     revprop_packs: Recent<String, RevpropPack>,
     /// What all openings of the process share.
     pub(crate) cached: Cached,
@@ -96,10 +90,7 @@ impl Filesystem {
             min_unpacked: AtomicU64::new(0),
             youngest: AtomicU64::new(0),
             files: Recent::new(FILES),
-            noderevs: Recent::new(CONTAINERS),
-            changes: Recent::new(CONTAINERS),
-            reps: Recent::new(CONTAINERS),
-            revprop_packs: Recent::new(CONTAINERS),
+            revprop_packs: Recent::new(REVPROP_PACKS),
             cached: Cached::new(caches, db),
         };
         fs.refresh_min_unpacked()?;
