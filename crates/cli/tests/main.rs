@@ -17,6 +17,7 @@ mod company;
 mod convert;
 mod dump;
 mod editors;
+mod fsx;
 mod fuzz_kept;
 mod growth;
 mod http;
