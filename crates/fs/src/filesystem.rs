@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, FsPath, Lock, PropList, Revnum, SvnError};
 use sapwood_delta::Version;
-use sapwood_store::{Caches, LocalStorage, WriteStorage};
+use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
 
 use crate::changes;
 use crate::directory::{Directory, IdOf, NodeId};
@@ -45,6 +45,18 @@ impl Filesystem {
                 }
             }
             opened => Ok(Self(Of::Fsfs(opened?))),
+        }
+    }
+
+    /// Whether this process may read the filesystem in the folder `db`: the system's error when not. Nothing of it is kept.
+    pub fn check_readable(db: &Path) -> Result<()> {
+        let path = db.join("current");
+        match LocalStorage.read(&path, 1 << 20) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let what = format_args!("Can't open file '{}'", path.display());
+                Err(Error::Svn(SvnError::io(&error, what)))
+            }
         }
     }
 

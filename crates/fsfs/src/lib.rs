@@ -45,7 +45,6 @@ mod revprop_shards;
 pub mod revprops;
 mod revprops_snapshot;
 pub mod root;
-mod roots;
 pub mod stats;
 mod sync;
 pub mod text_delta;
@@ -72,7 +71,6 @@ pub use log_blocks::{EncodeEntry, EncodedEntries, LogSpan, SpanEncoder};
 pub use node::{Node, NodeRevId, Relation};
 pub use revprops_snapshot::RevpropsSnapshot;
 pub use root::Root;
-pub use roots::Roots;
 pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};
 pub use sapwood_fsfs_format::{ItemType, P2lEntry};
 pub use sapwood_store::{

@@ -21,6 +21,8 @@ use crate::revfile::{RevFile, read_at};
 
 /// Bytes of svndiff that are read at once.
 const PIECE: u64 = 64 << 10;
+/// Bytes of a text that are handed out at once, but one.
+const LARGEST_PIECE: usize = 64 << 10;
 /// The longest first line of a representation.
 const HEADER: u64 = 128;
 /// The longest chain of deltas.
@@ -45,7 +47,7 @@ impl std::fmt::Debug for Contents {
 impl Read for Contents {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buf)?;
-        self.len = self.len.saturating_add(len64(read));
+        self.len = self.len.plus(len64(read));
         if let Some(hasher) = &mut self.hasher {
             hasher.update(buf.get(..read).unwrap_or_default());
         }
@@ -68,7 +70,7 @@ impl Contents {
         self.read(buf).map_err(|error| Error::Svn(SvnError::from_stream(error)))
     }
 
-    /// The next part of the contents, never empty, of at most 64 KiB; `None` at the end.
+    /// The next part of the contents, never empty, of at most 64 KiB and a byte; `None` at the end.
     ///
     /// # Errors
     /// Corruption and system errors.
@@ -76,8 +78,8 @@ impl Contents {
         let mut piece = std::mem::take(&mut self.piece);
         // One byte more than is expected, so that the end is found, and with it the checksum is compared.
         let left = self.rep.map_or(0, |rep| rep.expanded_size).saturating_sub(self.len);
-        let len = left.saturating_add(1).min(PIECE);
-        piece.resize(usize::try_from(len).unwrap_or_default(), 0);
+        let len = usize::try_from(left).map_or(LARGEST_PIECE, |left| left.min(LARGEST_PIECE));
+        piece.resize(len.plus(1), 0);
         let read = self.read_some(&mut piece)?;
         piece.truncate(read);
         self.piece = piece;
@@ -119,8 +121,8 @@ impl TextDelta for StoredWindows {
             }
             let len = self.left.min(PIECE);
             self.decoder.push(&read_at(&*self.file, &self.path, self.at, len)?);
-            self.at = self.at.saturating_add(len);
-            self.left = self.left.saturating_sub(len);
+            self.at = self.at.plus(len);
+            self.left = self.left.minus(len);
         }
     }
 }

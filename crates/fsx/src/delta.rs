@@ -1,6 +1,6 @@
 //! Differences between texts, as a receiver takes them: stored svndiff is passed on where it is what was asked for.
 
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{Exact, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, EncodedDelta, FullText, TextDelta, Version, Window};
 use sapwood_fsx_format::Representation;
 
@@ -120,8 +120,8 @@ impl EncodedDelta for ContentsDelta {
             State::Passing(stored, piece) => {
                 let len = stored.left.min(PIECE);
                 *piece = read_at(&*stored.file, &stored.path, stored.at, len)?;
-                stored.at = stored.at.saturating_add(len);
-                stored.left = stored.left.saturating_sub(len);
+                stored.at = stored.at.plus(len);
+                stored.left = stored.left.minus(len);
                 Ok(Some(piece))
             }
             State::Failed(error) => Err(error.clone()),

@@ -193,7 +193,7 @@ impl Root {
             if node.kind() != NodeKind::Dir || node.mergeinfo_count() <= own {
                 continue;
             }
-            let mut left = node.mergeinfo_count().saturating_sub(own);
+            let mut left = node.mergeinfo_count().minus(own);
             for entry in node.entries()?.iter().rev() {
                 let child = node.child_at(&entry.name, entry.id)?;
                 if child.mergeinfo_count() > 0 || child.has_mergeinfo() {

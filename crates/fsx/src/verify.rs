@@ -5,7 +5,7 @@ use std::ops::Range;
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names::DATE;
-use sapwood_core::{ErrorCode, FsPath, Md5, NodeKind, Revnum, SvnError};
+use sapwood_core::{ErrorCode, Exact, FsPath, Md5, NodeKind, Revnum, SvnError};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::Error as FormatError;
 use sapwood_fsx_format::limits::PATH_LEN;
@@ -195,7 +195,7 @@ impl RevFile {
                 if entry.offset != described {
                     return Err(self.not_described(described));
                 }
-                described = entry.offset.saturating_add(entry.size);
+                described = entry.offset.plus(entry.size);
                 self.verify_item(entry)?;
             }
         }
@@ -214,9 +214,9 @@ impl RevFile {
     fn pieces(&self, range: Range<u64>, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         let mut at = range.start;
         while at < range.end {
-            let len = range.end.saturating_sub(at).min(PIECE);
+            let len = range.end.minus(at).min(PIECE);
             each(&read_at(&*self.file, &self.path, at, len)?);
-            at = at.saturating_add(len);
+            at = at.plus(len);
         }
         Ok(())
     }
@@ -237,7 +237,7 @@ impl RevFile {
 
     /// Checks the bytes that an entry describes, and that each item in it is found by its number.
     fn verify_item(&self, entry: &Entry) -> Result<()> {
-        let end = entry.offset.saturating_add(entry.size);
+        let end = entry.offset.plus(entry.size);
         if entry.kind == ItemType::Unused {
             // The last one goes on to the end of the last page.
             let mut is_zero = true;
@@ -258,9 +258,11 @@ impl RevFile {
             return Err(self.wrong(entry.offset, error));
         }
         for (at, id) in entry.items.iter().enumerate() {
-            let revision = id.change_set.revision().unwrap_or_default();
-            let found = self.find(revision, id.number)?;
-            if (found.offset, found.sub_item) != (entry.offset, at) {
+            let found = match id.change_set.revision() {
+                Some(revision) => Some(self.find(revision, id.number)?),
+                None => None,
+            };
+            if found.is_none_or(|item| (item.offset, item.sub_item) != (entry.offset, at)) {
                 let message = format!("Indexes disagree about item '{id}'");
                 return Err(self.wrong(entry.offset, FormatError::index(message)));
             }
@@ -276,8 +278,10 @@ impl RevFile {
             for (number, page) in (0u64..).zip(pages) {
                 for (at, location) in (0u64..).zip(self.l2p_page(page)?.iter()) {
                     if location.is_some() {
-                        let first = number.saturating_mul(self.l2p.page_size);
-                        self.find(revision, first.saturating_add(at))?;
+                        let first = number.checked_mul(self.l2p.page_size);
+                        let item = first.and_then(|first| first.checked_add(at));
+                        let overflow = || corrupt("Item numbers overflow".into());
+                        self.find(revision, item.ok_or_else(overflow)?)?;
                     }
                 }
             }
