@@ -39,7 +39,10 @@ impl Filesystem {
             Err(Error::Svn(error)) if error.code() == ErrorCode::FS_UNKNOWN_FS_TYPE => {
                 match Engine::of(db) {
                     Ok(Engine::Fsx) => {
-                        Ok(Self(Of::Fsx(sapwood_fsx::Filesystem::open_with(db, caches)?)))
+                        let storage = options.storage.clone();
+                        let storage = storage.unwrap_or_else(|| Arc::new(LocalStorage));
+                        let opened = sapwood_fsx::Filesystem::open_with(db, storage, caches)?;
+                        Ok(Self(Of::Fsx(opened)))
                     }
                     _ => Err(Error::Svn(error)),
                 }
@@ -127,7 +130,7 @@ impl Filesystem {
     pub fn storage(&self) -> &dyn WriteStorage {
         match &self.0 {
             Of::Fsfs(fs) => fs.storage(),
-            Of::Fsx(_) => &LocalStorage,
+            Of::Fsx(fs) => fs.storage(),
         }
     }
 

@@ -13,7 +13,7 @@ use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
 use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::{Change, Id, NodeRev, Representation};
-use sapwood_store::{Caches, Kind, LocalStorage, Stamp, Storage};
+use sapwood_store::{Caches, Kind, Stamp, WriteStorage};
 
 use crate::directory::Directory;
 use crate::filesystem::ContainerKey;
@@ -72,8 +72,8 @@ struct Known {
 
 impl Cached {
     /// For the filesystem in the folder `db`.
-    pub(crate) fn new(caches: &Arc<Caches>, db: &Path) -> Self {
-        let stamp = |name| LocalStorage.stamp(&db.join(name)).ok();
+    pub(crate) fn new(caches: &Arc<Caches>, storage: &dyn WriteStorage, db: &Path) -> Self {
+        let stamp = |name| storage.stamp(&db.join(name)).ok();
         let identity = [names::FORMAT, names::UUID, names::FS_TYPE].map(stamp);
         let known = caches.shared_state::<Known>(db).filter(|known| known.identity == identity);
         let known = known.unwrap_or_else(|| {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use sapwood_core::Revnum;
-use sapwood_store::Storage;
+
+use sapwood_store::WriteStorage;
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -18,7 +19,13 @@ impl Filesystem {
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.0.db()
+        &self.0.db
+    }
+
+    /// Where its files are.
+    #[must_use]
+    pub fn storage(&self) -> &dyn WriteStorage {
+        &*self.0.storage
     }
 
     /// The format number.

@@ -1,4 +1,4 @@
-//! Locks on paths: files of the same form, at the same places, as those of FSFS.
+//! Path locks: `db/locks`, in the form of FSFS.
 
 use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +8,6 @@ use sapwood_core::{Depth, FsPath, Lock, Md5, SvnError};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
-use sapwood_store::Storage;
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -24,15 +23,13 @@ fn from_stored(lock: StoredLock) -> Lock {
         comment: lock.comment,
         is_dav_comment: lock.is_dav_comment,
         created: lock.created.0,
-        expires: lock.expires.map(|time| time.0),
+        expires: lock.expires.map(|t| t.0),
     }
 }
 
-/// Whether a lock has expired by now.
-fn is_expired(lock: &Lock) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-    let now = now.and_then(|now| i64::try_from(now.as_micros()).ok());
-    lock.expires.zip(now).is_some_and(|(end, now)| now > end)
+fn is_there(lock: &Lock) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    lock.expires.is_none_or(|end| i64::try_from(now).is_ok_and(|now| now <= end))
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -40,20 +37,17 @@ impl Filesystem {
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
         let lock = self.digest_file(lockfile::digest_of(path))?.lock.map(from_stored);
-        Ok(lock.filter(|lock| !is_expired(lock)))
+        Ok(lock.filter(is_there))
     }
 
     /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
     /// have expired are left out.
     pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
-        let wanted = |lock: &Lock| {
-            let is_below = match (skip_ancestor(path, &lock.path), depth) {
-                (None, _) => false,
-                (Some(""), _) | (_, Depth::Infinity) => true,
-                (Some(below), Depth::Files | Depth::Immediates) => !below.contains('/'),
-                _ => false,
-            };
-            is_below && !is_expired(lock)
+        let is_wanted = |lock: &Lock| match (skip_ancestor(path, &lock.path), depth) {
+            (None, _) => false,
+            (Some(""), _) | (_, Depth::Infinity) => true,
+            (Some(below), Depth::Files | Depth::Immediates) => !below.contains('/'),
+            _ => false,
         };
         let top = self.digest_file(lockfile::digest_of(path))?;
         let mut all: Vec<Lock> = top.lock.into_iter().map(from_stored).collect();
@@ -63,7 +57,7 @@ impl Filesystem {
                 all.extend(self.digest_file(child)?.lock.map(from_stored));
             }
         }
-        all.retain(wanted);
+        all.retain(|lock| is_there(lock) && is_wanted(lock));
         Ok(all)
     }
 
@@ -79,11 +73,14 @@ impl Filesystem {
 
     fn digest_file(&self, digest: Md5) -> Result<DigestFile> {
         let path = self.0.file(&Layout::lock_file(&digest));
-        let bytes = match self.0.storage.read(&path, DIGEST_FILE_LEN) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DigestFile::default()),
-            read => read.map_err(|error| Error::io("Can't open file", &path, error))?,
-        };
-        let (path, db) = (path.display().to_string(), self.path().display().to_string());
-        DigestFile::parse(&bytes, &path, &db).map_err(|error| Error::Svn(SvnError::from(error)))
+        match self.0.storage.read(&path, DIGEST_FILE_LEN) {
+            Ok(bytes) => {
+                let (path, db) = (path.display().to_string(), self.0.db.display().to_string());
+                let parsed = DigestFile::parse(&bytes, &path, &db);
+                parsed.map_err(|error| Error::Svn(SvnError::from(error)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
+            Err(error) => Err(Error::io("Can't open file", &path, error)),
+        }
     }
 }
