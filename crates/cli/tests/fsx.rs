@@ -166,6 +166,35 @@ fn packed_repositories_of_the_reference_are_served() {
     read_by_all(true);
 }
 
+/// A server keeps log entries; what the reference's program changes meanwhile is in the next reply.
+#[test]
+fn changed_revision_properties_are_seen() {
+    for pack in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = folder.path().join("repo");
+        fsx::make(&repo, &random::history(23, 30), 7, pack);
+        let (both, file) = (Both::new(), format!("file://{}", repo.display()));
+        let hosted = Hosted::of(&both.ours, folder.path(), Scheme::Svn);
+        let message = folder.path().join("message");
+        for (revision, text) in [("0", "none"), ("9", "first"), ("9", "second"), ("29", "third")] {
+            for question in ["log -v URL", "log -q URL", "ls -v URL", "log -r 9 URL"] {
+                let wanted = ask(&both.reference, question, &file);
+                // The second time it comes from the caches.
+                for _ in 0..2 {
+                    let said = ask(&both.ours, question, &hosted.url);
+                    assert_eq!(difference(&wanted, &said), None, "{question}, packed: {pack}");
+                }
+            }
+            std::fs::write(&message, text).unwrap();
+            let args = ["setlog", "--bypass-hooks", "-r", revision];
+            let mut command = both.reference.command("svnadmin");
+            Output::of(command.args(args).arg(&repo).arg(&message)).expect_success("setlog");
+        }
+        let said = ask(&both.ours, "log -r 9:9 URL", &hosted.url).stdout_text();
+        assert!(said.contains("second"), "{said}");
+    }
+}
+
 #[test]
 fn random_histories_are_dumped_as_the_reference_dumps_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -134,6 +134,11 @@ impl Filesystem {
         }
     }
 
+    /// The caches, and the number of the filesystem in them.
+    pub(crate) fn caches(&self) -> (&Caches, u32) {
+        each!(&self.0, fs => fs.caches())
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -280,29 +285,6 @@ impl Filesystem {
     /// The properties of a transaction; E160007 when there is none of that name.
     pub fn txn_props(&self, name: &str) -> Result<PropList> {
         Ok(self.fsfs()?.txn_props(name)?)
-    }
-
-    /// The cached result for a path between two committed revisions: the revision of its first
-    /// deletion, if there was one.
-    #[must_use]
-    pub fn cached_deletion(
-        &self,
-        path: &FsPath,
-        start: Revnum,
-        end: Revnum,
-    ) -> Option<Option<Revnum>> {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.cached_deletion(path, start, end),
-            Of::Fsx(_) => None,
-        }
-    }
-
-    /// Caches such a result.
-    pub fn cache_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.cache_deletion(path, start, end, found),
-            Of::Fsx(_) => {}
-        }
     }
 
     /// Checks what one revision consists of.

@@ -21,12 +21,15 @@
 pub mod admin;
 mod changes;
 mod contents;
+mod deletion;
 mod directory;
 mod engine;
 mod error;
 mod filesystem;
 pub mod fsfs;
 mod identity;
+mod kinds;
+mod listing;
 mod locks;
 mod node;
 mod of;
@@ -48,6 +51,7 @@ pub use engine::Engine;
 pub use error::{EngineError, Error, Result};
 pub use filesystem::Filesystem;
 pub use identity::Identity;
+pub use listing::Listing;
 pub use locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 pub use node::{Children, Node};
 pub use revprops::{DateAuthor, RevpropsSnapshot};
@@ -55,6 +59,6 @@ pub use root::{History, ReadProps, Root};
 pub use roots::Roots;
 pub use sapwood_fsfs::{
     ChangeKind, ChangedPath, ChangedPaths, EncodeEntry, EncodedEntries, FormatInfo, Leftover,
-    Listing, LogSpan, OpenOptions, Relation, SpanEncoder, uuid,
+    LogSpan, OpenOptions, Relation, SpanEncoder, uuid,
 };
 pub use sapwood_store::{CacheStats, Caches, LocalStorage, Reads, Resident, Storage, WriteStorage};

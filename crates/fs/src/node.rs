@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use sapwood_core::paths::SharedFsPath;
-use sapwood_core::{
-    CancelToken, FormKey, FsPath, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult,
-};
+use sapwood_core::{CancelToken, FsPath, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult};
 use sapwood_delta::Version;
 
+use crate::Relation;
 use crate::contents::{Contents, ContentsDelta};
 use crate::directory::{DirEntry, Directory, IdOf, NodeId};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::of::{Of, each};
-use crate::{Listing, Relation};
 
 /// One file or directory of a [`crate::Root`], with the path it was reached by.
 #[derive(Clone, Debug)]
@@ -261,24 +259,6 @@ impl Node {
         match &self.0 {
             Of::Fsfs(node) => Ok(node.entry_of_wrong_kind(cancel)?),
             Of::Fsx(node) => Ok(node.entry_of_wrong_kind(cancel)?),
-        }
-    }
-
-    /// The listing of everything below this directory in the form `form`, if it is cached.
-    #[must_use]
-    pub fn cached_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
-        match &self.0 {
-            Of::Fsfs(node) => node.cached_listing(form),
-            Of::Fsx(_) => None,
-        }
-    }
-
-    /// Caches such a listing, which must hold everything below the directory, and neither dates nor
-    /// authors.
-    pub fn cache_listing(&self, form: FormKey, bytes: &[u8]) {
-        match &self.0 {
-            Of::Fsfs(node) => node.cache_listing(form, bytes),
-            Of::Fsx(_) => {}
         }
     }
 

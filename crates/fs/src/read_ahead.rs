@@ -115,7 +115,7 @@ impl Filesystem {
     pub fn cache_capacity(&self) -> u64 {
         match &self.0 {
             Of::Fsfs(fs) => fs.cache_capacity(),
-            Of::Fsx(fs) => fs.cache_capacity(),
+            Of::Fsx(fs) => fs.caches().0.capacity(),
         }
     }
 

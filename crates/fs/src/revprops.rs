@@ -1,6 +1,5 @@
 //! Revision properties as one request sees them, and the log entries that are made of them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
@@ -21,27 +20,30 @@ pub struct RevpropsSnapshot {
     pub(crate) of: Of<sapwood_fsfs::RevpropsSnapshot, Seen>,
 }
 
-/// The properties that a request read lately.
+/// The properties as a request sees them: those of one state, in which the caches know them, or newer ones.
 #[derive(Debug)]
 pub(crate) struct Seen {
     fs: sapwood_fsx::Filesystem,
-    lists: HashMap<Revnum, Arc<PropList>>,
+    /// The state when the first was read; `None` inside while they were being changed.
+    generation: Option<Option<u64>>,
 }
 
-/// How many lists a request keeps: a listing asks for the same ones again and again.
-const KEPT: usize = 1024;
-
 impl Seen {
+    fn generation(&mut self) -> Option<u64> {
+        *self.generation.get_or_insert_with(|| self.fs.revprop_generation())
+    }
+
     fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        if let Some(known) = self.lists.get(&revision) {
-            return Ok(Arc::clone(known));
-        }
-        let read = Arc::new(self.fs.revprops(revision)?);
-        if self.lists.len() >= KEPT {
-            self.lists.clear();
-        }
-        self.lists.insert(revision, Arc::clone(&read));
-        Ok(read)
+        self.fs.ensure_exists(revision)?;
+        Ok(match self.generation() {
+            Some(generation) => self.fs.revprops_since(revision, generation)?,
+            None => Arc::new(self.fs.revprops(revision)?),
+        })
+    }
+
+    /// Whether the state is still that of a block.
+    fn is_still(&self, span: &LogSpan) -> bool {
+        self.fs.revprop_generation() == Some(span.version())
     }
 }
 
@@ -50,7 +52,7 @@ impl RevpropsSnapshot {
     pub(crate) fn new(fs: &Filesystem) -> Self {
         let of = match &fs.0 {
             Of::Fsfs(fs) => Of::Fsfs(fs.revprops_snapshot()),
-            Of::Fsx(fs) => Of::Fsx(Seen { fs: fs.clone(), lists: HashMap::new() }),
+            Of::Fsx(fs) => Of::Fsx(Seen { fs: fs.clone(), generation: None }),
         };
         Self { fs: fs.clone(), of }
     }
@@ -87,7 +89,9 @@ impl RevpropsSnapshot {
     pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
         match &mut self.of {
             Of::Fsfs(props) => Ok(props.log_span(revision)?),
-            Of::Fsx(_) => Ok(None),
+            Of::Fsx(props) => Ok(props
+                .generation()
+                .and_then(|version| LogSpan::around(revision, props.fs.shard_size(), version))),
         }
     }
 
@@ -96,7 +100,9 @@ impl RevpropsSnapshot {
     pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
         match &mut self.of {
             Of::Fsfs(props) => Ok(props.log_span_of_one(revision)?),
-            Of::Fsx(_) => Ok(None),
+            Of::Fsx(props) => {
+                Ok(props.generation().map(|version| LogSpan::of_one(revision, version)))
+            }
         }
     }
 
@@ -105,7 +111,10 @@ impl RevpropsSnapshot {
     pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {
         match &self.of {
             Of::Fsfs(props) => props.encoded_entries(span, form),
-            Of::Fsx(_) => None,
+            Of::Fsx(props) => {
+                let (caches, fs) = props.fs.caches();
+                span.cached(caches, fs, form)
+            }
         }
     }
 
@@ -113,6 +122,10 @@ impl RevpropsSnapshot {
     pub fn keep_encoded_entries(&mut self, span: &LogSpan, form: FormKey, entries: EncodedEntries) {
         match &mut self.of {
             Of::Fsfs(props) => props.keep_encoded_entries(span, form, entries),
+            Of::Fsx(props) if props.is_still(span) => {
+                let (caches, fs) = props.fs.caches();
+                span.keep(caches, fs, form, entries);
+            }
             Of::Fsx(_) => {}
         }
     }

@@ -38,6 +38,9 @@ const NODE_REVS_CONTAINER: Kind<NodeRevsContainer> =
 const REPS_CONTAINER: Kind<RepsContainer> =
     Kind::new(7, RepsContainer::byte_len).found_while_held();
 
+/// Revision properties: revision, generation.
+const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
+
 fn node_rev_len(rev: &NodeRev) -> usize {
     let path =
         |other: &Option<(Revnum, Box<str>)>| other.as_ref().map_or(0, |(_, path)| path.len());
@@ -84,9 +87,14 @@ impl Cached {
         Self { caches: Arc::clone(caches), fs: known.fs }
     }
 
-    /// How many bytes the caches hold at most.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.caches.capacity()
+    /// The caches.
+    pub(crate) const fn caches(&self) -> &Arc<Caches> {
+        &self.caches
+    }
+
+    /// The number of the filesystem in them.
+    pub(crate) const fn number(&self) -> u32 {
+        self.fs
     }
 
     fn get_or<T: Send + Sync + 'static, E>(
@@ -145,6 +153,15 @@ impl Cached {
         make: impl FnOnce() -> Result<Vec<Change>, E>,
     ) -> Result<Arc<Vec<Change>>, E> {
         self.get_or(&CHANGES, (revision.0, 0), make)
+    }
+
+    pub(crate) fn revprops<E>(
+        &self,
+        revision: Revnum,
+        generation: u64,
+        make: impl FnOnce() -> Result<PropList, E>,
+    ) -> Result<Arc<PropList>, E> {
+        self.get_or(&REVPROPS, (revision.0, generation), make)
     }
 
     pub(crate) fn changes_container<E>(

@@ -133,7 +133,11 @@ impl Filesystem {
         self.0.while_packed(|| self.0.revprops(revision))
     }
 
-    pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
+    /// E160006 when there is no such revision (yet).
+    ///
+    /// # Errors
+    /// That, and those of reading `current`.
+    pub fn ensure_exists(&self, revision: Revnum) -> Result<()> {
         let is_known = revision.0 <= self.0.youngest.load(Ordering::Acquire);
         if is_known || revision <= self.youngest()? {
             Ok(())

@@ -1,10 +1,12 @@
 //! What an opened filesystem says of itself.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use sapwood_core::Revnum;
+use sapwood_core::{PropList, Revnum};
 
-use sapwood_store::WriteStorage;
+use sapwood_fsx_format::layout::names;
+use sapwood_store::{Caches, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -45,10 +47,23 @@ impl Filesystem {
         self.0.refresh_min_unpacked().map(Revnum)
     }
 
-    /// How many bytes the caches hold at most.
+    /// The caches of the process, and the number of the filesystem in them. Kinds of values with numbers from 200 on, and that of log entries, are not this crate's.
     #[must_use]
-    pub fn cache_capacity(&self) -> u64 {
-        self.0.cached.capacity()
+    pub fn caches(&self) -> (&Caches, u32) {
+        (self.0.cached.caches(), self.0.cached.number())
+    }
+
+    /// The state of all revision properties: it rises with each change of them. `None` while one is going on, and when it
+    /// cannot be found out.
+    #[must_use]
+    pub fn revprop_generation(&self) -> Option<u64> {
+        let generation = self.0.number(names::REVPROP_GENERATION).ok()?;
+        generation.is_multiple_of(2).then_some(generation)
+    }
+
+    /// The properties of a revision, at least as new as that state.
+    pub fn revprops_since(&self, revision: Revnum, generation: u64) -> Result<Arc<PropList>> {
+        self.0.cached.revprops(revision, generation, || self.revprops(revision))
     }
 
     /// The names of the transactions, sorted.

@@ -121,6 +121,19 @@ impl TreeNode {
         Ok(self.rev.props.is_some_and(|rep| rep.expanded_size > 1))
     }
 
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+
+    /// What names the text of a committed file or directory: two nodes with the same one have the same text.
+    #[must_use]
+    pub fn text_key(&self) -> Option<(Revnum, u64)> {
+        let rep = self.rev.text?;
+        Some((rep.id.change_set.revision()?, rep.id.number))
+    }
+
     /// A directory's entries; E160016 for a file.
     pub fn entries(&self) -> Result<Arc<Directory>> {
         if self.rev.kind != NodeKind::Dir {
