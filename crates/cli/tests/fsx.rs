@@ -147,6 +147,9 @@ fn looked_into(repo: &Path) {
         );
         assert!(refused.stderr_text().contains(&sentence), "{}", refused.stderr_text());
     }
+    let copy = format!("{repo}-copy");
+    let refused = both.ours.run("svnadmin", ["hotcopy", repo, &copy]);
+    assert_eq!((refused.code, Path::new(&copy).exists()), (1, false));
 }
 
 fn read_by_all(pack: bool) {

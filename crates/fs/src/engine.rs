@@ -63,3 +63,24 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_say_which_engine_they_need() {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = folder.path().join("fs-type");
+        for engine in Engine::ALL {
+            std::fs::write(&kind, format!("{}\n", engine.name())).unwrap();
+            assert_eq!(Engine::of(folder.path()).unwrap(), engine);
+        }
+        std::fs::write(&kind, "bdb\n").unwrap();
+        let error = Engine::of(folder.path()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::FS_UNKNOWN_FS_TYPE);
+        std::fs::remove_file(&kind).unwrap();
+        let error = Engine::of(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("Can't open file"), "{error}");
+    }
+}

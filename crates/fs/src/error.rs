@@ -95,3 +95,45 @@ impl From<Error> for SvnError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a callback reports passes through either engine.
+    #[test]
+    fn errors_of_callers_come_out_as_they_went_in() {
+        let errors = || {
+            [
+                Error::NoSuchRevision(Revnum(7)),
+                Error::NotFound { place: "revision 3".into(), path: "/a".into() },
+                Error::Svn(SvnError::new(ErrorCode::CANCELLED, "stopped")),
+                Error::from(sapwood_fsfs::Error::Corrupt("damaged".into())),
+            ]
+        };
+        for (error, same) in errors().into_iter().zip(errors()) {
+            let wanted = SvnError::from(same);
+            let through = Error::from(sapwood_fsfs::Error::from(error));
+            assert_eq!(through.is_corruption(), wanted.code() == ErrorCode::FS_CORRUPT);
+            assert_eq!(SvnError::from(through).to_string(), wanted.to_string());
+        }
+        for (error, same) in errors().into_iter().zip(errors()) {
+            let wanted = SvnError::from(same);
+            let through = SvnError::from(Error::from(sapwood_fsx::Error::from(error)));
+            assert_eq!((through.code(), through.to_string()), (wanted.code(), wanted.to_string()));
+        }
+    }
+
+    #[test]
+    fn missing_things_of_either_engine_are_the_same() {
+        let (revision, path) = (Revnum(3), "/a".to_owned());
+        let ours = Error::from(sapwood_fsx::Error::NotFound { revision, path: path.clone() });
+        let place = "revision 3".to_owned();
+        let theirs = Error::from(sapwood_fsfs::Error::NotFound { place, path });
+        assert_eq!(ours.to_string(), theirs.to_string());
+        assert!(matches!(
+            Error::from(sapwood_fsx::Error::NoSuchRevision(revision)),
+            Error::NoSuchRevision(Revnum(3))
+        ));
+    }
+}

@@ -86,6 +86,11 @@ impl Filesystem {
         }
     }
 
+    /// E200007 when its engine can only read, so that it can be neither changed nor copied as it is.
+    pub fn require_writing(&self) -> Result<()> {
+        self.fsfs().map(|_| ())
+    }
+
     fn can_only_be_read(&self) -> Error {
         let message = format!(
             "Filesystem '{}' is of type '{}', which can only be read here",
