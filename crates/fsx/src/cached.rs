@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_delta::Version;
 use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
@@ -40,6 +41,9 @@ const REPS_CONTAINER: Kind<RepsContainer> =
 
 /// Revision properties: revision, generation.
 const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
+
+/// Whole texts of files as svndiff, by their representation: revision, item, the newest version that it may have.
+const ENCODED: Kind<Vec<u8>> = Kind::new(9, Vec::capacity);
 
 fn node_rev_len(rev: &NodeRev) -> usize {
     let path =
@@ -153,6 +157,21 @@ impl Cached {
         make: impl FnOnce() -> Result<Vec<Change>, E>,
     ) -> Result<Arc<Vec<Change>>, E> {
         self.get_or(&CHANGES, (revision.0, 0), make)
+    }
+
+    /// The svndiff of a text of a revision, of a version not newer than `newest`.
+    pub(crate) fn encoded<E>(
+        &self,
+        (revision, item): (Revnum, u64),
+        newest: Version,
+        make: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<Vec<u8>>, E> {
+        let part = u64::from(newest == Version::V1);
+        let key = ENCODED.key(self.fs, revision.0, item, part);
+        match self.caches.get(key) {
+            Some(found) => Ok(found),
+            None => Ok(self.caches.put(key, make()?)),
+        }
     }
 
     pub(crate) fn revprops<E>(

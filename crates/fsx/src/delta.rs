@@ -1,16 +1,21 @@
 //! Differences between texts, as a receiver takes them: stored svndiff is passed on where it is what was asked for.
 
+use std::sync::Arc;
+
 use sapwood_core::{Exact, SvnError, SvnResult};
-use sapwood_delta::{ComputedDelta, EncodedDelta, FullText, TextDelta, Version, Window};
+use sapwood_delta::svndiff::DEFAULT_LEVEL;
+use sapwood_delta::{ComputedDelta, EncodedDelta, Encoder, FullText, TextDelta, Version, Window};
 use sapwood_fsx_format::Representation;
 
 use crate::contents::{Link, StoredWindows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::revfile::read_at;
 
 /// Bytes of stored svndiff that are passed on at once.
 const PIECE: u64 = 64 << 10;
+/// The longest texts, in bytes, whose svndiff is kept.
+const KEEP: u64 = 256 << 10;
 /// The name of svndiff, which the number of its version follows.
 const MAGIC: &[u8] = b"SVN";
 
@@ -28,6 +33,8 @@ enum State {
     Fresh,
     /// Windows are being pulled.
     Windows(Box<dyn TextDelta + Send + Sync>),
+    /// Svndiff from the caches; whether it was returned.
+    Kept(Arc<Vec<u8>>, bool),
     /// Stored svndiff is passed on.
     Passing(Box<StoredWindows>, Vec<u8>),
     /// Finding svndiff failed: the next pull returns the error.
@@ -74,6 +81,34 @@ impl ContentsDelta {
         })
     }
 
+    /// A short text by itself as svndiff, which is kept for the next receiver.
+    fn kept(&self, newest: Version) -> Result<Option<State>> {
+        let Some(rep) = self.target.filter(|rep| rep.expanded_size <= KEEP) else {
+            return Ok(None);
+        };
+        let (Some(revision), None) = (rep.id.change_set.revision(), self.source) else {
+            return Ok(None);
+        };
+        if newest == Version::V0 {
+            return Ok(None);
+        }
+        let found = self.fs.0.cached.encoded((revision, rep.id.number), newest, || {
+            let mut bytes = Vec::new();
+            if let Some(State::Passing(stored, _)) = self.passing(newest)? {
+                return read_at(&*stored.file, &stored.path, stored.at, stored.left);
+            }
+            let mut encoder = Encoder::new(newest, DEFAULT_LEVEL);
+            let mut windows = self.windows()?;
+            while let Some(window) = windows.next_window()? {
+                encoder.encode(&window, &mut bytes);
+            }
+            encoder.finish(&mut bytes);
+            bytes.shrink_to_fit();
+            Ok::<_, Error>(bytes)
+        })?;
+        Ok(Some(State::Kept(found, false)))
+    }
+
     fn passing(&self, newest: Version) -> Result<Option<State>> {
         let Some(stored) = self.stored()? else { return Ok(None) };
         let head = read_at(&*stored.file, &stored.path, stored.at, stored.left.min(4))?;
@@ -104,7 +139,11 @@ impl TextDelta for ContentsDelta {
         if !matches!(self.state, State::Fresh) {
             return None;
         }
-        self.state = match self.passing(newest) {
+        let found = self.kept(newest).and_then(|kept| match kept {
+            Some(state) => Ok(Some(state)),
+            None => self.passing(newest),
+        });
+        self.state = match found {
             Ok(Some(state)) => state,
             Ok(None) => return None,
             Err(error) => State::Failed(error.into()),
@@ -116,6 +155,10 @@ impl TextDelta for ContentsDelta {
 impl EncodedDelta for ContentsDelta {
     fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
         match &mut self.state {
+            State::Kept(bytes, is_returned) if !*is_returned => {
+                *is_returned = true;
+                Ok(Some(bytes))
+            }
             State::Passing(stored, _) if stored.left == 0 => Ok(None),
             State::Passing(stored, piece) => {
                 let len = stored.left.min(PIECE);
