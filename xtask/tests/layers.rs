@@ -230,3 +230,40 @@ fn values_of_all_layers_are_declared_once() {
     places.retain(|_, found| !matches!(&found[..], [one] if one.starts_with(&core)));
     assert!(places.is_empty(), "not declared once, in core: {places:#?}");
 }
+
+/// Above `fs` no program and no protocol knows which engine keeps a repository, nor how its files are called. (Tests that damage
+/// a repository do.)
+#[test]
+fn engines_stay_below_fs() {
+    let names = [
+        "sapwood_fsfs",
+        "sapwood_fsx",
+        "fsfs.conf",
+        "fsx.conf",
+        "db/current",
+        "db/format",
+        "db/revs",
+        "min-unpacked-rev",
+        "rep-cache.db",
+        "revprop-generation",
+        "txn-current",
+        "txn-protorevs",
+    ];
+    let mut wrong = Vec::new();
+    for name in ["repos", "server", "ra", "client", "cli"] {
+        let mut files = Vec::new();
+        rust_files(&root().join("crates").join(name).join("src"), &mut files);
+        assert!(files.len() > 20, "{name}");
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                if let Some(found) = names.iter().find(|name| line.contains(**name)) {
+                    wrong.push(format!("{} names {found}: {}", file.display(), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
+use sapwood_fs::Filesystem;
 use sapwood_repos::Repository;
 use sapwood_server::dav::{AccessLog, HttpServer, TlsFiles};
 use sapwood_server::operation_log::OpLog;
@@ -473,8 +474,7 @@ fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnRe
 fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
     let is_repository = |path: &Path| Repository::find_root(path).is_some_and(|top| top == path);
     if is_repository(root) {
-        let current = root.join("db/current");
-        crate::input::contents(&current.to_string_lossy())?;
+        Filesystem::check_readable(&root.join("db"))?;
         return Ok(vec![root.to_owned()]);
     }
     let mut found: Vec<PathBuf> = std::fs::read_dir(root)

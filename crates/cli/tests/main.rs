@@ -19,6 +19,7 @@ mod dump;
 mod editors;
 mod far_away;
 mod far_away_faults;
+mod fsx;
 mod fuzz_kept;
 mod growth;
 mod http;

@@ -1,3 +1,53 @@
-//! What only FSFS has, for `svnfsfs`, which is a program for this one engine.
+//! What only FSFS has, for `svnfsfs`, which is a program for this one engine: E160060 for another one.
 
-pub use sapwood_fsfs::{ItemType, P2lEntry, dump_index, load_index, stats};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+
+use crate::admin::MaintenanceOptions;
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+
+pub use sapwood_fsfs::{ItemType, P2lEntry, stats};
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    fn only_fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
+        self.fsfs().map_err(|_| {
+            let message = format!("{} repositories are not supported", self.engine().name());
+            Error::Svn(SvnError::new(ErrorCode::FS_UNSUPPORTED_TYPE, message))
+        })
+    }
+
+    /// Counts and sums all items.
+    pub fn stats(
+        &self,
+        cancel: &CancelToken,
+        progress: &mut dyn FnMut(Revnum),
+    ) -> Result<stats::Stats> {
+        Ok(self.only_fsfs()?.stats(cancel, progress)?)
+    }
+
+    /// Shows the p2l index of the file that holds a revision.
+    pub fn dump_index(
+        &self,
+        revision: Revnum,
+        cancel: &CancelToken,
+        found: &mut dyn FnMut(&P2lEntry) -> Result<()>,
+    ) -> Result<()> {
+        Ok(self.only_fsfs()?.dump_index(revision, cancel, &mut |entry| Ok(found(entry)?))?)
+    }
+
+    /// Bytes of the file of a revision.
+    pub fn revision_size(&self, revision: Revnum) -> Result<u64> {
+        Ok(self.only_fsfs()?.revision_size(revision)?)
+    }
+
+    /// Replaces the indexes of a file by those that these entries make.
+    pub fn load_index(
+        &self,
+        entries: Vec<P2lEntry>,
+        options: &MaintenanceOptions,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        Ok(self.only_fsfs()?.load_index(entries, options, cancel)?)
+    }
+}

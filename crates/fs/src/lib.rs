@@ -7,43 +7,58 @@
 //! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`DateAuthor`] |
 //! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
 //! | administrators | [`admin`] |
-//! | filesystems of any engine, read revision by revision | [`source`] |
 //! | what is about to be read | [`read_ahead`]: hints that may do nothing |
 //!
 //! Nothing above this crate names an engine, and nothing but the programs for administrators, which
 //! print them, asks for format numbers: what a filesystem can do is asked of it
 //! ([`Filesystem::records_mergeinfo`], [`Filesystem::sending_order`]). `xtask/tests/layers.rs` holds
-//! the first. One engine can do everything so far, and its types are handed on as they are, which costs no call
-//! anything. FSX can be read by [`source`]. The second whole engine makes of [`Filesystem`], [`Root`] and [`Node`] enums over engines, here; those
-//! who use them stay as they are.
+//! the first.
+//!
+//! There are two engines, FSFS and FSX, and `engine` alone finds out which one a folder needs. The types here that an engine
+//! has its own form of are enums over both (`of`). FSX can only be read: [`txn::Writer::new`] and what administrators change
+//! answer with E200007.
 
 pub mod admin;
+mod changes;
+mod contents;
+mod deletion;
+mod directory;
+mod engine;
+mod error;
+mod filesystem;
+pub mod fsfs;
+mod identity;
+mod kinds;
+mod listing;
+mod locks;
+mod node;
+mod of;
+pub mod read_ahead;
+mod revprops;
+mod root;
+mod roots;
+pub mod txn;
+
 #[doc(hidden)]
 pub mod log_blocks {
     //! Encoded log entries: see [`crate::LogSpan`].
     pub use sapwood_fsfs::log_blocks::*;
 }
-pub mod fsfs;
-mod locks;
-pub mod source;
-pub mod read_ahead {
-    //! What is about to be read: hints that may do nothing, one entry for each kind of thing. The module of the
-    //! same name in `fsfs` has the table, the diagram and the order of locks.
-    pub use sapwood_fsfs::read_ahead::{
-        BATCH, ColdReads, Helper, LogNeeds, NodesWanted, Novelty, Prefetch,
-    };
-}
-pub mod txn {
-    //! Changing a tree, and making a revision of it.
-    pub use sapwood_fsfs::txn::{
-        Bulk, DeltaAhead, KnownText, NewRevision, Txn, WriteConfig, WriteOptions, Writer, flags,
-    };
-}
 
+pub use contents::{Contents, ContentsDelta};
+pub use directory::{DirEntry, Directory, NodeId};
+pub use engine::Engine;
+pub use error::{EngineError, Error, Result};
+pub use filesystem::Filesystem;
+pub use identity::Identity;
+pub use listing::Listing;
+pub use locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
+pub use node::{Children, Node};
+pub use revprops::{DateAuthor, RevpropsSnapshot};
+pub use root::{History, ReadProps, Root};
+pub use roots::Roots;
 pub use sapwood_fsfs::{
-    ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta, DateAuthor, DirEntry,
-    Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo, History, Leftover,
-    Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, OpenOptions, Relation,
-    Result, RevpropsSnapshot, Root, Roots, SpanEncoder, UnlockTarget, uuid,
+    ChangeKind, ChangedPath, ChangedPaths, EncodeEntry, EncodedEntries, FormatInfo, Leftover,
+    LogSpan, OpenOptions, Relation, SpanEncoder, uuid,
 };
 pub use sapwood_store::{CacheStats, Caches, LocalStorage, Reads, Resident, Storage, WriteStorage};

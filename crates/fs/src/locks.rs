@@ -1,4 +1,4 @@
-//! Locks on paths as files: FSFS and FSX keep them in the same form, `db/locks/abc/DIGEST`.
+//! Locks on paths, and their files: FSFS and FSX keep them in the same form, `db/locks/abc/DIGEST`.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -6,7 +6,29 @@ use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{SvnError, SvnResult};
+pub use sapwood_fsfs::{LockOptions, LockTarget, UnlockTarget};
+
+/// What became of several paths.
+#[derive(Debug)]
+pub struct LockOutcome<T> {
+    /// One result for each path. Paths that were given twice have one; those that were not looked at
+    /// because of a failure have none.
+    pub each: Vec<(FsPathBuf, crate::Result<T>)>,
+    /// What went wrong with all of them.
+    pub failure: Option<crate::Error>,
+}
+
+impl<T> From<sapwood_fsfs::LockOutcome<T>> for LockOutcome<T> {
+    fn from(outcome: sapwood_fsfs::LockOutcome<T>) -> Self {
+        let each = outcome.each.into_iter();
+        Self {
+            each: each.map(|(path, done)| (path, done.map_err(crate::Error::from))).collect(),
+            failure: outcome.failure.map(crate::Error::from),
+        }
+    }
+}
 
 /// Makes the locks of the filesystem in the folder `to` those of the one in `from`. Neither may be in use.
 ///

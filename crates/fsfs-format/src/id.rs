@@ -136,6 +136,13 @@ pub struct NodeRevId {
 
 #[allow(clippy::missing_errors_doc)]
 impl NodeRevId {
+    /// That of the root directory of a revision in which items are addressed by number.
+    #[must_use]
+    pub const fn root_of(revision: Revnum) -> Self {
+        let location = Location::Rev { revision, item: crate::l2p::ITEM_ROOT };
+        Self { node: IdPart::ROOT, copy: IdPart::ROOT, location }
+    }
+
     /// Parses a whole slice; E160062 when malformed.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         Self::try_parse(bytes).ok_or_else(|| Error::MalformedNodeRevId(text::printable(bytes)))

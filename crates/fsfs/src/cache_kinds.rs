@@ -13,7 +13,7 @@ use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
 use sapwood_store::{Key, Kind};
 
-/// The numbers of this engine's kinds; 0 is that of raw blocks.
+/// The numbers of this engine's kinds; 0 is that of raw blocks, and those from 200 on are for kinds above engines.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Number {
@@ -34,9 +34,7 @@ pub(crate) enum Number {
     DirSummary,
     LogEntries,
     DateAuthor,
-    Listing,
     ChildNodes,
-    Deletion,
     Revprops,
 }
 

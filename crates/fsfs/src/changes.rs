@@ -214,7 +214,8 @@ impl ChangedPaths {
 
     /// Collects entries in any order; of entries with the same path the last one stays. `None`
     /// when the paths together exceed 4 GiB.
-    pub(crate) fn build<'a>(changes: impl Iterator<Item = ChangedPath<'a>>) -> Option<Self> {
+    #[must_use]
+    pub fn build<'a>(changes: impl Iterator<Item = ChangedPath<'a>>) -> Option<Self> {
         let mut changes: Vec<ChangedPath<'a>> = changes.collect();
         let in_order = |a: &ChangedPath<'_>, b: &ChangedPath<'_>| {
             sapwood_core::path::compare(a.path, b.path).is_lt()

@@ -233,6 +233,12 @@ impl Filesystem {
         &*self.fs.storage
     }
 
+    /// The caches, and the number of the filesystem in them. Kinds of values with numbers from 200 on are not this crate's.
+    #[must_use]
+    pub fn caches(&self) -> (&Caches, u32) {
+        (&self.fs.caches, self.fs.id)
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {

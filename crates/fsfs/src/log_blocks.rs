@@ -12,7 +12,7 @@ use sapwood_core::{Cut, Exact};
 use std::sync::Arc;
 
 use sapwood_core::{FormKey, PropList, Revnum};
-use sapwood_store::{Key, Kind};
+use sapwood_store::{Caches, Key, Kind};
 
 use crate::cache_kinds::Number;
 use crate::changes::ChangedPaths;
@@ -170,13 +170,51 @@ pub struct LogSpan {
     pub oldest: Revnum,
     /// The youngest.
     pub youngest: Revnum,
-    version: StableVersion,
+    /// The state of the revision properties that the entries are made of.
+    version: u64,
 }
 
 impl LogSpan {
+    /// The block of `revision`; `None` for revision 0. `version` is a number that no other state of the revision properties in the shard
+    /// has, in shards of `shard_size` revisions.
+    #[must_use]
+    pub fn around(revision: Revnum, shard_size: u64, version: u64) -> Option<Self> {
+        // Never across the end of a shard, because the version is the shard's.
+        let first = revision.0.minus(revision.0.checked_rem(shard_size).unwrap_or(revision.0));
+        let start = revision.0.minus(revision.0.minus(first) % LEN);
+        let end = start.plus(LEN).min(first.plus(shard_size));
+        let oldest = Revnum(start.max(1));
+        let youngest = Revnum(end.minus(1));
+        (revision >= oldest).then_some(Self { oldest, youngest, version })
+    }
+
+    /// One revision alone.
+    #[must_use]
+    pub const fn of_one(revision: Revnum, version: u64) -> Self {
+        Self { oldest: revision, youngest: revision, version }
+    }
+
+    /// The state of the revision properties.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The entries of the block in the form `form`, if they are in the caches under the number of a filesystem.
+    #[must_use]
+    pub fn cached(&self, caches: &Caches, fs: u32, form: FormKey) -> Option<Arc<EncodedEntries>> {
+        caches.get(self.key(fs, form))
+    }
+
+    /// Caches the entries of the block. They were made while the version of the properties was the block's.
+    pub fn keep(&self, caches: &Caches, fs: u32, form: FormKey, mut entries: EncodedEntries) {
+        entries.shrink_to_fit();
+        caches.put(self.key(fs, form), entries);
+    }
+
     fn key(&self, fs: u32, form: FormKey) -> Key<EncodedEntries> {
         let form = (form.number() << 1) | u64::from(self.oldest == self.youngest);
-        LOG_ENTRIES.key(fs, self.oldest.0, form, self.version.version())
+        LOG_ENTRIES.key(fs, self.oldest.0, form, self.version)
     }
 }
 
@@ -189,13 +227,7 @@ impl RevpropsSnapshot {
     pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
         let Some(version) = self.stable(revision)? else { return Ok(None) };
         let size = self.fs().format().shard_size.unwrap_or(u64::MAX).max(1);
-        // Never across the end of a shard, because the version is the shard's.
-        let first = revision.0.minus(revision.0 % size);
-        let start = revision.0.minus(revision.0.minus(first) % LEN);
-        let end = start.plus(LEN).min(first.plus(size));
-        let oldest = Revnum(start.max(1));
-        let youngest = Revnum(end.minus(1));
-        Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, version }))
+        Ok(LogSpan::around(revision, size, version.version()))
     }
 
     /// `revision` alone, for a log of some revisions only; as [`RevpropsSnapshot::log_span`]
@@ -205,28 +237,23 @@ impl RevpropsSnapshot {
     /// System errors.
     pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
         let version = self.stable(revision)?;
-        Ok(version.map(|version| LogSpan { oldest: revision, youngest: revision, version }))
+        Ok(version.map(|version| LogSpan::of_one(revision, version.version())))
     }
 
     /// The entries of a block in the form `form`, if they are cached.
     #[must_use]
     pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {
         let fs = &self.fs().fs;
-        fs.caches.get(span.key(fs.id, form))
+        span.cached(&fs.caches, fs.id, form)
     }
 
     /// Caches the entries of a block, made with this snapshot since it returned the block.
-    pub fn keep_encoded_entries(
-        &mut self,
-        span: &LogSpan,
-        form: FormKey,
-        mut entries: EncodedEntries,
-    ) {
-        entries.shrink_to_fit();
+    pub fn keep_encoded_entries(&mut self, span: &LogSpan, form: FormKey, entries: EncodedEntries) {
         // If the folder changed in between, what was read may be of either version.
-        if self.stable(span.oldest).is_ok_and(|now| now == Some(span.version)) {
+        let is_version = |now: StableVersion| now.version() == span.version;
+        if self.stable(span.oldest).is_ok_and(|now| now.is_some_and(is_version)) {
             let fs = &self.fs().fs;
-            fs.caches.put(span.key(fs.id, form), entries);
+            span.keep(&fs.caches, fs.id, form, entries);
         }
     }
 

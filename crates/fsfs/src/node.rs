@@ -114,6 +114,19 @@ impl Node {
             Some(rep) => Ok(rep.expanded_size > 4),
         }
     }
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+    /// What names the text of a committed file or directory: two nodes with the same one have the same text.
+    #[must_use]
+    pub fn text_key(&self) -> Option<(Revnum, u64)> {
+        match self.rev.text?.location {
+            RepLocation::Rev { revision, item } => Some((revision, item)),
+            _ => None,
+        }
+    }
     /// A directory's entries; E160016 for a file.
     pub fn entries(&self) -> Result<Arc<Directory>> {
         if self.rev.kind != NodeKind::Dir {

@@ -1,14 +1,11 @@
 //! Revision properties as one request sees them: each folder is checked once, and trusted for the
 //! rest of the request.
 
-use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sapwood_core::date::Timestamp;
-use sapwood_core::props::names::DATE;
-use sapwood_core::{ErrorCode, PropList, Revnum};
+use sapwood_core::{PropList, Revnum};
 use sapwood_store::StoredFile;
 
 use crate::cache_kinds::REVPROPS;
@@ -55,12 +52,6 @@ const AHEAD: usize = 64;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
-    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
-    /// reference's binary search over `svn:date`.
-    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
-        dated_revision(self, date)
-    }
-
     /// A reader of revision properties for one request.
     #[must_use]
     pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
@@ -312,44 +303,4 @@ impl RevpropsSnapshot {
             }
         }
     }
-}
-
-/// See [`Filesystem::dated_revision`].
-pub(crate) fn dated_revision(fs: &Filesystem, date: i64) -> Result<Revnum> {
-    let youngest = fs.youngest()?;
-    let mut props = fs.revprops_snapshot();
-    let mut time = |revision: u64| -> Result<i64> {
-        let props = props.get(Revnum(revision))?;
-        let text = props.get(DATE).ok_or_else(|| {
-            let sentence = format!("Failed to find time on revision {revision}");
-            Error::new(ErrorCode::FS_GENERAL, sentence)
-        })?;
-        let stamp = Timestamp::parse(text).map_err(|_| Error::new(ErrorCode::BAD_DATE, ""))?;
-        Ok(stamp.0)
-    };
-    let (mut bottom, mut top) = (0u64, youngest.0);
-    while bottom <= top {
-        let middle = bottom.midpoint(top);
-        let here = time(middle)?;
-        if here > date {
-            let Some(before) = middle.checked_sub(1) else { return Ok(Revnum::ZERO) };
-            if time(before)? <= date {
-                return Ok(Revnum(before));
-            }
-            top = before;
-        } else if here < date {
-            let after = middle.plus(1);
-            if after > youngest.0 {
-                return Ok(youngest);
-            }
-            if time(after)? > date {
-                return Ok(Revnum(middle));
-            }
-            bottom = after;
-        } else {
-            return Ok(Revnum(middle));
-        }
-    }
-    // The dates are not in order: the reference leaves its result unset.
-    Ok(Revnum::ZERO)
 }

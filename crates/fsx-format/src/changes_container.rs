@@ -23,6 +23,12 @@ const MERGEINFO: i64 = 4;
 type Record = [i64; 4];
 
 impl ChangesContainer {
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.paths.byte_len().plus(self.packed.byte_len())
+    }
+
     /// Reads a whole container.
     ///
     /// # Errors

@@ -47,6 +47,13 @@ fn signed(value: u64) -> Result<i64> {
 }
 
 impl NodeRevsContainer {
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        let reps = self.reps.len().times(size_of::<Representation>());
+        self.paths.byte_len().plus(self.ids.byte_len()).plus(self.nodes.byte_len()).plus(reps)
+    }
+
     /// Reads a whole container.
     ///
     /// # Errors

@@ -84,6 +84,12 @@ impl Ints {
         self.len() == 0
     }
 
+    /// Bytes of memory that they take.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.len().times(size_of::<i64>())
+    }
+
     /// The integer at a position.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<i64> {
@@ -194,6 +200,19 @@ pub struct Packed {
     pub ints: Vec<Ints>,
     /// Streams of byte strings.
     pub strings: Vec<Strings>,
+}
+
+impl Packed {
+    /// Bytes of memory that they take.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        let ints = self.ints.iter().map(Ints::byte_len).sum::<usize>();
+        let strings = self
+            .strings
+            .iter()
+            .map(|strings| strings.bytes.len().plus(strings.ends.len().times(size_of::<usize>())));
+        ints.plus(strings.sum())
+    }
 }
 
 /// The description of an integer stream.

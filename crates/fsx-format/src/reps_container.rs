@@ -18,6 +18,12 @@ pub struct RepsContainer(Packed);
 type Pending = (usize, usize);
 
 impl RepsContainer {
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.0.byte_len()
+    }
+
     /// Reads a whole container.
     ///
     /// # Errors

@@ -61,6 +61,16 @@ impl SubTable {
 pub struct StringTable(Vec<SubTable>);
 
 impl StringTable {
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        let table = |table: &SubTable| {
+            let long = table.long.iter().map(|text| text.len()).sum::<usize>();
+            table.data.len().plus(table.short.len().times(size_of::<Short>())).plus(long)
+        };
+        self.0.iter().map(table).sum()
+    }
+
     /// Reads the table that the cursor is at.
     ///
     /// # Errors

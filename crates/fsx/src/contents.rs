@@ -21,6 +21,8 @@ use crate::revfile::{RevFile, read_at};
 
 /// Bytes of svndiff that are read at once.
 const PIECE: u64 = 64 << 10;
+/// Bytes of a text that are handed out at once, but one.
+const LARGEST_PIECE: usize = 64 << 10;
 /// The longest first line of a representation.
 const HEADER: u64 = 128;
 /// The longest chain of deltas.
@@ -28,10 +30,12 @@ const CHAIN: usize = 4096;
 
 /// Reads a text. Reading fails at the end when it is not the text that the node-revision means.
 pub struct Contents {
-    inner: Box<dyn Read + Send>,
+    inner: Box<dyn Read + Send + Sync>,
     rep: Option<Representation>,
     hasher: Option<Md5Hasher>,
     len: u64,
+    /// What [`Contents::next_piece`] returned last.
+    piece: Vec<u8>,
 }
 
 impl std::fmt::Debug for Contents {
@@ -43,7 +47,7 @@ impl std::fmt::Debug for Contents {
 impl Read for Contents {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buf)?;
-        self.len = self.len.saturating_add(len64(read));
+        self.len = self.len.plus(len64(read));
         if let Some(hasher) = &mut self.hasher {
             hasher.update(buf.get(..read).unwrap_or_default());
         }
@@ -58,6 +62,30 @@ impl Read for Contents {
 }
 
 impl Contents {
+    /// Fills some of `buf`; 0 at the end.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn read_some(&mut self, buf: &mut [u8]) -> Result<usize> {
+        self.read(buf).map_err(|error| Error::Svn(SvnError::from_stream(error)))
+    }
+
+    /// The next part of the contents, never empty, of at most 64 KiB and a byte; `None` at the end.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
+        let mut piece = std::mem::take(&mut self.piece);
+        // One byte more than is expected, so that the end is found, and with it the checksum is compared.
+        let left = self.rep.map_or(0, |rep| rep.expanded_size).saturating_sub(self.len);
+        let len = usize::try_from(left).map_or(LARGEST_PIECE, |left| left.min(LARGEST_PIECE));
+        piece.resize(len.plus(1), 0);
+        let read = self.read_some(&mut piece)?;
+        piece.truncate(read);
+        self.piece = piece;
+        Ok((read > 0).then_some(&self.piece))
+    }
+
     fn check(&self, actual: Md5) -> Result<()> {
         match self.rep {
             Some(rep) if rep.md5 != actual || rep.expanded_size != self.len => {
@@ -72,11 +100,12 @@ impl Contents {
 }
 
 /// The svndiff of a representation.
-struct StoredWindows {
-    file: Arc<dyn StoredFile>,
-    path: PathBuf,
-    at: u64,
-    left: u64,
+pub(crate) struct StoredWindows {
+    pub(crate) file: Arc<dyn StoredFile>,
+    pub(crate) path: PathBuf,
+    /// Where the rest of it begins, and how many bytes that has.
+    pub(crate) at: u64,
+    pub(crate) left: u64,
     decoder: Decoder,
 }
 
@@ -92,14 +121,14 @@ impl TextDelta for StoredWindows {
             }
             let len = self.left.min(PIECE);
             self.decoder.push(&read_at(&*self.file, &self.path, self.at, len)?);
-            self.at = self.at.saturating_add(len);
-            self.left = self.left.saturating_sub(len);
+            self.at = self.at.plus(len);
+            self.left = self.left.minus(len);
         }
     }
 }
 
 /// One step of a chain.
-enum Link {
+pub(crate) enum Link {
     Text(Vec<u8>),
     Delta(Box<StoredWindows>, Option<(Id, u64)>),
 }
@@ -107,11 +136,17 @@ enum Link {
 impl Filesystem {
     /// A text by its representation; `None` is the empty one.
     pub(crate) fn contents(&self, rep: Option<Representation>) -> Result<Contents> {
-        let inner: Box<dyn Read + Send> = match rep {
+        let inner: Box<dyn Read + Send + Sync> = match rep {
             None => Box::new(io::empty()),
             Some(rep) => self.0.while_packed(|| self.chain(&rep))?,
         };
-        Ok(Contents { inner, rep, hasher: rep.map(|_| Md5Hasher::new()), len: 0 })
+        Ok(Contents {
+            inner,
+            rep,
+            hasher: rep.map(|_| Md5Hasher::new()),
+            len: 0,
+            piece: Vec::new(),
+        })
     }
 
     /// A whole text of at most `limit` bytes.
@@ -127,11 +162,11 @@ impl Filesystem {
         Ok(text)
     }
 
-    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send>> {
+    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send + Sync>> {
         let mut deltas = Vec::new();
         let mut seen = HashSet::new();
         let mut next = Some((rep.id, rep.size));
-        let mut source: Box<dyn Read + Send> = Box::new(io::empty());
+        let mut source: Box<dyn Read + Send + Sync> = Box::new(io::empty());
         while let Some((id, size)) = next {
             if !seen.insert(id) || deltas.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
@@ -153,7 +188,7 @@ impl Filesystem {
         Ok(source)
     }
 
-    fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
+    pub(crate) fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
         let Some(revision) = id.change_set.revision() else {
             return Err(Error::Corrupt(format!("Representation '{id}' is not in a revision")));
         };

@@ -32,9 +32,9 @@ impl Filesystem {
     ///
     /// # Errors
     /// E160006 for a revision that does not exist; corruption, and errors of the system.
-    pub fn changes(&self, revision: Revnum) -> Result<Vec<Change>> {
+    pub fn changes(&self, revision: Revnum) -> Result<Arc<Vec<Change>>> {
         self.ensure_exists(revision)?;
-        self.0.while_packed(|| self.0.changes(revision))
+        self.0.cached.changes(revision, || self.0.while_packed(|| self.0.changes(revision)))
     }
 }
 
@@ -47,7 +47,7 @@ impl Fs {
             let bytes = file.bytes(&item, ItemType::Changes)?;
             return Ok(changes::parse(&bytes).map_err(wrong)?.0);
         }
-        let container = self.changes.get_or(container(key, &item), || {
+        let container = self.cached.changes_container(container(key, &item), || {
             let bytes = file.bytes(&item, ItemType::ChangesContainer)?;
             ChangesContainer::read(&bytes).map_err(wrong)
         })?;
@@ -75,7 +75,7 @@ impl Fs {
             let bytes = file.bytes(&item, ItemType::NodeRev)?;
             return Ok(NodeRev::parse(&bytes).map_err(wrong)?.0);
         }
-        let container = self.noderevs.get_or(container(key, &item), || {
+        let container = self.cached.node_revs_container(container(key, &item), || {
             let bytes = file.bytes(&item, ItemType::NodeRevsContainer)?;
             NodeRevsContainer::read(&bytes).map_err(wrong)
         })?;
@@ -94,7 +94,7 @@ impl Fs {
             return Ok(None);
         }
         let wrong = |error: FormatError| file.wrong(item.offset, error);
-        let container = self.reps.get_or(container(key, item), || {
+        let container = self.cached.reps_container(container(key, item), || {
             let bytes = file.bytes(item, ItemType::RepsContainer)?;
             RepsContainer::read(&bytes).map_err(wrong)
         })?;

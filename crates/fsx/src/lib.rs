@@ -10,18 +10,40 @@
 //! | `items` | node-revisions, changed paths and short texts, also out of containers |
 //! | `contents` | texts of any length, by their chains of deltas |
 //! | `node` | trees |
+//! | `tree`, `tree_node`, `directory` | the same with the paths by which nodes were reached, for those above `fs` |
+//! | `history` | the history of a path, copies |
+//! | `delta` | differences between texts |
+//! | `locks` | locks on paths |
+//! | `info`, `verify` | what it says of itself, and whether it is whole |
+//! | `cached` | what is kept in the caches of the process |
 //! | `recent` | the few things that were used last |
 
+mod cached;
 mod contents;
+mod delta;
+mod directory;
 mod error;
 mod filesystem;
+mod history;
+mod info;
 mod items;
+mod locks;
 mod node;
 mod recent;
 mod revfile;
+mod tree;
+mod tree_node;
+mod verify;
 
 pub use contents::Contents;
+pub use delta::ContentsDelta;
+pub use directory::Directory;
 pub use error::{Error, Result};
 pub use filesystem::Filesystem;
+pub use history::History;
+pub use info::OLDEST_MINOR_VERSION;
 pub use node::Node;
+pub use sapwood_fsx_format::directory::Entry;
 pub use sapwood_fsx_format::{Change, ChangeKind, Id};
+pub use tree::Root;
+pub use tree_node::TreeNode;

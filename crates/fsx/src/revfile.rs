@@ -26,9 +26,11 @@ const ITEM: u64 = 1 << 28;
 pub(crate) struct RevFile {
     pub(crate) path: PathBuf,
     pub(crate) file: Arc<dyn StoredFile>,
-    footer: Footer,
-    l2p: l2p::Header,
-    p2l: p2l::Header,
+    pub(crate) footer: Footer,
+    pub(crate) l2p: l2p::Header,
+    pub(crate) p2l: p2l::Header,
+    /// How many revisions it holds.
+    revisions: u64,
     /// Pages of both indexes by their offsets: neighbours are looked up one after the other.
     l2p_pages: Recent<u64, Vec<Option<l2p::Location>>>,
     p2l_pages: Recent<u64, Vec<Entry>>,
@@ -63,7 +65,7 @@ impl RevFile {
         };
         let path = fs.file(&name);
         let io = |error| Error::io("Can't open file", &path, error);
-        let file = sapwood_store::Storage::open(&fs.storage, &path).map_err(io)?;
+        let file = sapwood_store::Storage::open(&*fs.storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
         let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
         let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;
@@ -79,7 +81,7 @@ impl RevFile {
             return Err(Error::Item { path, offset: footer.p2l_offset, error });
         }
         let (l2p_pages, p2l_pages) = (Recent::new(PAGES), Recent::new(PAGES));
-        Ok(Self { path, file, footer, l2p, p2l, l2p_pages, p2l_pages })
+        Ok(Self { path, file, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
     }
 
     /// An error of an item of this file.
@@ -91,11 +93,7 @@ impl RevFile {
     pub(crate) fn find(&self, revision: Revnum, number: u64) -> Result<Item> {
         let wrong = |error| self.wrong(self.footer.l2p_offset, error);
         let (page, at) = self.l2p.page(revision, number).map_err(wrong)?;
-        let items = self.l2p_pages.get_or(page.offset, || {
-            let offset = self.footer.l2p_offset.saturating_add(page.offset);
-            let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
-            l2p::parse_page(&bytes, page.entries).map_err(wrong)
-        })?;
+        let items = self.l2p_page(&page)?;
         let at = usize::try_from(at).ok().and_then(|at| items.get(at).copied().flatten());
         let Some(location) = at else {
             let message = format!("Item index {number} of revision {revision} is not used");
@@ -117,16 +115,11 @@ impl RevFile {
 
     /// The page and the position in it of what begins at an offset. An item is described in the page in which it ends.
     fn entry(&self, offset: u64) -> Result<(Arc<Vec<Entry>>, usize)> {
-        let wrong = |error| self.wrong(self.footer.p2l_offset, error);
         let first =
             offset.checked_div(self.p2l.page_size).and_then(|page| usize::try_from(page).ok());
         let pages = first.and_then(|first| self.p2l.pages.get(first..)).unwrap_or_default();
         for (start, len) in pages.iter().filter(|(_, len)| *len > 0) {
-            let entries = self.p2l_pages.get_or(*start, || {
-                let start = self.footer.p2l_offset.saturating_add(*start);
-                let bytes = read_at(&*self.file, &self.path, start, *len)?;
-                p2l::parse_page(&bytes, self.p2l.first).map_err(wrong)
-            })?;
+            let entries = self.p2l_page(*start, *len)?;
             if let Ok(at) = entries.binary_search_by_key(&offset, |entry| entry.offset) {
                 return Ok((entries, at));
             }
@@ -134,7 +127,34 @@ impl RevFile {
                 break;
             }
         }
-        Err(wrong(FormatError::index(format!("No item begins at offset {offset}"))))
+        let error = FormatError::index(format!("No item begins at offset {offset}"));
+        Err(self.wrong(self.footer.p2l_offset, error))
+    }
+
+    /// The revisions that it holds.
+    pub(crate) fn revisions(&self) -> impl Iterator<Item = Revnum> + use<> {
+        let first = self.l2p.first.0;
+        (first..first.saturating_add(self.revisions)).map(Revnum)
+    }
+
+    /// A page of the index by numbers.
+    pub(crate) fn l2p_page(&self, page: &l2p::Page) -> Result<Arc<Vec<Option<l2p::Location>>>> {
+        self.l2p_pages.get_or(page.offset, || {
+            let offset = self.footer.l2p_offset.saturating_add(page.offset);
+            let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
+            l2p::parse_page(&bytes, page.entries)
+                .map_err(|error| self.wrong(self.footer.l2p_offset, error))
+        })
+    }
+
+    /// A page of the index by offsets: where it begins in the index, and its length.
+    pub(crate) fn p2l_page(&self, start: u64, len: u64) -> Result<Arc<Vec<Entry>>> {
+        self.p2l_pages.get_or(start, || {
+            let offset = self.footer.p2l_offset.saturating_add(start);
+            let bytes = read_at(&*self.file, &self.path, offset, len)?;
+            p2l::parse_page(&bytes, self.p2l.first)
+                .map_err(|error| self.wrong(self.footer.p2l_offset, error))
+        })
     }
 
     /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.

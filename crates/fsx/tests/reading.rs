@@ -44,7 +44,7 @@ fn read_whole(repository: &Path, history: &History) {
         let props: Props = fs.revprops(number(at)).unwrap().into_iter().collect();
         assert_eq!(props, model.props, "r{at}");
         same(&fs.root(number(at)).unwrap(), &model.root, "");
-        for change in fs.changes(number(at)).unwrap() {
+        for change in fs.changes(number(at)).unwrap().iter() {
             let there = model.root.get(&change.path).is_some();
             assert_eq!(there, change.kind != ChangeKind::Delete, "r{at} {}", change.path);
         }

@@ -12,9 +12,8 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fs::source::Source;
 use sapwood_fs::txn::{WriteOptions, Writer};
-use sapwood_fs::{Caches, LocalStorage, OpenOptions, WriteStorage as _};
+use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
 use std::sync::Arc;
 
 use crate::create::{RepositoryOptions, create};
@@ -64,7 +63,7 @@ pub fn convert(
         let message = "Source and target of the conversion are the same";
         return Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, message));
     }
-    let source = Source::open(&from.join("db"), caches, &OpenOptions::default())?;
+    let source = Filesystem::open(&from.join("db"), caches, &OpenOptions::default())?;
     if !Repository::is_root(&to) {
         make_target(&source, &to, options, caches)?;
     }
@@ -81,7 +80,7 @@ pub fn convert(
     writer.flush_reps();
     for revision in (0..=youngest.0).map(Revnum) {
         cancel.check()?;
-        take_revprops(&source.revprops(revision)?, &writer, revision)?;
+        take_revprops(&*source.revprops(revision)?, &writer, revision)?;
     }
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
@@ -110,7 +109,7 @@ fn verified(to: &Path) -> SvnResult<Option<Revnum>> {
 
 /// Makes an empty target with the UUID of the source. It appears at its path when it is complete.
 fn make_target(
-    source: &Source,
+    source: &Filesystem,
     to: &Path,
     options: &RepositoryOptions,
     caches: &Arc<Caches>,
@@ -153,7 +152,7 @@ fn beside(to: &Path) -> SvnResult<PathBuf> {
 }
 
 /// That the target was converted from the source: the youngest revision that it has.
-fn check_target(source: &Source, target: &Repository) -> SvnResult<Revnum> {
+fn check_target(source: &Filesystem, target: &Repository) -> SvnResult<Revnum> {
     let other = |why: &str| {
         let path = target.path().display();
         let message = format!("'{path}' is not a conversion of this repository: {why}");
@@ -167,8 +166,7 @@ fn check_target(source: &Source, target: &Repository) -> SvnResult<Revnum> {
     if youngest > source.youngest()? {
         return Err(other("it has more revisions"));
     }
-    let copy = Source::Fsfs(target.fs().clone());
-    if youngest > Revnum::ZERO && !verify::same_changes(source, &copy, youngest)? {
+    if youngest > Revnum::ZERO && !verify::same_changes(source, target.fs(), youngest)? {
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)

@@ -1,7 +1,5 @@
 //! The difference between two trees as editor calls.
 
-use std::sync::Arc;
-
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
@@ -133,9 +131,9 @@ struct Level {
     handle: Handle,
     path: String,
     source: Option<Node>,
-    source_entries: Option<Arc<Directory>>,
+    source_entries: Option<Directory>,
     target: Node,
-    target_entries: Arc<Directory>,
+    target_entries: Directory,
     /// The places of the target's entries in the order in which they are sent.
     order: Vec<u32>,
     /// The next place in `order`.

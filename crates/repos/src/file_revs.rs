@@ -12,7 +12,7 @@ use sapwood_core::{
 };
 use sapwood_delta::TextDelta;
 use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
-use sapwood_fs::{Filesystem, Node, NodeRevId, RevpropsSnapshot};
+use sapwood_fs::{Filesystem, Node, NodeId, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -109,7 +109,7 @@ struct PathRevision {
     path: SharedFsPath,
     revision: Revnum,
     /// The node-revision, where the history knows it without a walk through the tree.
-    id: Option<NodeRevId>,
+    id: Option<NodeId>,
     merged: bool,
     /// What was merged into the file here, or merged in reverse.
     mergeinfo: Option<Mergeinfo>,

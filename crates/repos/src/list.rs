@@ -1,7 +1,6 @@
 //! Listing a tree.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::FsPath;
@@ -183,7 +182,7 @@ fn read_backwards(
 /// A directory that is being listed: its entries and the next place in them.
 struct Level {
     dir: Node,
-    entries: Arc<Directory>,
+    entries: Directory,
     at: usize,
     /// Where the listing of the directory begins in the buffer.
     start: usize,
@@ -197,7 +196,7 @@ struct Level {
 }
 
 impl Level {
-    const fn new(dir: Node, entries: Arc<Directory>) -> Self {
+    const fn new(dir: Node, entries: Directory) -> Self {
         Self { dir, entries, at: 0, start: 0, parts: Vec::new(), readable: false, name: None }
     }
 }

@@ -3,8 +3,6 @@
 //! Every protocol and every page uses this, so that read-ahead, access and order
 //! are decided once. `stat` of one node is in [`crate::dirent`], whole trees in [`mod@crate::list`].
 
-use std::sync::Arc;
-
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, DirentFields, NodeKind};
 use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
@@ -98,7 +96,7 @@ impl<'a> Entries<'a> {
         mut visit: impl FnMut(&mut Entry<'_>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let failed = |e: sapwood_core::SvnError| E::from(e.into());
-        let entries = Arc::clone(self.children.entries());
+        let entries = self.children.entries().clone();
         let mut revprops = self.root.fs().revprops_snapshot();
         let access = authorizer.subtree(self.dir.path()).map_err(failed)?;
         for (at, entry) in entries.iter().take(self.limit).enumerate() {

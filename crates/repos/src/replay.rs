@@ -438,7 +438,7 @@ struct TreeLevel {
     handle: Handle,
     path: RelPathBuf,
     source: Node,
-    entries: Arc<Directory>,
+    entries: Directory,
     order: Vec<u32>,
     at: usize,
 }

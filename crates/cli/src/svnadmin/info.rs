@@ -1,7 +1,5 @@
 //! `svnadmin info`.
 
-use std::path::Path;
-
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::command::{Invocation, Runner, Subcommand};
@@ -39,8 +37,15 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     if fs.records_mergeinfo() {
         text.push_str("Repository Capability: mergeinfo\n");
     }
-    text.push_str(&format!("Filesystem Type: fsfs\nFilesystem Format: {}\n", format.number));
-    text.push_str(&format!("FSFS Sharded: {}\n", yes_no(format.shard_size.is_some())));
+    let engine = fs.engine();
+    let title = engine.name().to_ascii_uppercase();
+    let number = format.number;
+    text.push_str(&format!("Filesystem Type: {}\nFilesystem Format: {number}\n", engine.name()));
+    // An engine that always has shards and logical addressing does not say so.
+    let has_layouts = engine.has_layouts();
+    if has_layouts {
+        text.push_str(&format!("{title} Sharded: {}\n", yes_no(format.shard_size.is_some())));
+    }
     if let Some(size) = format.shard_size {
         let shards = |revisions: u64| {
             revisions.checked_div(size).ok_or_else(|| {
@@ -49,10 +54,14 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         };
         let packed = shards(fs.min_unpacked_rev()?.0)?;
         let full = shards(youngest.next().0)?;
-        text.push_str(&format!("FSFS Shard Size: {size}\nFSFS Shards Packed: {packed}/{full}\n"));
+        text.push_str(&format!(
+            "{title} Shard Size: {size}\n{title} Shards Packed: {packed}/{full}\n"
+        ));
     }
-    text.push_str(&format!("FSFS Logical Addressing: {}\n", yes_no(format.logical_addressing)));
-    let config = Path::new(&path).join("db").join("fsfs.conf");
-    text.push_str(&format!("Configuration File: {}\n\n", config.display()));
+    if has_layouts {
+        let logical = yes_no(format.logical_addressing);
+        text.push_str(&format!("{title} Logical Addressing: {logical}\n"));
+    }
+    text.push_str(&format!("Configuration File: {}\n\n", fs.config_path().display()));
     invocation.out.text(&text)
 }

@@ -1,7 +1,5 @@
 //! `svnlook tree`.
 
-use std::sync::Arc;
-
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
@@ -40,7 +38,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let root = context.root()?;
     let top = root.node(&FsPathBuf::canonicalize(&arg))?;
     // Directories that are being printed, each with its entries and the place of the next one.
-    let mut stack: Vec<(Node, Arc<Directory>, String, usize)> = Vec::new();
+    let mut stack: Vec<(Node, Directory, String, usize)> = Vec::new();
     // In a damaged repository a directory may be inside of itself.
     let mut inside = std::collections::HashSet::from([top.id()]);
     printer.line(&mut invocation.out, (top.kind(), Some(&top)), &arg, 0)?;

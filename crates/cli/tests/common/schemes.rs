@@ -47,6 +47,12 @@ impl Hosted {
         let repo = folder.join("repo");
         let mut create = Programs::reference().command("svnadmin");
         assert!(create.arg("create").arg(&repo).status().unwrap().success());
+        Self::of(programs, folder, scheme)
+    }
+
+    /// Serves the repository `FOLDER/repo`, open to all clients.
+    pub(crate) fn of(programs: &Programs, folder: &Path, scheme: Scheme) -> Self {
+        let repo = folder.join("repo");
         fs::write(repo.join("conf/svnserve.conf"), "[general]\nanon-access = write\n").unwrap();
         match scheme {
             Scheme::File => {

@@ -1,16 +1,15 @@
 //! Revisions of the source become those of the target, one transaction each.
 
-use sapwood_core::{CancelToken, ErrorCode, FsPath, NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_fs::source::{Source, SourceChange};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::txn::{Bulk, Txn, Writer};
-use sapwood_fs::{ChangeKind, Roots};
+use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
 use std::sync::Arc;
 
 use super::{Event, Notify};
 
 /// Commits revisions from the first to the last of `range`.
 pub(super) fn revisions(
-    source: &Source,
+    source: &Filesystem,
     writer: &Arc<Writer>,
     range: (Revnum, Revnum),
     cancel: &CancelToken,
@@ -29,10 +28,11 @@ pub(super) fn revisions(
                 let message = "The target was changed by another program during the conversion";
                 return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
             }
-            for change in source.changes(revision)? {
-                apply(source, &mut txn, &mut roots, revision, &change)?;
+            let root = source.revision_root(revision)?;
+            for change in root.changed_paths()?.iter() {
+                apply(&root, &mut txn, &mut roots, &change)?;
             }
-            *txn.props_mut() = source.revprops(revision)?;
+            *txn.props_mut() = PropList::clone(&*source.revprops(revision)?);
             txn.keep_date(true);
             match &bulk {
                 Some(bulk) => bulk.commit(txn)?,
@@ -50,24 +50,23 @@ pub(super) fn revisions(
 
 /// Makes one changed path of the target what it is in the source.
 fn apply(
-    source: &Source,
+    source: &Root,
     txn: &mut Txn,
     roots: &mut Roots,
-    revision: Revnum,
-    change: &SourceChange,
+    change: &ChangedPath<'_>,
 ) -> SvnResult<()> {
-    let path: &FsPath = &change.path;
+    let path = change.path;
     if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) && txn.kind(path)?.is_some()
     {
         txn.delete(path)?;
     }
     let node = match change.kind {
         ChangeKind::Delete => return Ok(()),
-        ChangeKind::Modify => source.node(revision, path)?,
+        ChangeKind::Modify => source.node(path)?,
         ChangeKind::Add | ChangeKind::Replace => {
-            let node = source.node(revision, path)?;
-            match &change.copy_from {
-                Some((from, from_path)) => txn.copy(&roots.get(*from)?, from_path, path, true)?,
+            let node = source.node(path)?;
+            match change.copy_from {
+                Some((from, from_path)) => txn.copy(&roots.get(from)?, from_path, path, true)?,
                 None if node.kind() == NodeKind::Dir => txn.make_dir(path)?,
                 None => txn.make_file(path)?,
             }
@@ -83,15 +82,15 @@ fn apply(
     if node.kind() == NodeKind::File {
         let md5 = node.md5()?;
         // A text that was written again is a change too.
-        if change.text || txn.file_md5(path)? != md5 {
-            txn.set_text(path, &mut node.text()?, Some(md5))?;
+        if change.text_mod || txn.file_md5(path)? != md5 {
+            txn.set_text(path, &mut node.contents()?, Some(md5))?;
             is_written = true;
         }
     }
     // So are properties that were set to what they were, and a node that was only opened for a change.
     let is_only_touched = change.kind == ChangeKind::Modify && !is_written;
-    if is_only_touched || (change.props && changes.is_empty()) {
-        txn.touch(path, change.props)?;
+    if is_only_touched || (change.prop_mod && changes.is_empty()) {
+        txn.touch(path, change.prop_mod)?;
     }
     Ok(())
 }

@@ -170,7 +170,7 @@ impl<'a> NodeDumper<'a> {
         // On one line of history (node and copy) there is one node-revision at a time.
         now.predecessor().ok().flatten().filter(|before| {
             before.kind() == NodeKind::File
-                && before.id().same_line(&now.id())
+                && before.same_line(now)
                 && path::to_relpath(before.created_path()) == old_path
         })
     }

@@ -6,7 +6,6 @@
 //! reported here: the request itself finds errors and unreadable nodes.
 
 use sapwood_core::Exact;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::NodeKind;
@@ -36,7 +35,7 @@ pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Helper> {
 /// A directory, and how many of its entries are left.
 struct Level {
     dir: Node,
-    entries: Arc<Directory>,
+    entries: Directory,
     order: Option<Vec<u32>>,
     left: usize,
 }

@@ -7,7 +7,6 @@
 mod entry;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use self::entry::{Depths, Entry, Source};
 use sapwood_core::FsPath;
@@ -64,11 +63,11 @@ struct Level {
     path: String,
     source_revision: Revnum,
     source: Option<Node>,
-    source_entries: Option<Arc<Directory>>,
+    source_entries: Option<Directory>,
     /// Where in the source the next entry of the target may be.
     source_hint: usize,
     target: Node,
-    target_entries: Arc<Directory>,
+    target_entries: Directory,
     children: Children,
     /// In the order in which they are to be sent, where that is not the order of names.
     target_order: Option<Vec<u32>>,
@@ -195,7 +194,7 @@ impl Drive<'_> {
             _ => None,
         };
         let children = if wanted { target.children()? } else { Children::default() };
-        let target_entries = Arc::clone(children.entries());
+        let target_entries = children.entries().clone();
         let readable =
             readable || self.authorizer.subtree(target.path())? == SubtreeAccess::Readable;
         Ok(Level {
@@ -332,7 +331,7 @@ impl Drive<'_> {
     /// Deletes the entries that the target does not have.
     fn deletions(&mut self, level: &Level) -> Result<()> {
         let source_entries = match &level.source_entries {
-            Some(entries) if !Arc::ptr_eq(entries, &level.target_entries) => entries,
+            Some(entries) if !entries.is_same(&level.target_entries) => entries,
             _ => return Ok(()),
         };
         let Depths { wc, requested } = level.depths;
@@ -408,7 +407,7 @@ impl Drive<'_> {
     /// Brings the next entry of the target up to date; `None` when there are no more.
     fn next_target(&mut self, level: &mut Level, from: usize) -> Result<Option<Option<Level>>> {
         let Depths { wc, requested } = level.depths;
-        let entries = Arc::clone(&level.target_entries);
+        let entries = level.target_entries.clone();
         let mut at = from;
         if from >= level.ahead {
             self.read_ahead(level, from);
@@ -429,7 +428,7 @@ impl Drive<'_> {
                     continue;
                 }
                 if !level.done_source.contains(entry.name)
-                    && let Some(found) = level.source_entries.as_deref()
+                    && let Some(found) = level.source_entries.as_ref()
                 {
                     source_entry = found.find_next(entry.name, &mut level.source_hint);
                 }

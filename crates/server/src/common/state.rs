@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::{CancelToken, SvnResult};
-use sapwood_fs::{Caches, OpenOptions};
+use sapwood_fs::{Caches, Identity, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
-use crate::common::files::{ConfigFiles, FileCache, Stamp};
+use crate::common::files::{ConfigFiles, FileCache};
 use crate::common::folders::Folders;
 use crate::common::htpasswd::VerifiedPasswords;
 use crate::common::login_delay::LoginDelay;
@@ -70,29 +70,6 @@ pub struct ServerState {
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
 
-/// Identifies the repository at a path, to find out whether it is still the one that was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    uuid: Option<Stamp>,
-    format: Option<Stamp>,
-    fs_config: Option<Stamp>,
-}
-
-impl Identity {
-    fn of(path: &Path) -> Self {
-        let db = path.join("db");
-        Self {
-            uuid: Stamp::of(&db.join("uuid")),
-            format: Stamp::of(&db.join("format")),
-            fs_config: Stamp::of(&db.join("fsfs.conf")),
-        }
-    }
-
-    fn is_fresh(&self) -> bool {
-        [self.uuid, self.format, self.fs_config].iter().flatten().any(Stamp::is_fresh)
-    }
-}
-
 impl ServerState {
     /// The state of a server that has just started.
     #[must_use]
@@ -135,7 +112,7 @@ impl ServerState {
     /// # Errors
     /// Whatever opening meets.
     pub fn repository(&self, path: &Path) -> SvnResult<Repository> {
-        let identity = Identity::of(path);
+        let identity = Identity::of(&path.join("db"));
         if let Some((known, repository)) = self.open.lock().get(path)
             && *known == identity
         {

@@ -10,11 +10,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use sapwood_core::{FormKey, NodeKind};
-use sapwood_fsfs_format::RepLocation;
-use sapwood_store::{Key, Kind};
+use sapwood_store::{Caches, Key, Kind};
 
-use crate::cache_kinds::Number;
+use crate::kinds;
 use crate::node::Node;
+use crate::of::each;
 
 /// The encoded listing of everything below a directory.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Listing {
 }
 
 /// Encoded listings by the directory's representation: revision, item, path and form mixed.
-const LISTING: Kind<Listing> = Number::Listing.kind(Listing::weight);
+const LISTING: Kind<Listing> = Kind::new(kinds::LISTING, Listing::weight);
 
 impl Listing {
     /// The entries, one after the other.
@@ -34,33 +34,37 @@ impl Listing {
         &self.bytes
     }
 
-    pub(crate) fn weight(&self) -> usize {
+    fn weight(&self) -> usize {
         self.path.len().plus(self.bytes.len()).plus(size_of::<Self>())
     }
 }
 
 impl Node {
-    fn listing_key(&self, form: FormKey) -> Option<Key<Listing>> {
-        let rep = self.rev.text.filter(|_| self.rev.kind == NodeKind::Dir)?;
-        let RepLocation::Rev { revision, item } = rep.location else { return None };
+    fn listing_key(&self, form: FormKey) -> Option<(&Caches, Key<Listing>)> {
+        if self.kind() != NodeKind::Dir {
+            return None;
+        }
+        let (revision, item) = each!(&self.0, node => node.text_key())?;
+        let (caches, fs) = each!(&self.0, node => node.fs().caches());
         let mut hasher = DefaultHasher::new();
-        (&*self.path, form).hash(&mut hasher);
-        Some(LISTING.key(self.fs.fs.id, revision.0, item, hasher.finish()))
+        (self.path(), form).hash(&mut hasher);
+        Some((caches, LISTING.key(fs, revision.0, item, hasher.finish())))
     }
 
     /// The listing of everything below this directory in the form `form`, if it is cached.
     #[must_use]
     pub fn cached_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
-        let found = self.fs.fs.caches.get(self.listing_key(form)?)?;
-        Some(found).filter(|found| *found.path == *self.path && found.form == form)
+        let (caches, key) = self.listing_key(form)?;
+        let path = self.path().as_str();
+        caches.get(key).filter(|found| *found.path == *path && found.form == form)
     }
 
     /// Caches such a listing, which must hold everything below the directory, and neither dates nor
     /// authors.
     pub fn cache_listing(&self, form: FormKey, bytes: &[u8]) {
-        if let Some(key) = self.listing_key(form) {
-            let listing = Listing { path: (&*self.path).into(), form, bytes: bytes.into() };
-            self.fs.fs.caches.put(key, listing);
+        if let Some((caches, key)) = self.listing_key(form) {
+            let path = self.path().as_str().into();
+            caches.put(key, Listing { path, form, bytes: bytes.into() });
         }
     }
 }

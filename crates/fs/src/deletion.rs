@@ -11,21 +11,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use sapwood_core::Revnum;
 use sapwood_store::{Key, Kind};
 
-use crate::cache_kinds::Number;
 use crate::filesystem::Filesystem;
+use crate::kinds;
 
 /// A path, and the revision in which it was deleted.
 #[derive(Debug)]
-pub(crate) struct Deletion {
+struct Deletion {
     path: Box<str>,
     revision: Option<Revnum>,
 }
 
 /// Deletions: first and last revision, path mixed.
-const DELETION: Kind<Deletion> = Number::Deletion.kind(Deletion::weight);
+const DELETION: Kind<Deletion> = Kind::new(kinds::DELETION, Deletion::weight);
 
 impl Deletion {
-    pub(crate) fn weight(&self) -> usize {
+    fn weight(&self) -> usize {
         self.path.len().plus(size_of::<Self>())
     }
 }
@@ -34,7 +34,7 @@ impl Filesystem {
     fn deletion_key(&self, path: &FsPath, start: Revnum, end: Revnum) -> Key<Deletion> {
         let mut hasher = DefaultHasher::new();
         path.hash(&mut hasher);
-        DELETION.key(self.fs.id, start.0, end.0, hasher.finish())
+        DELETION.key(self.caches().1, start.0, end.0, hasher.finish())
     }
 
     /// The cached result for a path between two committed revisions: the revision of its first
@@ -46,13 +46,13 @@ impl Filesystem {
         start: Revnum,
         end: Revnum,
     ) -> Option<Option<Revnum>> {
-        let found = self.fs.caches.get(self.deletion_key(path, start, end))?;
+        let found = self.caches().0.get(self.deletion_key(path, start, end))?;
         (*found.path == *path).then_some(found.revision)
     }
 
     /// Caches such a result.
     pub fn cache_deletion(&self, path: &FsPath, start: Revnum, end: Revnum, found: Option<Revnum>) {
         let deletion = Deletion { path: path.into(), revision: found };
-        self.fs.caches.put(self.deletion_key(path, start, end), deletion);
+        self.caches().0.put(self.deletion_key(path, start, end), deletion);
     }
 }

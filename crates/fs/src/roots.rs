@@ -4,7 +4,7 @@
 //! the way to what was looked up last and the directories on it; a caller that makes a new one for
 //! each look-up reads the same directories again for each.
 
-use sapwood_core::Revnum;
+use sapwood_core::{Exact, Revnum};
 
 use crate::error::Result;
 use crate::filesystem::Filesystem;
@@ -46,7 +46,7 @@ impl Roots {
             Some(at) => self.recent.remove(at),
             None => self.fs.revision_root(revision)?,
         };
-        self.recent.truncate(KEPT.saturating_sub(1));
+        self.recent.truncate(KEPT.minus(1));
         self.recent.insert(0, root.clone());
         if let Some(root) = self.recent.get(HELD) {
             root.rest();

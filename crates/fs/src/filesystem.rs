@@ -1,0 +1,333 @@
+//! One opened filesystem, whatever engine keeps it.
+//!
+//! What only some engines have (writing, packing) is asked of [`Filesystem::fsfs`], which answers the others with E200007.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood_core::paths::SharedFsPath;
+use sapwood_core::{CancelToken, Depth, ErrorCode, FsPath, Lock, PropList, Revnum, SvnError};
+use sapwood_delta::Version;
+use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
+
+use crate::changes;
+use crate::directory::{Directory, IdOf, NodeId};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::node::Node;
+use crate::of::{Of, each};
+use crate::revprops::RevpropsSnapshot;
+use crate::root::Root;
+use crate::{ChangedPaths, FormatInfo, Leftover, OpenOptions};
+
+/// One opened `db` folder. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Filesystem(pub(crate) Of<sapwood_fsfs::Filesystem, sapwood_fsx::Filesystem>);
+
+/// E235000: things of two filesystems met.
+pub(crate) fn other_engine() -> Error {
+    Error::Svn(SvnError::internal("a node of a filesystem of another engine"))
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// Opens the `db` folder of a repository. What other engine than FSFS it needs is only looked for when it is not FSFS:
+    /// opening one that is known reads nothing.
+    pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
+        let opened = sapwood_fsfs::Filesystem::open(db, caches, options).map_err(Error::from);
+        match opened {
+            Err(Error::Svn(error)) if error.code() == ErrorCode::FS_UNKNOWN_FS_TYPE => {
+                match Engine::of(db) {
+                    Ok(Engine::Fsx) => {
+                        let storage = options.storage.clone();
+                        let storage = storage.unwrap_or_else(|| Arc::new(LocalStorage));
+                        let opened = sapwood_fsx::Filesystem::open_with(db, storage, caches)?;
+                        Ok(Self(Of::Fsx(opened)))
+                    }
+                    _ => Err(Error::Svn(error)),
+                }
+            }
+            opened => Ok(Self(Of::Fsfs(opened?))),
+        }
+    }
+
+    /// Whether this process may read the filesystem in the folder `db`: the system's error when not. Nothing of it is kept.
+    pub fn check_readable(db: &Path) -> Result<()> {
+        let path = db.join("current");
+        match LocalStorage.read(&path, 1 << 20) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let what = format_args!("Can't open file '{}'", path.display());
+                Err(Error::Svn(SvnError::io(&error, what)))
+            }
+        }
+    }
+
+    /// The engine that keeps it.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        match &self.0 {
+            Of::Fsfs(_) => Engine::Fsfs,
+            Of::Fsx(_) => Engine::Fsx,
+        }
+    }
+
+    /// The path of its configuration file.
+    #[must_use]
+    pub fn config_path(&self) -> std::path::PathBuf {
+        self.path().join(self.engine().config_name())
+    }
+
+    /// The FSFS filesystem that it is; E200007 for another engine.
+    pub(crate) fn fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs),
+            Of::Fsx(_) => Err(self.can_only_be_read()),
+        }
+    }
+
+    /// E200007 when its engine can only read, so that it can be neither changed nor copied as it is.
+    pub fn require_writing(&self) -> Result<()> {
+        self.fsfs().map(|_| ())
+    }
+
+    fn can_only_be_read(&self) -> Error {
+        let message = format!(
+            "Filesystem '{}' is of type '{}', which can only be read here",
+            self.path().display(),
+            self.engine().name()
+        );
+        Error::Svn(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message))
+    }
+
+    /// The same filesystem, to be kept for later: while no other opening is in use, no file of it is
+    /// open for writing. It is not to be used itself, but by [`Self::opened_again`].
+    #[must_use]
+    pub fn at_rest(&self) -> Self {
+        Self(match &self.0 {
+            Of::Fsfs(fs) => Of::Fsfs(fs.at_rest()),
+            Of::Fsx(fs) => Of::Fsx(fs.clone()),
+        })
+    }
+
+    /// A new handle of the same filesystem, without reading the disk.
+    #[must_use]
+    pub fn opened_again(&self) -> Self {
+        Self(match &self.0 {
+            Of::Fsfs(fs) => Of::Fsfs(fs.opened_again()),
+            Of::Fsx(fs) => Of::Fsx(fs.clone()),
+        })
+    }
+
+    /// The newest svndiff that a text was last asked for by way of this opening
+    /// ([`TextDelta::encoded`](sapwood_delta::TextDelta::encoded)): a thread that reads ahead for the
+    /// same receiver makes the same.
+    #[must_use]
+    pub fn svndiff_asked_for(&self) -> Option<Version> {
+        match &self.0 {
+            Of::Fsfs(fs) => fs.svndiff_asked_for(),
+            Of::Fsx(_) => None,
+        }
+    }
+
+    /// Where its files are.
+    #[must_use]
+    pub fn storage(&self) -> &dyn WriteStorage {
+        match &self.0 {
+            Of::Fsfs(fs) => fs.storage(),
+            Of::Fsx(fs) => fs.storage(),
+        }
+    }
+
+    /// The caches, and the number of the filesystem in them.
+    pub(crate) fn caches(&self) -> (&Caches, u32) {
+        each!(&self.0, fs => fs.caches())
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        each!(&self.0, fs => fs.path())
+    }
+
+    /// What the `format` file says.
+    #[must_use]
+    pub fn format(&self) -> FormatInfo {
+        match &self.0 {
+            Of::Fsfs(fs) => fs.format(),
+            Of::Fsx(fs) => FormatInfo {
+                number: fs.format(),
+                shard_size: Some(fs.shard_size()),
+                logical_addressing: true,
+            },
+        }
+    }
+
+    /// The oldest minor version of Subversion 1 that can use it.
+    #[must_use]
+    pub fn oldest_minor_version(&self) -> u32 {
+        match &self.0 {
+            Of::Fsfs(fs) => fs.oldest_minor_version(),
+            Of::Fsx(_) => sapwood_fsx::OLDEST_MINOR_VERSION,
+        }
+    }
+
+    /// Whether revisions record where mergeinfo is, so that it can be searched.
+    #[must_use]
+    pub fn records_mergeinfo(&self) -> bool {
+        match &self.0 {
+            Of::Fsfs(fs) => fs.records_mergeinfo(),
+            Of::Fsx(_) => true,
+        }
+    }
+
+    /// E200007 where mergeinfo is not recorded.
+    pub fn require_mergeinfo(&self) -> Result<()> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.require_mergeinfo()?),
+            Of::Fsx(_) => Ok(()),
+        }
+    }
+
+    /// The order in which a directory's entries are sent, as their places: `None` for that of their
+    /// names.
+    #[must_use]
+    pub fn sending_order(&self, entries: &Directory) -> Option<Vec<u32>> {
+        match (&self.0, &entries.0) {
+            (Of::Fsfs(fs), Of::Fsfs(entries)) => fs.sending_order(entries),
+            _ => None,
+        }
+    }
+
+    /// The repository's UUID.
+    pub fn uuid(&self) -> Result<String> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.uuid()?),
+            Of::Fsx(fs) => Ok(fs.uuid().to_owned()),
+        }
+    }
+
+    /// The youngest revision now. Looks at `current`, and reads it when it changed.
+    pub fn youngest(&self) -> Result<Revnum> {
+        Ok(each!(&self.0, fs => fs.youngest()?))
+    }
+
+    /// The first revision that is not packed.
+    pub fn min_unpacked_rev(&self) -> Result<Revnum> {
+        Ok(each!(&self.0, fs => fs.min_unpacked_rev()?))
+    }
+
+    /// The paths a revision changed, folded: one entry a path.
+    pub fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.changed_paths(revision)?),
+            Of::Fsx(fs) => changes::of_fsx(&fs.changes(revision)?).map(Arc::new),
+        }
+    }
+
+    /// The tree of a revision; E160006 when there is no such revision.
+    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
+        let of = match &self.0 {
+            Of::Fsfs(fs) => Of::Fsfs(fs.revision_root(revision)?),
+            Of::Fsx(fs) => Of::Fsx(fs.revision_root(revision)?),
+        };
+        Ok(Root { fs: self.clone(), of })
+    }
+
+    /// The tree of a transaction; E160007 when there is none of that name.
+    pub fn txn_root(&self, name: &str) -> Result<Root> {
+        let of = Of::Fsfs(self.fsfs()?.txn_root(name)?);
+        Ok(Root { fs: self.clone(), of })
+    }
+
+    /// The node-revision `id`, which `path` leads to in the revision that made it.
+    pub fn node_at(&self, path: &SharedFsPath, id: &NodeId) -> Result<Node> {
+        Ok(Node(match (&self.0, &id.0) {
+            (Of::Fsfs(fs), IdOf::Fsfs(id)) => Of::Fsfs(fs.node_at(path, id)?),
+            (Of::Fsx(fs), IdOf::Fsx(id)) => Of::Fsx(fs.node_at(path, *id)?),
+            _ => return Err(other_engine()),
+        }))
+    }
+
+    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
+    /// reference's binary search over `svn:date`.
+    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
+        crate::revprops::dated_revision(self, date)
+    }
+
+    /// A reader of revision properties for one request.
+    #[must_use]
+    pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
+        RevpropsSnapshot::new(self)
+    }
+
+    /// The properties of a revision, as they are now (a change by another program is seen).
+    pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.revprops_snapshot().get(revision)
+    }
+
+    /// The lock on `path`, if there is one that has not expired.
+    pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
+        Ok(each!(&self.0, fs => fs.lock(path)?))
+    }
+
+    /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
+    /// have expired are left out.
+    pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
+        Ok(each!(&self.0, fs => fs.locks(path, depth)?))
+    }
+
+    /// Whether there may be any locks: `false` is certain, and cheap to find out.
+    pub fn may_have_locks(&self) -> Result<bool> {
+        Ok(each!(&self.0, fs => fs.may_have_locks()?))
+    }
+
+    /// The names of the transactions, sorted.
+    pub fn transactions(&self) -> Result<Vec<String>> {
+        Ok(each!(&self.0, fs => fs.transactions()?))
+    }
+
+    /// The properties of a transaction; E160007 when there is none of that name.
+    pub fn txn_props(&self, name: &str) -> Result<PropList> {
+        Ok(self.fsfs()?.txn_props(name)?)
+    }
+
+    /// Checks what one revision consists of.
+    pub fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> Result<()> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.verify_revision(revision, cancel)?),
+            Of::Fsx(fs) => Ok(fs.verify_revision(revision)?),
+        }
+    }
+
+    /// Checks what does not belong to one revision alone, of revisions `start` to `end`: indexes, checksums of items and
+    /// the like. `threads` may be used; `progress` is called with what was checked.
+    pub fn verify_metadata(
+        &self,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        threads: usize,
+        cancel: &CancelToken,
+        progress: &mut dyn FnMut(Option<Revnum>),
+    ) -> Result<()> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.verify_metadata(start, end, threads, cancel, progress)?),
+            Of::Fsx(fs) => {
+                let mut step = |revision| -> sapwood_fsx::Result<()> {
+                    cancel.check()?;
+                    progress(revision);
+                    Ok(())
+                };
+                Ok(fs.verify_metadata(start, end, &mut step)?)
+            }
+        }
+    }
+
+    /// The files that writers left behind, sorted. One of a commit that is under way may be among them.
+    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.leftovers()?),
+            Of::Fsx(_) => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What is kept in the caches of the process: node-revisions, directories, properties and changed paths, which never change once they
+//! are in a revision; and the containers of packs, whose parts are asked for one after the other.
+//!
+//! All openings of one filesystem with the same caches have one number there, as long as the files that describe it are those that
+//! they were.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_delta::Version;
+use sapwood_fsx_format::changes_container::ChangesContainer;
+use sapwood_fsx_format::layout::names;
+use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
+use sapwood_fsx_format::reps_container::RepsContainer;
+use sapwood_fsx_format::{Change, Id, NodeRev, Representation};
+use sapwood_store::{Caches, Kind, Stamp, WriteStorage};
+
+use crate::directory::Directory;
+use crate::filesystem::ContainerKey;
+
+/// Node-revisions: revision, item.
+const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);
+/// Directories by their representation: revision, item.
+const DIRECTORY: Kind<Directory> = Kind::new(2, Directory::byte_len).found_while_held();
+/// Properties of nodes by their representation: revision, item.
+const PROPS: Kind<PropList> = Kind::new(3, props_len).found_while_held();
+/// Changed paths: revision.
+const CHANGES: Kind<Vec<Change>> =
+    Kind::new(4, |changes: &Vec<Change>| changes_len(changes)).of_neighbours().found_while_held();
+
+/// Containers of changed paths: shard, offset.
+const CHANGES_CONTAINER: Kind<ChangesContainer> =
+    Kind::new(5, ChangesContainer::byte_len).found_while_held();
+/// Containers of node-revisions: shard, offset.
+const NODE_REVS_CONTAINER: Kind<NodeRevsContainer> =
+    Kind::new(6, NodeRevsContainer::byte_len).found_while_held();
+/// Containers of representations: shard, offset.
+const REPS_CONTAINER: Kind<RepsContainer> =
+    Kind::new(7, RepsContainer::byte_len).found_while_held();
+
+/// Revision properties: revision, generation.
+const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
+
+/// Whole texts of files as svndiff, by their representation: revision, item, the newest version that it may have.
+const ENCODED: Kind<Vec<u8>> = Kind::new(9, Vec::capacity);
+
+fn node_rev_len(rev: &NodeRev) -> usize {
+    let path =
+        |other: &Option<(Revnum, Box<str>)>| other.as_ref().map_or(0, |(_, path)| path.len());
+    let paths = rev.created_path.len().plus(path(&rev.copy_from)).plus(path(&rev.copy_root));
+    size_of::<NodeRev>().plus(paths)
+}
+
+fn props_len(props: &PropList) -> usize {
+    props.byte_len().plus(size_of::<PropList>())
+}
+
+fn changes_len(changes: &[Change]) -> usize {
+    changes.iter().fold(0usize, |sum, change| {
+        let source = change.copy_from.as_ref().map_or(0, |(_, path)| path.len());
+        sum.plus(size_of::<Change>()).plus(change.path.len()).plus(source)
+    })
+}
+
+/// The caches, and the number of the filesystem in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cached {
+    caches: Arc<Caches>,
+    fs: u32,
+}
+
+/// What the caches know of a filesystem that was opened.
+#[derive(Debug)]
+struct Known {
+    fs: u32,
+    identity: [Option<Stamp>; 3],
+}
+
+impl Cached {
+    /// For the filesystem in the folder `db`.
+    pub(crate) fn new(caches: &Arc<Caches>, storage: &dyn WriteStorage, db: &Path) -> Self {
+        let stamp = |name| storage.stamp(&db.join(name)).ok();
+        let identity = [names::FORMAT, names::UUID, names::FS_TYPE].map(stamp);
+        let known = caches.shared_state::<Known>(db).filter(|known| known.identity == identity);
+        let known = known.unwrap_or_else(|| {
+            let known = Arc::new(Known { fs: caches.new_id(), identity });
+            caches.keep_shared_state(db, &known);
+            known
+        });
+        Self { caches: Arc::clone(caches), fs: known.fs }
+    }
+
+    /// The caches.
+    pub(crate) const fn caches(&self) -> &Arc<Caches> {
+        &self.caches
+    }
+
+    /// The number of the filesystem in them.
+    pub(crate) const fn number(&self) -> u32 {
+        self.fs
+    }
+
+    fn get_or<T: Send + Sync + 'static, E>(
+        &self,
+        kind: &Kind<T>,
+        (a, b): (u64, u64),
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        let key = kind.key(self.fs, a, b, 0);
+        match self.caches.get(key) {
+            Some(found) => Ok(found),
+            None => Ok(self.caches.put(key, make()?)),
+        }
+    }
+
+    /// What `make` makes when it is not in the caches. What is not in a revision is not kept.
+    fn of_item<T: Send + Sync + 'static, E>(
+        &self,
+        kind: &Kind<T>,
+        id: Id,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        match id.change_set.revision() {
+            Some(revision) => self.get_or(kind, (revision.0, id.number), make),
+            None => make().map(Arc::new),
+        }
+    }
+
+    pub(crate) fn node_rev<E>(
+        &self,
+        id: Id,
+        make: impl FnOnce() -> Result<NodeRev, E>,
+    ) -> Result<Arc<NodeRev>, E> {
+        self.of_item(&NODE_REV, id, make)
+    }
+
+    pub(crate) fn directory<E>(
+        &self,
+        rep: &Representation,
+        make: impl FnOnce() -> Result<Directory, E>,
+    ) -> Result<Arc<Directory>, E> {
+        self.of_item(&DIRECTORY, rep.id, make)
+    }
+
+    pub(crate) fn props<E>(
+        &self,
+        rep: &Representation,
+        make: impl FnOnce() -> Result<PropList, E>,
+    ) -> Result<Arc<PropList>, E> {
+        self.of_item(&PROPS, rep.id, make)
+    }
+
+    pub(crate) fn changes<E>(
+        &self,
+        revision: Revnum,
+        make: impl FnOnce() -> Result<Vec<Change>, E>,
+    ) -> Result<Arc<Vec<Change>>, E> {
+        self.get_or(&CHANGES, (revision.0, 0), make)
+    }
+
+    /// The svndiff of a text of a revision, of a version not newer than `newest`.
+    pub(crate) fn encoded<E>(
+        &self,
+        (revision, item): (Revnum, u64),
+        newest: Version,
+        make: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<Vec<u8>>, E> {
+        let part = u64::from(newest == Version::V1);
+        let key = ENCODED.key(self.fs, revision.0, item, part);
+        match self.caches.get(key) {
+            Some(found) => Ok(found),
+            None => Ok(self.caches.put(key, make()?)),
+        }
+    }
+
+    pub(crate) fn revprops<E>(
+        &self,
+        revision: Revnum,
+        generation: u64,
+        make: impl FnOnce() -> Result<PropList, E>,
+    ) -> Result<Arc<PropList>, E> {
+        self.get_or(&REVPROPS, (revision.0, generation), make)
+    }
+
+    pub(crate) fn changes_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<ChangesContainer, E>,
+    ) -> Result<Arc<ChangesContainer>, E> {
+        self.get_or(&CHANGES_CONTAINER, key, make)
+    }
+
+    pub(crate) fn node_revs_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<NodeRevsContainer, E>,
+    ) -> Result<Arc<NodeRevsContainer>, E> {
+        self.get_or(&NODE_REVS_CONTAINER, key, make)
+    }
+
+    pub(crate) fn reps_container<E>(
+        &self,
+        key: ContainerKey,
+        make: impl FnOnce() -> Result<RepsContainer, E>,
+    ) -> Result<Arc<RepsContainer>, E> {
+        self.get_or(&REPS_CONTAINER, key, make)
+    }
+}

@@ -1,0 +1,210 @@
+//! Trees of revisions: look-up by path, and what mergeinfo and properties lie on the way.
+
+use std::sync::Arc;
+
+use sapwood_core::paths::SharedFsPath;
+use sapwood_core::props::names::MERGEINFO;
+use sapwood_core::{CancelToken, ErrorCode, Exact, FsPath, NodeKind, Revnum, SvnError};
+use sapwood_fsx_format::{ChangeSet, Id, NodeRev};
+
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::items::ROOT;
+use crate::tree_node::TreeNode;
+
+/// The tree of a revision. Paths are canonical fspaths.
+#[derive(Clone, Debug)]
+pub struct Root {
+    pub(crate) fs: Filesystem,
+    pub(crate) revision: Revnum,
+    dir: Arc<NodeRev>,
+}
+
+/// Why a walk ended early.
+enum Miss {
+    NotFound,
+    /// A parent is a file: the bytes of the path that lead to it.
+    NotDirectory(usize),
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The tree of a revision; E160006 when there is no such revision.
+    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
+        self.ensure_exists(revision)?;
+        let id = Id { change_set: ChangeSet::Revision(revision), number: ROOT };
+        Ok(Root { fs: self.clone(), revision, dir: self.node_rev(id)? })
+    }
+
+    /// The node-revision `id`, which `path` leads to in the revision that made it.
+    pub fn node_at(&self, path: &SharedFsPath, id: Id) -> Result<TreeNode> {
+        Ok(TreeNode { fs: self.clone(), path: path.clone(), rev: self.node_rev(id)? })
+    }
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Root {
+    /// The revision.
+    #[must_use]
+    pub const fn revision(&self) -> Option<Revnum> {
+        Some(self.revision)
+    }
+
+    /// The same.
+    #[must_use]
+    pub const fn base_revision(&self) -> Revnum {
+        self.revision
+    }
+
+    /// The transaction's name; `None` for a revision, as all of these trees are so far.
+    #[must_use]
+    pub const fn txn_name(&self) -> Option<&str> {
+        None
+    }
+
+    /// Lets go of what is held for the next look-up: nothing, for all is in the caches.
+    pub const fn rest(&self) {}
+
+    pub(crate) fn not_found(&self, path: &FsPath) -> Error {
+        Error::NotFound { revision: self.revision, path: path.as_str().to_owned() }
+    }
+
+    fn to_error(&self, path: &FsPath, miss: &Miss) -> Error {
+        match miss {
+            Miss::NotFound => self.not_found(path),
+            Miss::NotDirectory(len) => {
+                let file = path.get(..*len).unwrap_or(path.as_str());
+                let uuid = self.fs.uuid();
+                let message = format!("'{file}' is not a directory in filesystem '{uuid}'");
+                Error::Svn(
+                    SvnError::new(ErrorCode::FS_NOT_DIRECTORY, message)
+                        .context(format!("Failure opening '{file}' in revision {}", self.revision)),
+                )
+            }
+        }
+    }
+
+    /// Walks down `path`, showing each node-revision below the root to `visit`. The node-revision
+    /// at the end, or how far it went.
+    fn walk(
+        &self,
+        path: &FsPath,
+        mut visit: impl FnMut(&Arc<NodeRev>),
+    ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
+        let mut here = Arc::clone(&self.dir);
+        let mut done = 0usize;
+        for name in path.names() {
+            if here.kind != NodeKind::Dir {
+                return Ok(Err(Miss::NotDirectory(done)));
+            }
+            let entries = self.fs.directory(&here)?;
+            let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
+            here = self.fs.node_rev(entry.id)?;
+            visit(&here);
+            done = done.plus(name.len()).plus(1);
+        }
+        Ok(Ok(here))
+    }
+
+    fn located(&self, path: &FsPath, rev: Arc<NodeRev>) -> TreeNode {
+        TreeNode { fs: self.fs.clone(), path: path.into(), rev }
+    }
+
+    /// The node at `path`; E160013 when there is none, E160016 when a parent is a file.
+    pub fn node(&self, path: &FsPath) -> Result<TreeNode> {
+        match self.walk(path, |_| {})? {
+            Ok(rev) => Ok(self.located(path, rev)),
+            Err(miss) => Err(self.to_error(path, &miss)),
+        }
+    }
+
+    /// The node at `path`, `None` when there is none (also below a file).
+    pub fn find(&self, path: &FsPath) -> Result<Option<TreeNode>> {
+        Ok(self.walk(path, |_| {})?.ok().map(|rev| self.located(path, rev)))
+    }
+
+    /// What `path` leads to.
+    pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
+        Ok(self.walk(path, |_| {})?.ok().map(|rev| rev.kind))
+    }
+
+    /// All node-revisions from the root directory down to `path`.
+    pub(crate) fn walk_all(&self, path: &FsPath) -> Result<Vec<Arc<NodeRev>>> {
+        let mut all = vec![Arc::clone(&self.dir)];
+        match self.walk(path, |rev| all.push(Arc::clone(rev)))? {
+            Ok(_) => Ok(all),
+            Err(miss) => Err(self.to_error(path, &miss)),
+        }
+    }
+
+    /// The nodes from `path` up to the root directory.
+    fn upwards(&self, path: &FsPath) -> Result<Vec<TreeNode>> {
+        let mut place = path;
+        let mut nodes = Vec::new();
+        for rev in self.walk_all(path)?.into_iter().rev() {
+            nodes.push(self.located(place, rev));
+            place = place.parent();
+        }
+        Ok(nodes)
+    }
+
+    /// The node at `path` or above it that is the nearest with explicit mergeinfo, of `path` itself
+    /// or only of its parents; `None` when there is none, E160013 when there is no `path`.
+    pub fn nearest_mergeinfo(&self, path: &FsPath, parents_only: bool) -> Result<Option<TreeNode>> {
+        let mut nodes = self.upwards(path)?.into_iter().skip(usize::from(parents_only));
+        Ok(nodes.find(TreeNode::has_mergeinfo))
+    }
+
+    /// Shows the parents of `path` to `each`, the nearest first. E160013 when there is no parent.
+    pub fn parents(
+        &self,
+        path: &FsPath,
+        each: &mut dyn FnMut(&TreeNode) -> Result<()>,
+    ) -> Result<()> {
+        if path.is_root() {
+            return Ok(());
+        }
+        self.upwards(path.parent())?.iter().try_for_each(each)
+    }
+
+    /// Explicit `svn:mergeinfo` at and below `path`: calls `found` with each fspath and value,
+    /// reading only subtrees that have any.
+    pub fn mergeinfo_below(
+        &self,
+        path: &FsPath,
+        cancel: &CancelToken,
+        found: &mut dyn FnMut(&FsPath, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        // Nodes still to be looked at, the next one last. Their counts get less on the way down, or the tree is damaged.
+        let mut todo = vec![self.node(path)?];
+        while let Some(node) = todo.pop() {
+            cancel.check()?;
+            if node.has_mergeinfo() {
+                let props = node.props()?;
+                let value = props.get(MERGEINFO).ok_or_else(|| {
+                    let id = node.id();
+                    Error::Corrupt(format!(
+                        "Node-revision #'{id}' claims to have mergeinfo but doesn't"
+                    ))
+                })?;
+                found(node.path(), value)?;
+            }
+            let own = u64::from(node.has_mergeinfo());
+            if node.kind() != NodeKind::Dir || node.mergeinfo_count() <= own {
+                continue;
+            }
+            let mut left = node.mergeinfo_count().minus(own);
+            for entry in node.entries()?.iter().rev() {
+                let child = node.child_at(&entry.name, entry.id)?;
+                if child.mergeinfo_count() > 0 || child.has_mergeinfo() {
+                    left = left.checked_sub(child.mergeinfo_count().max(1)).ok_or_else(|| {
+                        let id = node.id();
+                        Error::Corrupt(format!("Mergeinfo count of '{id}' is less than below it"))
+                    })?;
+                    todo.push(child);
+                }
+            }
+        }
+        Ok(())
+    }
+}
