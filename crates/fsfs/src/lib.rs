@@ -50,7 +50,6 @@ pub mod stats;
 mod sync;
 pub mod text_delta;
 pub mod txn;
-mod txn_tree;
 pub mod txns;
 mod unpacked_files;
 pub mod upgrade;
