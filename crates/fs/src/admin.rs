@@ -5,5 +5,6 @@ pub use sapwood_fsfs::{create, hotcopy, maintenance, pack, upgrade, verify};
 
 pub use sapwood_fsfs::create::CreateOptions;
 pub use sapwood_fsfs::maintenance::MaintenanceOptions;
+pub use sapwood_fsx::create::CreateOptions as FsxOptions;
 
 pub use crate::locks::mirror_locks;

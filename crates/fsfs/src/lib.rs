@@ -53,8 +53,9 @@ pub mod txn;
 pub mod txns;
 mod unpacked_files;
 pub mod upgrade;
-pub mod uuid;
 pub mod verify;
+
+pub use sapwood_store::uuid;
 
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use children::Children;

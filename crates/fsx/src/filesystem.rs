@@ -11,7 +11,7 @@ use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
 use sapwood_fsx_format::reps_container::RepsContainer;
 use sapwood_fsx_format::revprops::{self, RevpropPack};
-use sapwood_store::{LocalStorage, Storage};
+use sapwood_store::{LocalStorage, Storage, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::recent::Recent;
@@ -33,14 +33,14 @@ pub struct Filesystem(pub(crate) Arc<Fs>);
 /// What all clones share.
 #[derive(Debug)]
 pub(crate) struct Fs {
-    db: PathBuf,
-    pub(crate) storage: LocalStorage,
+    pub(crate) db: PathBuf,
+    pub(crate) storage: Arc<dyn WriteStorage>,
     pub(crate) layout: Layout,
-    uuid: String,
+    pub(crate) uuid: String,
     /// The first revision that is not packed, as last seen.
     min_unpacked: AtomicU64,
     /// The youngest revision, as last seen: it does not go back.
-    youngest: AtomicU64,
+    pub(crate) youngest: AtomicU64,
     pub(crate) files: Recent<FileKey, RevFile>,
     pub(crate) noderevs: Recent<ContainerKey, NodeRevsContainer>,
     pub(crate) changes: Recent<ContainerKey, ChangesContainer>,
@@ -64,8 +64,15 @@ impl Filesystem {
     /// # Errors
     /// E160033 for another kind of filesystem, E160043 for another format; errors of the system.
     pub fn open(db: &Path) -> Result<Self> {
-        let storage = LocalStorage;
-        let small = |name: &str| read(&storage, &db.join(name), SMALL);
+        Self::open_in(db, Arc::new(LocalStorage))
+    }
+
+    /// The same, of files in `storage`.
+    ///
+    /// # Errors
+    /// As [`Filesystem::open`].
+    pub fn open_in(db: &Path, storage: Arc<dyn WriteStorage>) -> Result<Self> {
+        let small = |name: &str| read(&*storage, &db.join(name), SMALL);
         let kind = small(names::FS_TYPE)?;
         if kind.trim_ascii() != b"fsx" {
             let kind = kind.trim_ascii().escape_ascii();
@@ -77,7 +84,7 @@ impl Filesystem {
         let uuid = String::from_utf8_lossy(&small(names::UUID)?).lines().next().map(str::to_owned);
         let fs = Fs {
             db: db.to_owned(),
-            storage,
+            storage: Arc::clone(&storage),
             layout: Layout(format),
             uuid: uuid.unwrap_or_default(),
             min_unpacked: AtomicU64::new(0),
@@ -127,7 +134,7 @@ impl Filesystem {
     }
 }
 
-fn read(storage: &LocalStorage, path: &Path, limit: usize) -> Result<Vec<u8>> {
+fn read(storage: &dyn WriteStorage, path: &Path, limit: usize) -> Result<Vec<u8>> {
     storage.read(path, limit).map_err(|error| Error::io("Can't open file", path, error))
 }
 
@@ -137,16 +144,16 @@ impl Fs {
         self.db.join(name)
     }
 
-    fn number(&self, name: &str) -> Result<u64> {
+    pub(crate) fn number(&self, name: &str) -> Result<u64> {
         let path = self.file(name);
-        let bytes = read(&self.storage, &path, SMALL)?;
+        let bytes = read(&*self.storage, &path, SMALL)?;
         let number = bytes.strip_suffix(b"\n").and_then(sapwood_core::revnum::parse_u64);
         number.ok_or_else(|| {
             Error::Corrupt(format!("'{}' does not hold a revision number", path.display()))
         })
     }
 
-    fn refresh_min_unpacked(&self) -> Result<u64> {
+    pub(crate) fn refresh_min_unpacked(&self) -> Result<u64> {
         let now = self.number(names::MIN_UNPACKED)?;
         self.min_unpacked.fetch_max(now, Ordering::AcqRel);
         Ok(self.min_unpacked.load(Ordering::Acquire))
@@ -171,20 +178,20 @@ impl Fs {
         }
     }
 
-    fn revprops(&self, revision: Revnum) -> Result<PropList> {
+    pub(crate) fn revprops(&self, revision: Revnum) -> Result<PropList> {
         let is_packed = self.is_packed(revision);
         if is_packed && revision != Revnum::ZERO {
             return self.packed_revprops(revision);
         }
         let path = self.file(&self.layout.revprops(revision, is_packed));
-        let bytes = read(&self.storage, &path, PROPS)?;
+        let bytes = read(&*self.storage, &path, PROPS)?;
         revprops::parse_file(&bytes).map_err(|error| Error::Item { path, offset: 0, error })
     }
 
     fn packed_revprops(&self, revision: Revnum) -> Result<PropList> {
         let shard = self.layout.0.shard(revision);
         let path = self.file(&self.layout.manifest(shard));
-        let bytes = read(&self.storage, &path, PROPS)?;
+        let bytes = read(&*self.storage, &path, PROPS)?;
         let wrong = |path: PathBuf, error| Error::Item { path, offset: 0, error };
         let entries =
             revprops::parse_manifest(&bytes).map_err(|error| wrong(path.clone(), error))?;
@@ -195,10 +202,10 @@ impl Fs {
         let name = self.layout.revprop_pack(shard, entry);
         let path = self.file(&name);
         // A change may write the same file anew: packs are kept only while they are those on disk.
-        let stamp = self.storage.stamp(&path);
+        let stamp = Storage::stamp(&*self.storage, &path);
         let stamp = stamp.map_err(|error| Error::io("Can't stat", &path, error))?;
         let pack = self.revprop_packs.get_or(format!("{name} {stamp:?}"), || {
-            let bytes = read(&self.storage, &path, PROPS)?;
+            let bytes = read(&*self.storage, &path, PROPS)?;
             RevpropPack::read(&bytes).map_err(|error| wrong(path.clone(), error))
         })?;
         pack.get(at).map_err(|error| wrong(path.clone(), error))

@@ -1,4 +1,4 @@
-//! FSX filesystems, format 2, read from disk: packed or not, while other programs write to them.
+//! FSX filesystems, format 2: packed or not, while other programs write to them.
 //!
 //! [`Filesystem`] is an opened `db` folder, [`Node`] a file or directory of a revision. Both are cheap to clone and can be
 //! shared by threads. What is on disk is described in `docs/formats/fsx.md`; `sapwood-fsx-format` parses it.
@@ -10,15 +10,23 @@
 //! | `items` | node-revisions, changed paths and short texts, also out of containers |
 //! | `contents` | texts of any length, by their chains of deltas |
 //! | `node` | trees |
+//! | `locks` | locks on paths |
+//! | `create` | new filesystems |
+//! | `config` | `fsx.conf` |
+//! | [`txn`] | transactions, and making revisions of them; properties of revisions |
 //! | `recent` | the few things that were used last |
 
+mod config;
 mod contents;
+pub mod create;
 mod error;
 mod filesystem;
 mod items;
+mod locks;
 mod node;
 mod recent;
 mod revfile;
+pub mod txn;
 
 pub use contents::Contents;
 pub use error::{Error, Result};

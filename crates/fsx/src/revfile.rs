@@ -63,7 +63,7 @@ impl RevFile {
         };
         let path = fs.file(&name);
         let io = |error| Error::io("Can't open file", &path, error);
-        let file = sapwood_store::Storage::open(&fs.storage, &path).map_err(io)?;
+        let file = sapwood_store::Storage::open(&*fs.storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
         let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
         let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;

@@ -6,7 +6,6 @@ use sapwood_fs::ChangeKind;
 use sapwood_fs::source::{Source, SourceNode};
 
 use super::{Event, Notify};
-use crate::repository::Repository;
 
 /// Compares the revisions from the first to the last of `range`, and the trees of the last one.
 ///
@@ -14,18 +13,17 @@ use crate::repository::Repository;
 /// E160004 that names the first difference.
 pub fn verify(
     source: &Source,
-    target: &Repository,
+    target: &Source,
     range: (Revnum, Revnum),
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
-    let target = Source::Fsfs(target.fs().clone());
     for revision in (range.0.0..=range.1.0).map(Revnum) {
         cancel.check()?;
         if source.revprops(revision)? != target.revprops(revision)? {
             return Err(differs(revision, "its properties"));
         }
-        if !same_changes(source, &target, revision)? {
+        if !same_changes(source, target, revision)? {
             return Err(differs(revision, "its changed paths"));
         }
         notify(Event::Verified(revision))?;
