@@ -1,0 +1,270 @@
+//! Repositories that we write: the reference verifies them, also after a commit that was stopped at any operation; it goes on
+//! with our transactions, and we with its.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test on input of our own"
+)]
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sapwood_core::{FsPath, Revnum};
+use sapwood_fsx::create::{CreateOptions, create};
+use sapwood_fsx::txn::{Txn, WriteOptions, Writer};
+use sapwood_fsx::{Error, Filesystem};
+use sapwood_store::{LocalStorage, WriteStorage};
+use sapwood_testkit::crashing::{Crashing, Loss};
+use sapwood_testkit::{Output, Programs, fspath};
+
+/// A repository in whose `db` we make the filesystem.
+struct Place {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Place {
+    fn new(shard_size: u64) -> Self {
+        let folder = sapwood_testkit::crashing::memory();
+        let path = folder.path().join("repo");
+        let mut command = Programs::reference().command("svnadmin");
+        let made = command.args(["create", "--fs-type", "fsx"]).arg(&path);
+        Output::of(made).expect_success("create");
+        std::fs::remove_dir_all(path.join("db")).unwrap();
+        let options = CreateOptions { shard_size, flush_to_disk: false };
+        create(&LocalStorage, &path.join("db"), &options).unwrap();
+        Self { _folder: folder, path }
+    }
+
+    fn writer(&self, storage: Arc<dyn WriteStorage>) -> Result<Arc<Writer>, Error> {
+        let fs = Filesystem::open_in(&self.path.join("db"), storage)?;
+        Writer::new(&fs, WriteOptions::default())
+    }
+
+    fn local(&self) -> Arc<Writer> {
+        self.writer(Arc::new(LocalStorage)).unwrap()
+    }
+
+    fn youngest(&self) -> Revnum {
+        Filesystem::open(&self.path.join("db")).unwrap().youngest().unwrap()
+    }
+
+    fn reference(&self, program: &str, before: &[&str], after: &[&str]) -> String {
+        let mut command = Programs::reference().command(program);
+        let command = command.args(before).arg(&self.path).args(after);
+        Output::of(command).expect_success(program).stdout_text()
+    }
+
+    fn verify(&self) {
+        self.reference("svnadmin", &["verify", "-q"], &[]);
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.path.display())
+    }
+}
+
+/// Some of everything that a commit can do; the first time it makes what it changes later.
+fn edit(txn: &mut Txn) -> Result<(), Error> {
+    let base = txn.base_revision();
+    txn.props_mut().set("svn:log", "a message");
+    if base == Revnum::ZERO {
+        for dir in ["/trunk", "/trunk/d", "/branches"] {
+            txn.make_dir(fspath(dir))?;
+        }
+        txn.make_file(fspath("/trunk/d/f"))?;
+        txn.make_file(fspath("/trunk/g"))?;
+    }
+    let text = format!("{base}\n").repeat(500);
+    txn.set_text(fspath("/trunk/d/f"), &mut text.as_bytes(), None)?;
+    txn.set_text(fspath("/trunk/g"), &mut text.as_bytes(), None)?;
+    txn.change_prop(fspath("/trunk/g"), "p", Some(text.as_bytes()))?;
+    txn.change_prop(fspath("/trunk"), "svn:mergeinfo", Some(b"/x:1"))?;
+    if base > Revnum::ZERO {
+        let copy = format!("/branches/b{base}");
+        let copy = FsPath::new(&copy).unwrap();
+        txn.copy((base, fspath("/trunk")), copy, true)?;
+        let file = copy.child("g");
+        txn.set_text(&file, &mut &b"of the branch\n"[..], None)?;
+        txn.delete(&copy.child("d"))?;
+    }
+    Ok(())
+}
+
+fn commit(writer: &Arc<Writer>) -> Result<Revnum, Error> {
+    let mut txn = writer.begin(writer.fs().youngest()?)?;
+    edit(&mut txn)?;
+    txn.commit()
+}
+
+fn text(fs: &Filesystem, revision: Revnum, path: &str) -> String {
+    let mut text = String::new();
+    let node = fs.lookup(revision, fspath(path)).unwrap();
+    node.contents().unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn the_reference_verifies_what_we_commit() {
+    let place = Place::new(4);
+    let writer = place.local();
+    for revision in 1..=10 {
+        assert_eq!(commit(&writer).unwrap(), Revnum(revision));
+    }
+    place.verify();
+    assert_eq!(text(writer.fs(), Revnum(7), "/trunk/g"), "6\n".repeat(500));
+    assert_eq!(text(writer.fs(), Revnum(10), "/branches/b5/g"), "of the branch\n");
+    let shown = place.reference("svnlook", &["cat", "-r7"], &["trunk/g"]);
+    assert_eq!(shown, "6\n".repeat(500));
+    let changed = place.reference("svnlook", &["changed", "--copy-info", "-r9"], &[]);
+    let expected = "A + branches/b8/\n    (from trunk/:r8)\nD   branches/b8/d/\n\
+                    U   branches/b8/g\nUU  trunk/\n";
+    assert!(changed.starts_with(&expected[..40]), "{changed}");
+    assert!(place.reference("svnadmin", &["lstxns"], &[]).is_empty());
+}
+
+/// Commits of both programs, in turn, to files that the other one changed before.
+#[test]
+fn both_commit_in_turn() {
+    let place = Place::new(4);
+    let writer = place.local();
+    commit(&writer).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let wc = folder.path().join("wc");
+    let svn = |args: &[&str]| {
+        let mut command = Programs::reference().command("svn");
+        Output::of(command.args(args).current_dir(folder.path())).expect_success("svn")
+    };
+    svn(&["checkout", "-q", &format!("{}/trunk", place.url()), "wc"]);
+    for round in 1..=6 {
+        svn(&["update", "-q", "wc"]);
+        let file = wc.join("d/f");
+        std::fs::write(&file, format!("{round}\n").repeat(600)).unwrap();
+        svn(&["propset", "-q", "p", &round.to_string(), "wc/g"]);
+        svn(&["commit", "-q", "-m", "theirs", "wc"]);
+        let youngest = commit(&writer).unwrap();
+        assert_eq!(youngest, Revnum(1 + 2 * round));
+        assert_eq!(
+            text(writer.fs(), Revnum(youngest.0 - 1), "/trunk/d/f"),
+            format!("{round}\n").repeat(600)
+        );
+    }
+    place.verify();
+}
+
+/// What changed in between is merged; what both changed is a conflict.
+#[test]
+fn out_of_date_transactions_are_merged_or_refused() {
+    let place = Place::new(100);
+    let writer = place.local();
+    commit(&writer).unwrap();
+    let begin = || writer.begin(Revnum(1)).unwrap();
+    let (mut one, mut two, mut three) = (begin(), begin(), begin());
+    one.make_dir(fspath("/trunk/one")).unwrap();
+    two.make_dir(fspath("/trunk/two")).unwrap();
+    three.make_dir(fspath("/trunk/one")).unwrap();
+    assert_eq!(one.commit().unwrap(), Revnum(2));
+    assert_eq!(two.commit().unwrap(), Revnum(3));
+    let error = sapwood_core::SvnError::from(three.commit().unwrap_err());
+    assert_eq!(error.code(), sapwood_core::ErrorCode::FS_CONFLICT);
+    assert!(writer.fs().lookup(Revnum(3), fspath("/trunk/one")).is_ok());
+    place.verify();
+}
+
+/// A transaction of ours on disk is seen by the reference, and taken over again by us.
+#[test]
+fn transactions_on_disk() {
+    let place = Place::new(100);
+    let writer = place.local();
+    commit(&writer).unwrap();
+    let mut txn = writer.begin(Revnum(1)).unwrap();
+    edit(&mut txn).unwrap();
+    let name = txn.suspend().unwrap();
+    assert_eq!(place.reference("svnadmin", &["lstxns"], &[]), format!("{name}\n"));
+    assert_eq!(place.reference("svnlook", &["cat", "-t", &name], &["trunk/g"]), "1\n".repeat(500));
+    let changed = place.reference("svnlook", &["changed", "-t", &name], &[]);
+    assert!(
+        changed.contains("A   branches/b1/\n") && changed.contains("UU  trunk/g\n"),
+        "{changed}"
+    );
+    assert_eq!(writer.fs().txn_names().unwrap(), [&*name]);
+    let mut txn = place.local().open_txn(&name).unwrap();
+    assert_eq!(txn.props().get("svn:log"), Some(&b"a message"[..]));
+    txn.set_text(fspath("/trunk/d/f"), &mut &b"later\n"[..], None).unwrap();
+    txn.make_dir(fspath("/trunk/new")).unwrap();
+    assert_eq!(txn.commit().unwrap(), Revnum(2));
+    place.verify();
+    assert_eq!(place.reference("svnlook", &["cat"], &["trunk/d/f"]), "later\n");
+    assert!(writer.fs().txn_names().unwrap().is_empty());
+    let name = writer.begin(Revnum(2)).unwrap().suspend().unwrap();
+    place.reference("svnadmin", &["rmtxns"], &[&name]);
+    assert!(matches!(writer.purge_txn(&name), Err(Error::NoSuchTransaction(_))));
+}
+
+#[test]
+fn properties_of_revisions() {
+    let place = Place::new(4);
+    let writer = place.local();
+    for _ in 0..7 {
+        commit(&writer).unwrap();
+    }
+    place.reference("svnadmin", &["pack", "-q"], &[]);
+    let large = "x".repeat(300_000);
+    for (revision, value) in [(0, "zero"), (1, "one"), (2, &large), (3, "three"), (6, "six")] {
+        let set = |value: &str| {
+            writer.change_revision_prop(Revnum(revision), "p", None, Some(value.as_bytes()))
+        };
+        set(value).unwrap();
+        assert!(set(value).is_err(), "it has a value by now");
+        let props = writer.fs().revprops(Revnum(revision)).unwrap();
+        assert_eq!(props.get("p"), Some(value.as_bytes()));
+        let revision = format!("-r{revision}");
+        let shown = place.reference("svnlook", &["propget", "--revprop", &revision], &["p"]);
+        assert_eq!(shown, value);
+    }
+    assert_eq!(std::fs::read(place.path.join("db/revprop-generation")).unwrap(), b"10\n");
+    place.verify();
+}
+
+/// A commit is stopped at each of its operations, and what was not synced is lost: the revision is there, whole, or not, and
+/// the next commit succeeds.
+#[test]
+fn stopped_at_every_operation() {
+    let place = Place::new(2);
+    commit(&place.local()).unwrap();
+    let mut refused = 0;
+    for operations in 0.. {
+        let mut stopped = false;
+        let losses = [
+            Loss::Nothing,
+            Loss::Contents,
+            Loss::Everything,
+            Loss::Since(operations),
+            Loss::Some(operations),
+        ];
+        let at = usize::try_from(operations).unwrap() % losses.len();
+        for loss in [Loss::Everything, losses[at]] {
+            let young = place.youngest();
+            let storage = Crashing::after(operations);
+            let done = place.writer(Arc::new(storage.clone())).and_then(|writer| commit(&writer));
+            stopped |= storage.crash(loss);
+            let now = place.youngest();
+            let what = format!("{loss:?} after {operations}");
+            assert!(now == young || now == young.next(), "{what}: r{now}");
+            match done {
+                Ok(revision) => assert_eq!(revision, now, "{what}"),
+                Err(_) => refused += 1,
+            }
+            place.verify();
+            assert_eq!(commit(&place.local()).unwrap(), now.next(), "{what}");
+        }
+        if !stopped {
+            break;
+        }
+    }
+    place.verify();
+    assert!(refused >= 20, "{refused}");
+}
