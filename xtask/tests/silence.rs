@@ -24,7 +24,7 @@ const MOST: [(&str, usize, usize); 21] = [
     ("fs", 0, 0),
     ("fsfs", 20, 149),
     ("fsfs-format", 11, 40),
-    ("fsx", 10, 26),
+    ("fsx", 10, 33),
     ("fsx-format", 12, 14),
     ("ra", 15, 4),
     ("repos", 7, 45),

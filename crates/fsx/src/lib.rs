@@ -13,6 +13,7 @@
 //! | `locks` | locks on paths |
 //! | `create` | new filesystems |
 //! | `config` | `fsx.conf` |
+//! | [`pack`] | complete shards become one file |
 //! | [`txn`] | transactions, and making revisions of them; properties of revisions |
 //! | `recent` | the few things that were used last |
 
@@ -24,6 +25,7 @@ mod filesystem;
 mod items;
 mod locks;
 mod node;
+pub mod pack;
 mod recent;
 mod revfile;
 pub mod txn;

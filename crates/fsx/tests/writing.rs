@@ -268,3 +268,98 @@ fn stopped_at_every_operation() {
     place.verify();
     assert!(refused >= 20, "{refused}");
 }
+
+/// Packs of ours: the reference verifies them and dumps the same, and we go on.
+#[test]
+fn packs() {
+    let place = Place::new(4);
+    let writer = place.local();
+    for _ in 0..6 {
+        commit(&writer).unwrap();
+    }
+    let dump = || place.reference("svnadmin", &["dump", "-q"], &[]);
+    let before = dump();
+    let pack = |storage: Arc<dyn WriteStorage>| {
+        let fs = Filesystem::open_in(&place.path.join("db"), storage)?;
+        fs.pack(true, &sapwood_core::CancelToken::new(), &mut |_| Ok(()))
+    };
+    pack(Arc::new(LocalStorage)).unwrap();
+    assert!(place.path.join("db/revs/0.pack/pack").exists());
+    assert!(!place.path.join("db/revs/0").exists());
+    place.verify();
+    assert!(dump() == before);
+    assert_eq!(text(writer.fs(), Revnum(2), "/trunk/g"), "1\n".repeat(500));
+    commit(&place.local()).unwrap();
+    place.verify();
+}
+
+/// Packing is stopped at each of its operations: the shard is packed or it is not, and packing again succeeds.
+#[test]
+fn packing_stopped_at_every_operation() {
+    let place = Place::new(4);
+    for _ in 0..9 {
+        commit(&place.local()).unwrap();
+    }
+    let before = place.reference("svnadmin", &["dump", "-q"], &[]);
+    let kept = place.path.with_file_name("kept");
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        let mut command = std::process::Command::new("cp");
+        Output::of(command.arg("-r").arg(from).arg(to)).expect_success("cp");
+    };
+    copy(&place.path, &kept);
+    let pack = |storage: Arc<dyn WriteStorage>| {
+        let fs = Filesystem::open_in(&place.path.join("db"), storage)?;
+        fs.pack(true, &sapwood_core::CancelToken::new(), &mut |_| Ok(()))
+    };
+    for operations in 0.. {
+        std::fs::remove_dir_all(&place.path).unwrap();
+        copy(&kept, &place.path);
+        let storage = Crashing::after(operations);
+        let done = pack(Arc::new(storage.clone()));
+        let losses = [Loss::Everything, Loss::Contents, Loss::Some(operations)];
+        let at = usize::try_from(operations).unwrap() % losses.len();
+        let stopped = storage.crash(losses[at]);
+        assert_eq!(done.is_ok(), !stopped, "{operations}");
+        place.verify();
+        pack(Arc::new(LocalStorage)).unwrap();
+        place.verify();
+        assert!(place.reference("svnadmin", &["dump", "-q"], &[]) == before, "{operations}");
+        if !stopped {
+            assert!(operations > 30, "{operations}");
+            break;
+        }
+    }
+}
+
+/// A random history in packs of ours is the same to the reference; the packs are not longer than those of the reference.
+#[test]
+fn packs_of_random_histories() {
+    let folder = sapwood_testkit::crashing::memory();
+    for seed in [41, 42, 43] {
+        let path = folder.path().join(seed.to_string());
+        sapwood_testkit::fsx::make(&path, &sapwood_testkit::random::history(seed, 60), 20, false);
+        let twin = folder.path().join(format!("{seed}-twin"));
+        let run = |program: &str, args: &[&str], path: &std::path::Path| {
+            let mut command = Programs::reference().command(program);
+            Output::of(command.args(args).arg(path)).expect_success(program).stdout.clone()
+        };
+        Output::of(std::process::Command::new("cp").arg("-r").arg(&path).arg(&twin))
+            .expect_success("cp");
+        run("svnadmin", &["pack", "-q"], &twin);
+        let fs = Filesystem::open(&path.join("db")).unwrap();
+        fs.pack(false, &sapwood_core::CancelToken::new(), &mut |_| Ok(())).unwrap();
+        run("svnadmin", &["verify", "-q"], &path);
+        assert!(run("svnadmin", &["dump", "-q"], &path) == run("svnadmin", &["dump", "-q"], &twin));
+        for shard in 0..3 {
+            let len = |path: &std::path::Path| {
+                std::fs::metadata(path.join(format!("db/revs/{shard}.pack/pack"))).unwrap().len()
+            };
+            assert!(
+                len(&path) <= len(&twin),
+                "{seed}, shard {shard}: {} {}",
+                len(&path),
+                len(&twin)
+            );
+        }
+    }
+}

@@ -283,7 +283,7 @@ impl Writer {
     }
 
     /// Writes a file that no reader looks at yet, over what may be there, with the permissions of another.
-    pub(super) fn write_new(
+    pub(crate) fn write_new(
         &self,
         path: &std::path::Path,
         contents: &[u8],

@@ -67,7 +67,7 @@ impl RevisionIndex {
 }
 
 /// Appends indexes and footer of a file whose items are `data_len` bytes.
-fn write_indexes(
+pub(crate) fn write_indexes(
     first: Revnum,
     offsets: &[Vec<Option<Location>>],
     entries: &[Entry],

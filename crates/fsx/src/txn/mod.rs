@@ -29,8 +29,9 @@ use sapwood_fsx_format::layout::Layout;
 use sapwood_store::HeldLock;
 
 pub use self::commit::NewRevision;
-pub(crate) use self::index::RevisionIndex;
+pub(crate) use self::index::{RevisionIndex, write_indexes};
 pub use self::revprops::ChangeProps;
+pub(crate) use self::revprops::stored_len;
 pub use self::writer::{WriteOptions, Writer};
 pub use crate::config::WriteConfig;
 

@@ -190,6 +190,6 @@ impl Writer {
 }
 
 /// Bytes of a list, as the limit of packs counts them.
-fn stored_len(list: &PropList) -> u64 {
+pub(crate) fn stored_len(list: &PropList) -> u64 {
     list.iter().map(|(name, value)| len64(name.len()).plus(len64(value.len())).plus(4)).sum()
 }

@@ -40,7 +40,7 @@ impl Default for WriteOptions {
 pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
-    pub(super) config: WriteConfig,
+    pub(crate) config: WriteConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
     /// Numbers of transactions that were taken: the next one, and the first that is not ours.
