@@ -37,7 +37,6 @@ pub mod read_ahead;
 mod read_counters;
 mod recover;
 mod rep;
-mod rep_cache;
 mod revfile;
 mod revision_store;
 pub mod revprop_pack;

@@ -155,6 +155,43 @@ fn both_commit_in_turn() {
     place.verify();
 }
 
+/// An equal text is stored once, whether we stored it first or the reference.
+#[test]
+fn equal_texts_are_shared() {
+    let place = Place::new(100);
+    let writer = place.local();
+    let put = |writer: &Arc<Writer>, path: &str, text: &str| {
+        let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
+        txn.make_file(fspath(path)).unwrap();
+        txn.set_text(fspath(path), &mut text.as_bytes(), None).unwrap();
+        let revision = txn.commit().unwrap();
+        assert!(writer.take_error_after_commit().is_none());
+        std::fs::metadata(place.path.join(format!("db/revs/0/r{revision}"))).unwrap().len()
+    };
+    let random: String =
+        (0..60_000u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
+    let first = put(&writer, "/one", &random);
+    assert!(first > 5 * put(&writer, "/two", &random));
+    // Another process looks into the database.
+    assert!(first > 5 * put(&place.local(), "/three", &random));
+    let put_theirs = |name: &str, text: &str| {
+        let file = place.path.with_file_name("file");
+        std::fs::write(&file, text).unwrap();
+        let mut command = Programs::reference().command("svnmucc");
+        let url = format!("{}/{name}", place.url());
+        let put = command.args(["-m", "", "put"]).arg(&file).arg(&url);
+        Output::of(put).expect_success("svnmucc");
+        let youngest = place.youngest();
+        std::fs::metadata(place.path.join(format!("db/revs/0/r{youngest}"))).unwrap().len()
+    };
+    assert!(first > 5 * put_theirs("four", &random), "the reference finds ours");
+    let other: String = random.chars().rev().collect();
+    let first = put_theirs("five", &other);
+    assert!(first > 5 * put(&writer, "/six", &other), "we find theirs");
+    place.verify();
+    assert_eq!(text(writer.fs(), place.youngest(), "/six"), other);
+}
+
 /// What changed in between is merged; what both changed is a conflict.
 #[test]
 fn out_of_date_transactions_are_merged_or_refused() {
@@ -290,6 +327,20 @@ fn packs() {
     assert!(dump() == before);
     assert_eq!(text(writer.fs(), Revnum(2), "/trunk/g"), "1\n".repeat(500));
     commit(&place.local()).unwrap();
+    place.verify();
+}
+
+#[test]
+fn packed_after_commits() {
+    let place = Place::new(4);
+    let config = place.path.join("db/fsx.conf");
+    std::fs::write(config, "[debug]\npack-after-commit = true\n").unwrap();
+    let writer = place.local();
+    for _ in 0..8 {
+        commit(&writer).unwrap();
+        assert!(writer.take_error_after_commit().is_none());
+    }
+    assert_eq!(std::fs::read(place.path.join("db/min-unpacked-rev")).unwrap(), b"8\n");
     place.verify();
 }
 

@@ -28,9 +28,9 @@ use super::prepared::{PreparedRevision, WrittenNode, line};
 use super::{Folder, Txn, Writer};
 use crate::cache_kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::error::{Error, Result};
-use crate::rep_cache::Row;
 use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
+use sapwood_fs_common::rep_cache::Row;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;

@@ -10,8 +10,8 @@ use sapwood_fsfs_format::{ChangeRef, Directory, NodeRev};
 
 use super::engine::Change;
 use crate::filesystem::UnpublishedFile;
-use crate::rep_cache::Row;
 use crate::revision_store::{NewRevision, StagedRevision};
+use sapwood_fs_common::rep_cache::Row;
 
 /// A revision that is not there yet.
 #[derive(Debug)]

@@ -12,10 +12,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ChangeKind, Exact, NodeKind, PropList, Revnum};
+use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::directory::{self, Entry};
 use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::p2l::ItemType;
-use sapwood_fsx_format::{self as format, ChangeSet, Id, NodeRev, changes, proplist, revprops};
+use sapwood_fsx_format::{
+    self as format, ChangeSet, Id, NodeRev, Representation, changes, proplist, revprops,
+};
 use sapwood_store::write::NewFile;
 use sapwood_txn_rules::ROOT;
 
@@ -68,6 +71,10 @@ impl Txn {
         let made = self.make_revision()?;
         drop(lock);
         self.leave = false;
+        writer.add_rows(&self.rows);
+        if writer.config.pack_after_commit {
+            writer.pack_after_commit();
+        }
         Ok(made)
     }
 
@@ -158,6 +165,16 @@ impl Txn {
         };
         for rep in [&mut rev.text, &mut rev.props].into_iter().flatten() {
             finish(&mut rep.id);
+        }
+        if self.writer.config.rep_sharing {
+            let text = rev.text.filter(|_| rev.kind == NodeKind::File);
+            for rep in [text, rev.props].into_iter().flatten() {
+                let is_new = rep.id.change_set == change_set;
+                if let Some(sha1) = rep.sha1.filter(|_| is_new) {
+                    let Representation { id, size, expanded_size, .. } = rep;
+                    self.rows.push(Row { sha1, revision, item: id.number, size, expanded_size });
+                }
+            }
         }
         // The checksum of properties is not written.
         if let Some(props) = &mut rev.props {

@@ -16,6 +16,7 @@ mod locks;
 mod open;
 mod proto;
 mod revprops;
+mod sharing;
 mod source;
 mod text;
 mod writer;
@@ -24,6 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum, Sha1};
+use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::Representation;
 use sapwood_fsx_format::layout::Layout;
 use sapwood_store::HeldLock;
@@ -73,6 +75,8 @@ pub struct Txn {
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
+    /// What later revisions can share.
+    rows: Vec<Row>,
     /// The chains of its own representations.
     chains: Vec<NewChain>,
 }
@@ -108,6 +112,7 @@ impl Writer {
             access: None,
             proto,
             shared: HashMap::new(),
+            rows: Vec::new(),
             chains: Vec::new(),
         }
     }

@@ -174,7 +174,14 @@ impl Txn {
         // Equal lengths and both checksums: texts that differ all the same cannot be made.
         let equal =
             |old: &&Representation| old.md5 == rep.md5 && old.expanded_size == rep.expanded_size;
-        Ok(self.shared.get(&sha1).filter(equal).copied())
+        if let Some(found) = self.shared.get(&sha1) {
+            return Ok(Some(found).filter(equal).copied());
+        }
+        let found = self.writer.find_rep(rep)?;
+        if let Some(found) = found {
+            self.shared.insert(sha1, found);
+        }
+        Ok(found)
     }
 
     /// The present text of a file, to be read from the start.

@@ -13,6 +13,7 @@ use sapwood_store::write::{lock_failure, lock_or_create};
 use sapwood_store::{HeldLock, WriteStorage, uuid};
 
 use super::engine::TxnNumber;
+use super::sharing::OpenRepCache;
 use super::source::Committed;
 use crate::config::WriteConfig;
 use crate::create::uuid_text;
@@ -46,6 +47,9 @@ pub struct Writer {
     /// Numbers of transactions that were taken: the next one, and the first that is not ours.
     numbers: Mutex<(u64, u64)>,
     pub(super) committed: Arc<Committed>,
+    /// The open `rep-cache.db`.
+    pub(super) rep_cache: Mutex<OpenRepCache>,
+    pub(super) error_after_commit: Mutex<Option<SvnError>>,
     /// How long chains of deltas are, and in how many shards, by their last representation.
     pub(super) chains: Mutex<HashMap<Id, (u64, u32)>>,
 }
@@ -64,6 +68,8 @@ impl Writer {
             numbers_at_once: options.numbers_at_once.max(1),
             numbers: Mutex::new((0, 0)),
             committed: Arc::new(Committed::new(fs)),
+            rep_cache: Mutex::default(),
+            error_after_commit: Mutex::default(),
             chains: Mutex::default(),
         }))
     }

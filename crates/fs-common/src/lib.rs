@@ -1,0 +1,6 @@
+//! The files that FSFS and FSX keep in the same form.
+//!
+//! [`rep_cache`] is the database in which equal texts are found. Errors are [`SvnError`](sapwood_core::SvnError)s: they have their
+//! E-codes and the reference's sentences.
+
+pub mod rep_cache;
