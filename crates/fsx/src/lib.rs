@@ -23,7 +23,7 @@ pub mod create;
 mod error;
 mod filesystem;
 mod items;
-mod locks;
+pub mod locks;
 mod node;
 pub mod pack;
 mod recent;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use sapwood_core::{FsPath, Revnum};
 use sapwood_fsx::create::{CreateOptions, create};
+use sapwood_fsx::locks::{LockOptions, LockTarget, UnlockTarget};
 use sapwood_fsx::txn::{Txn, WriteOptions, Writer};
 use sapwood_fsx::{Error, Filesystem};
 use sapwood_store::{LocalStorage, WriteStorage};
@@ -190,6 +191,54 @@ fn equal_texts_are_shared() {
     assert!(first > 5 * put(&writer, "/six", &other), "we find theirs");
     place.verify();
     assert_eq!(text(writer.fs(), place.youngest(), "/six"), other);
+}
+
+/// Locks of both programs are seen by both, and keep commits without them out.
+#[test]
+fn locks_are_those_of_the_reference() {
+    let place = Place::new(100);
+    let writer = place.local();
+    commit(&writer).unwrap();
+    let path = fspath("/trunk/g").to_owned();
+    let target = LockTarget { path: path.clone(), token: None, revision: Some(Revnum(1)) };
+    let options = LockOptions {
+        user: "me",
+        comment: Some("mine"),
+        is_dav_comment: false,
+        expires: None,
+        steal: false,
+    };
+    let mut done = writer.lock_paths(std::slice::from_ref(&target), &options);
+    let lock = done.each.remove(0).1.unwrap();
+    let listed = place.reference("svnadmin", &["lslocks"], &[]);
+    assert!(listed.contains(&lock.token) && listed.contains("Path: /trunk/g\n"), "{listed}");
+    assert!(writer.lock_paths(std::slice::from_ref(&target), &options).each[0].1.is_err());
+    let set = |access: Option<&str>| {
+        let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
+        txn.set_text(fspath("/trunk/g"), &mut &b"locked\n"[..], None).unwrap();
+        if let Some(token) = access {
+            txn.set_access("me", vec![token.to_owned()]);
+        }
+        txn.commit().map_err(|error| sapwood_core::SvnError::from(error).code())
+    };
+    assert_eq!(set(None), Err(sapwood_core::ErrorCode::FS_NO_USER));
+    assert_eq!(set(Some("other")), Err(sapwood_core::ErrorCode::FS_BAD_LOCK_TOKEN));
+    assert_eq!(set(Some(&lock.token)), Ok(Revnum(2)));
+    let unlock = UnlockTarget { path, token: lock.token };
+    let done = writer.unlock_paths(&[unlock], Some("me"), false);
+    assert!(done.failure.is_none() && done.each[0].1.is_ok());
+    assert_eq!(place.reference("svnadmin", &["lslocks"], &[]), "");
+    // One of the reference.
+    let comment = place.path.with_file_name("comment");
+    std::fs::write(&comment, "theirs").unwrap();
+    let file = comment.to_str().unwrap();
+    place.reference("svnadmin", &["lock"], &["/trunk/d/f", "them", file]);
+    let theirs = writer.fs().lock(fspath("/trunk/d/f")).unwrap().unwrap();
+    assert_eq!((&*theirs.owner, theirs.comment.as_deref()), ("them", Some("theirs")));
+    assert_eq!(writer.fs().locks(fspath("/"), sapwood_core::Depth::Infinity).unwrap().len(), 1);
+    let mut txn = writer.begin(Revnum(2)).unwrap();
+    txn.delete(fspath("/trunk/d")).unwrap();
+    assert!(txn.commit().is_err());
 }
 
 /// What changed in between is merged; what both changed is a conflict.

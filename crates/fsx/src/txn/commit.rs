@@ -259,7 +259,7 @@ impl Txn {
         let writer = Arc::clone(&self.writer);
         let (fs, storage, layout) = (&writer.fs.0, &writer.storage, writer.fs.0.layout);
         writer.make_shard(revision)?;
-        let like = writer.permissions_source(Revnum(revision.0.minus(1)));
+        let like = writer.permissions_of(Revnum(revision.0.minus(1)));
         let (spool, file) = self.proto.finish(revision, &writer.config)?;
         let failed = |path| move |error| Error::io("Can't write to file", path, error);
         if writer.flush {
@@ -318,7 +318,7 @@ impl Writer {
     }
 
     /// A file whose permissions new files of revisions get: that of an earlier revision.
-    pub(super) fn permissions_source(&self, revision: Revnum) -> std::path::PathBuf {
+    pub(crate) fn permissions_of(&self, revision: Revnum) -> std::path::PathBuf {
         let fs = &self.fs.0;
         fs.file(&match fs.is_packed(revision) {
             true => fs.layout.pack(self.shard_of(revision)),
