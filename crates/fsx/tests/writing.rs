@@ -379,6 +379,38 @@ fn packs() {
     place.verify();
 }
 
+/// `current`, and what else may be damaged, is made anew; a commit that was not finished counts as soon as it is whole.
+#[test]
+fn recovery() {
+    for packed in [false, true] {
+        let place = Place::new(4);
+        for _ in 0..6 {
+            commit(&place.local()).unwrap();
+        }
+        if packed {
+            place.reference("svnadmin", &["pack", "-q"], &[]);
+        }
+        let name = place.local().begin(Revnum(6)).unwrap().suspend().unwrap();
+        let before = std::fs::read_to_string(place.path.join("db/uuid")).unwrap();
+        std::fs::write(place.path.join("db/current"), "3\n").unwrap();
+        // What another program left of a commit.
+        std::fs::write(place.path.join("db/revs/1/r7"), "DELTA\n").unwrap();
+        place.local().recover().unwrap();
+        assert_eq!(place.youngest(), Revnum(6));
+        let after = std::fs::read_to_string(place.path.join("db/uuid")).unwrap();
+        let first = |text: &str| text.lines().next().map(str::to_owned);
+        assert!(before != after && first(&before) == first(&after));
+        assert!(place.local().open_txn(&name).is_err());
+        std::fs::remove_file(place.path.join("db/current")).unwrap();
+        place.local().recover().unwrap();
+        place.verify();
+        commit(&place.local()).unwrap();
+        std::fs::write(place.path.join("db/current"), "9\n").unwrap();
+        let error = place.local().recover().unwrap_err().to_string();
+        assert_eq!(error, "Expected current rev to be <= 7 but found 9");
+    }
+}
+
 #[test]
 fn packed_after_commits() {
     let place = Place::new(4);

@@ -15,6 +15,7 @@ mod index;
 mod locks;
 mod open;
 mod proto;
+mod recover;
 mod revprops;
 mod sharing;
 mod source;
