@@ -156,6 +156,51 @@ fn both_commit_in_turn() {
     place.verify();
 }
 
+/// Threads of ours and a process of the reference commit, pack and change properties of revisions at the same time.
+#[test]
+fn at_the_same_time() {
+    const EACH: u64 = 12;
+    let place = Place::new(5);
+    commit(&place.local()).unwrap();
+    let place = &place;
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            scope.spawn(move || {
+                let writer = place.local();
+                for number in 0..EACH {
+                    let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
+                    let path = format!("/trunk/{thread}-{number}");
+                    let path = FsPath::new(&path).unwrap();
+                    txn.make_file(path).unwrap();
+                    txn.set_text(path, &mut format!("{thread} {number}").as_bytes(), None).unwrap();
+                    let made = txn.commit().unwrap();
+                    let value = number.to_string();
+                    let set = writer.change_revision_prop(made, "p", None, Some(value.as_bytes()));
+                    set.unwrap();
+                }
+            });
+        }
+        scope.spawn(move || {
+            for number in 0..EACH {
+                let url = format!("{}/trunk/theirs-{number}", place.url());
+                let mut command = Programs::reference().command("svnmucc");
+                Output::of(command.args(["-m", "", "mkdir", &url])).expect_success("svnmucc");
+                place.reference("svnadmin", &["pack", "-q"], &[]);
+            }
+        });
+        scope.spawn(move || {
+            for _ in 0..EACH {
+                let pack = place.local().fs().clone();
+                pack.pack(true, &sapwood_core::CancelToken::new(), &mut |_| Ok(())).unwrap();
+            }
+        });
+    });
+    assert_eq!(place.youngest(), Revnum(1 + 3 * EACH));
+    place.verify();
+    let fs = Filesystem::open(&place.path.join("db")).unwrap();
+    assert_eq!(text(&fs, place.youngest(), "/trunk/1-7"), "1 7");
+}
+
 /// An equal text is stored once, whether we stored it first or the reference.
 #[test]
 fn equal_texts_are_shared() {
