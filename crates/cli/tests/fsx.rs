@@ -1,5 +1,6 @@
 //! FSX repositories that the reference made, plain and packed, are read by our programs and served by our servers: what
-//! they say is what the reference's programs say of the same repository. What would change one is refused.
+//! they say is what the reference's programs say of the same repository. Those that ours make and change, the reference verifies and
+//! goes on with.
 
 use std::path::Path;
 use std::process::Command;
@@ -139,11 +140,13 @@ fn looked_into(repo: &Path) {
         both.same("svnadmin", args);
     }
     both.same("svnfsfs", &["stats", repo]);
-    for args in [&["pack", repo][..], &["upgrade", repo], &["setuuid", repo], &["recover", repo]] {
+    both.same("svnadmin", &["upgrade", repo]);
+    let program = ["freeze", repo, "--", "true"];
+    for args in [&program[..], &["build-repcache", repo]] {
         let refused = both.ours.run("svnadmin", args);
         assert_eq!(refused.code, 1, "{args:?}");
         let sentence = format!(
-            "E200007: Filesystem '{repo}/db' is of type 'fsx', which can only be read here"
+            "E200007: Filesystem '{repo}/db' is of type 'fsx', for which this is not supported"
         );
         assert!(refused.stderr_text().contains(&sentence), "{}", refused.stderr_text());
     }
@@ -216,19 +219,178 @@ fn random_histories_are_dumped_as_the_reference_dumps_them() {
     }
 }
 
-/// A commit to a repository that can only be read is refused before anything of it is there, whatever brings it.
+/// Makes a repository by our `svnadmin`, with small shards.
+fn create(repo: &Path) {
+    let args = ["create", "--fs-type", "fsx", repo.to_str().unwrap()];
+    Programs::ours().run("svnadmin", args).expect_success("create");
+    let format = repo.join("db/format");
+    std::fs::remove_file(&format).unwrap();
+    std::fs::write(&format, format!("2\nlayout sharded {SHARD}\n")).unwrap();
+}
+
+/// Commits of one client below `name`: texts, properties, copies, renames, deletions, from a working copy and without one.
+fn commits(programs: &Programs, url: &str, folder: &Path, name: &str) {
+    let svn = |args: &[&str]| {
+        programs.run("svn", args).expect_success(&format!("svn {args:?} of {name}"));
+    };
+    let (here, branch, wc) =
+        (format!("{url}/{name}"), format!("{url}/{name}-branch"), folder.join(name));
+    let (wc, file) = (wc.to_str().unwrap(), wc.join("file"));
+    let file_arg = file.to_str().unwrap();
+    svn(&["mkdir", "-q", "-m", "begin", &here]);
+    svn(&["checkout", "-q", &here, wc]);
+    std::fs::write(&file, format!("{name}\n{}", "a line\n".repeat(3000))).unwrap();
+    svn(&["add", "-q", file_arg]);
+    svn(&["propset", "-q", "p", "v", file_arg]);
+    svn(&["commit", "-q", "-m", "added", wc]);
+    std::fs::write(&file, format!("{name}\n{}changed", "a line\n".repeat(2000))).unwrap();
+    svn(&["update", "-q", wc]);
+    svn(&["propset", "-q", "svn:mergeinfo", "/other:1-2", wc]);
+    svn(&["commit", "-q", "-m", "changed", wc]);
+    svn(&["copy", "-q", "-m", "branch", &here, &branch]);
+    svn(&["move", "-q", "-m", "moved", &format!("{branch}/file"), &format!("{branch}/moved")]);
+    svn(&["delete", "-q", "-m", "deleted", &format!("{here}/file")]);
+    svn(&["copy", "-q", "-m", "back", &format!("{branch}/moved"), &format!("{here}/file")]);
+}
+
+/// The reference finds nothing wrong, and both dump the same.
+fn is_whole(both: &Both, repo: &Path) {
+    let repo = repo.to_str().unwrap();
+    both.reference.run("svnadmin", ["verify", "-q", repo]).expect_success("verify");
+    both.same("svnadmin", &["verify", "-q", repo]);
+    both.same("svnadmin", &["dump", "-q", repo]);
+}
+
+/// Ours makes a repository and commits to it by every way in; the reference verifies it and commits in turn, over the same
+/// way and directly; both pack it meanwhile.
 #[test]
-fn commits_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let repo = folder.path().join("repo");
-    fsx::create(&repo, SHARD);
-    let ours = Programs::ours();
+fn both_commit_in_turn_over_every_scheme() {
     for scheme in [Scheme::File, Scheme::Svn, Scheme::Http] {
-        let hosted = Hosted::of(&ours, folder.path(), scheme);
-        let refused = ours.run("svn", ["mkdir", "-m", "none", &format!("{}/new", hosted.url)]);
-        assert_eq!(refused.code, 1, "{scheme:?}");
-        let said = refused.stderr_text();
-        assert!(said.contains("is of type 'fsx', which can only be read here"), "{said}");
-        assert_eq!(std::fs::read(repo.join("db/current")).unwrap(), b"0\n");
+        let folder = tempfile::tempdir().unwrap();
+        let (both, repo) = (Both::new(), folder.path().join("repo"));
+        create(&repo);
+        let hosted = Hosted::of(&both.ours, folder.path(), scheme);
+        let file = format!("file://{}", repo.display());
+        commits(&both.ours, &hosted.url, folder.path(), "ours");
+        is_whole(&both, &repo);
+        commits(&both.reference, &hosted.url, folder.path(), "theirs");
+        commits(&both.reference, &file, folder.path(), "direct");
+        is_whole(&both, &repo);
+        let pack = ["pack", "-q", repo.to_str().unwrap()];
+        both.ours.run("svnadmin", pack).expect_success("pack");
+        assert!(repo.join("db/revs/4.pack/pack").exists(), "{scheme:?}");
+        is_whole(&both, &repo);
+        commits(&both.ours, &hosted.url, folder.path(), "again");
+        both.reference.run("svnadmin", pack).expect_success("pack");
+        commits(&both.ours, &hosted.url, folder.path(), "last");
+        assert_eq!(std::fs::read(repo.join("db/current")).unwrap(), b"35\n", "{scheme:?}");
+        is_whole(&both, &repo);
     }
+}
+
+/// What administrators do to a repository by our programs, and what those of the reference say of it then.
+#[test]
+fn administration() {
+    let folder = tempfile::tempdir().unwrap();
+    let (both, repo) = (Both::new(), folder.path().join("repo"));
+    create(&repo);
+    let history = random::history(24, 40);
+    let dump = folder.path().join("dump");
+    std::fs::write(&dump, history.dump(0..=history.youngest())).unwrap();
+    let (path, dump) = (repo.to_str().unwrap(), dump.to_str().unwrap());
+    let ours = |args: &[&str]| {
+        both.ours.run("svnadmin", args).expect_success(&format!("svnadmin {args:?}"))
+    };
+    ours(&["load", "-q", "-F", dump, path]);
+    is_whole(&both, &repo);
+    let message = folder.path().join("message");
+    std::fs::write(&message, "another message").unwrap();
+    let message = message.to_str().unwrap();
+    ours(&["setlog", "--bypass-hooks", "-r", "3", path, message]);
+    ours(&["pack", "-q", path]);
+    ours(&["setlog", "--bypass-hooks", "-r", "5", path, message]);
+    ours(&["setrevprop", "-r", "0", path, "p", message]);
+    is_whole(&both, &repo);
+    let uuid = "01234567-89ab-4cde-8f01-23456789abcd";
+    ours(&["setuuid", path, uuid]);
+    both.same("svnlook", &["uuid", path]);
+    let tree = both.reference.run("svnlook", ["tree", "--full-paths", path]).stdout_text();
+    let file = tree.lines().find(|line| !line.ends_with('/')).unwrap();
+    ours(&["lock", path, file, "someone", message]);
+    both.same("svnadmin", &["lslocks", path]);
+    both.same("svnlook", &["lock", path, file]);
+    ours(&["rmlocks", path, file]);
+    assert_eq!(both.reference.run("svnadmin", ["lslocks", path]).stdout_text(), "");
+    ours(&["recover", path]);
+    is_whole(&both, &repo);
+    both.same("svnadmin", &["info", path]);
+}
+
+/// What a hook sees of a transaction of ours by `svnlook -t`; what it changes is in the revision.
+#[test]
+fn hooks_look_into_transactions() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (both, repo) = (Both::new(), folder.path().join("repo"));
+    create(&repo);
+    let url = format!("file://{}", repo.display());
+    commits(&both.ours, &url, folder.path(), "first");
+    let hook = repo.join("hooks/pre-commit");
+    let mut script = String::from("#!/bin/sh\nset -e\n");
+    for (label, programs) in [("ours", &both.ours), ("theirs", &both.reference)] {
+        let svnlook = programs.path("svnlook");
+        for question in [
+            "changed --copy-info",
+            "tree --full-paths",
+            "diff",
+            "info",
+            "log",
+            "cat REPO first/file",
+            "cat REPO first/new",
+            "proplist -v REPO first/new",
+            "propget REPO p first/new",
+            "dirs-changed",
+        ] {
+            let args = match question.split_once(" REPO ") {
+                Some((start, end)) => format!("{start} -t \"$2\" \"$1\" {end}"),
+                None => format!("{question} -t \"$2\" \"$1\""),
+            };
+            let output = folder.path().join(label);
+            let line =
+                format!("LC_ALL=C.UTF-8 {} {args} >> {}\n", svnlook.display(), output.display());
+            script.push_str(&line);
+        }
+    }
+    // Properties of the transaction may be changed.
+    script.push_str(&format!(
+        "printf 'by the hook' > \"$1/value\"\n{} setrevprop -t \"$2\" \"$1\" svn:log \"$1/value\"\n",
+        both.reference.path("svnadmin").display()
+    ));
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let svn = |args: &[&str]| both.ours.run("svn", args).expect_success(&format!("svn {args:?}"));
+    let wc = folder.path().join("first");
+    svn(&["update", "-q", wc.to_str().unwrap()]);
+    std::fs::write(wc.join("file"), format!("new\n{}", "a line\n".repeat(20))).unwrap();
+    std::fs::write(wc.join("new"), "a new file\n").unwrap();
+    let new = wc.join("new");
+    svn(&["add", "-q", new.to_str().unwrap()]);
+    svn(&["propset", "-q", "p", "v", new.to_str().unwrap()]);
+    svn(&["propset", "-q", "q", "v", wc.to_str().unwrap()]);
+    svn(&["copy", "-q", wc.join("file").to_str().unwrap(), wc.join("copy").to_str().unwrap()]);
+    svn(&["commit", "-q", "-m", "looked into", wc.to_str().unwrap()]);
+    let seen = |label: &str| std::fs::read_to_string(folder.path().join(label)).unwrap();
+    assert!(seen("theirs").contains("a new file"), "{}", seen("theirs"));
+    let (ours, theirs) = (seen("ours"), seen("theirs"));
+    let differing = ours.lines().zip(theirs.lines()).position(|(ours, theirs)| ours != theirs);
+    let differing = differing.map(|at| [&ours, &theirs].map(|text| text.lines().nth(at).unwrap()));
+    assert_eq!((differing, ours.len()), (None, theirs.len()));
+    let message = both.reference.run("svnlook", ["log", repo.to_str().unwrap()]).stdout_text();
+    assert_eq!(message, "by the hook\n");
+    assert_eq!(
+        both.reference.run("svnadmin", ["lstxns", repo.to_str().unwrap()]).stdout_text(),
+        ""
+    );
+    is_whole(&both, &repo);
 }

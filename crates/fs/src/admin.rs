@@ -1,31 +1,55 @@
 //! What administrators do with a filesystem: make it, copy it, pack it, upgrade it. Checking is a method of
-//! [`Filesystem`]. Engines that can only be read answer with E200007.
+//! [`Filesystem`]. What FSX lacks (hotcopy, freeze, filling the cache of representations) is answered with E200007.
 
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Revnum};
+use sapwood_fsx::txn as fsx;
 
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::locks;
+use crate::of::Of;
 
 /// Making a filesystem.
 pub mod create {
     use std::path::Path;
 
     pub use sapwood_fsfs::create::{CreateOptions, DEFAULT_SHARD_SIZE};
+    pub use sapwood_fsx::create::CreateOptions as FsxOptions;
     use sapwood_store::WriteStorage;
 
-    /// Makes an empty filesystem of FSFS in the folder `db`, which must exist.
+    /// What to make.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum NewFilesystem {
+        /// One of FSFS.
+        Fsfs(CreateOptions),
+        /// One of FSX.
+        Fsx(FsxOptions),
+    }
+
+    impl NewFilesystem {
+        /// An FSX filesystem with the defaults.
+        #[must_use]
+        pub fn fsx() -> Self {
+            Self::Fsx(FsxOptions::default())
+        }
+    }
+
+    /// Makes the folder `db` and an empty filesystem in it.
     ///
     /// # Errors
     /// Options that contradict each other; those of the system.
     pub fn create(
         storage: &dyn WriteStorage,
         db: &Path,
-        options: &CreateOptions,
+        options: &NewFilesystem,
     ) -> crate::Result<()> {
-        Ok(sapwood_fsfs::create::create(storage, db, options)?)
+        match options {
+            NewFilesystem::Fsfs(options) => sapwood_fsfs::create::create(storage, db, options)?,
+            NewFilesystem::Fsx(options) => sapwood_fsx::create::create(storage, db, options)?,
+        }
+        Ok(())
     }
 }
 /// Copying one.
@@ -45,10 +69,9 @@ pub mod upgrade {
     pub use sapwood_fsfs::upgrade::UpgradeNotice;
 }
 
-pub use create::CreateOptions;
+pub use create::{CreateOptions, FsxOptions, NewFilesystem};
 pub use locks::mirror_locks;
 pub use maintenance::MaintenanceOptions;
-pub use sapwood_fsx::create::CreateOptions as FsxOptions;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
@@ -77,8 +100,23 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(pack::PackNotice) -> Result<()>,
     ) -> Result<()> {
-        let mut notify = |notice| Ok(notify(notice)?);
-        Ok(self.fsfs()?.pack(options, cancel, &mut notify)?)
+        match &self.0 {
+            Of::Fsfs(fs) => {
+                let mut notify = |notice| Ok(notify(notice)?);
+                Ok(fs.pack(options, cancel, &mut notify)?)
+            }
+            Of::Fsx(fs) => {
+                let mut notify = |notice| {
+                    Ok(notify(match notice {
+                        sapwood_fsx::pack::PackNotice::Start(shard) => {
+                            pack::PackNotice::Start(shard)
+                        }
+                        sapwood_fsx::pack::PackNotice::End(shard) => pack::PackNotice::End(shard),
+                    })?)
+                };
+                Ok(fs.pack(options.flush_to_disk, cancel, &mut notify)?)
+            }
+        }
     }
 
     /// Brings it to the newest format.
@@ -88,13 +126,23 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(upgrade::UpgradeNotice) -> Result<()>,
     ) -> Result<()> {
+        if matches!(&self.0, Of::Fsx(fs) if fs.is_newest_format()) {
+            return Ok(());
+        }
         let mut notify = |notice| Ok(notify(notice)?);
         Ok(self.fsfs()?.upgrade(options, cancel, &mut notify)?)
     }
 
     /// Makes a filesystem usable again that a crash or a restored backup left in disorder.
     pub fn recover(&self, options: &MaintenanceOptions, cancel: &CancelToken) -> Result<()> {
-        Ok(self.fsfs()?.recover(options, cancel)?)
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.recover(options, cancel)?),
+            Of::Fsx(fs) => {
+                let flush_to_disk = options.flush_to_disk;
+                let options = fsx::WriteOptions { flush_to_disk, ..fsx::WriteOptions::default() };
+                Ok(fsx::Writer::new(fs, options)?.recover()?)
+            }
+        }
     }
 
     /// Enters the representations of revisions into the cache of representations.

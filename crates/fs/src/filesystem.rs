@@ -1,6 +1,6 @@
 //! One opened filesystem, whatever engine keeps it.
 //!
-//! What only some engines have (writing, packing) is asked of [`Filesystem::fsfs`], which answers the others with E200007.
+//! What only FSFS has (upgrades, copies of the files) is asked of [`Filesystem::fsfs`], which answers the others with E200007.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,18 +82,18 @@ impl Filesystem {
     pub(crate) fn fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
         match &self.0 {
             Of::Fsfs(fs) => Ok(fs),
-            Of::Fsx(_) => Err(self.can_only_be_read()),
+            Of::Fsx(_) => Err(self.not_supported()),
         }
     }
 
-    /// E200007 when its engine can only read, so that it can be neither changed nor copied as it is.
-    pub fn require_writing(&self) -> Result<()> {
+    /// E200007 when its engine cannot copy it file by file.
+    pub fn require_hotcopy(&self) -> Result<()> {
         self.fsfs().map(|_| ())
     }
 
-    fn can_only_be_read(&self) -> Error {
+    fn not_supported(&self) -> Error {
         let message = format!(
-            "Filesystem '{}' is of type '{}', which can only be read here",
+            "Filesystem '{}' is of type '{}', for which this is not supported",
             self.path().display(),
             self.engine().name()
         );
@@ -236,7 +236,10 @@ impl Filesystem {
 
     /// The tree of a transaction; E160007 when there is none of that name.
     pub fn txn_root(&self, name: &str) -> Result<Root> {
-        let of = Of::Fsfs(self.fsfs()?.txn_root(name)?);
+        let of = match &self.0 {
+            Of::Fsfs(fs) => Of::Fsfs(fs.txn_root(name)?),
+            Of::Fsx(fs) => Of::Fsx(fs.txn_root(name)?),
+        };
         Ok(Root { fs: self.clone(), of })
     }
 
@@ -289,7 +292,7 @@ impl Filesystem {
 
     /// The properties of a transaction; E160007 when there is none of that name.
     pub fn txn_props(&self, name: &str) -> Result<PropList> {
-        Ok(self.fsfs()?.txn_props(name)?)
+        Ok(each!(&self.0, fs => fs.txn_props(name)?))
     }
 
     /// Checks what one revision consists of.

@@ -7,7 +7,6 @@
 //! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`DateAuthor`] |
 //! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
 //! | administrators | [`admin`] |
-//! | revisions committed one after the other, to any engine | [`target`] |
 //! | what is about to be read | [`read_ahead`]: hints that may do nothing |
 //!
 //! Nothing above this crate names an engine, and nothing but the programs for administrators, which
@@ -37,7 +36,6 @@ pub mod read_ahead;
 mod revprops;
 mod root;
 mod roots;
-pub mod target;
 pub mod txn;
 
 #[doc(hidden)]

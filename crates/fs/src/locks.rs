@@ -8,7 +8,8 @@ use std::path::Path;
 
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{SvnError, SvnResult};
-pub use sapwood_fsfs::{LockOptions, LockTarget, UnlockTarget};
+use sapwood_fs_common::lock_paths;
+pub use sapwood_fs_common::lock_paths::{LockOptions, LockTarget, UnlockTarget};
 
 /// What became of several paths.
 #[derive(Debug)]
@@ -20,8 +21,11 @@ pub struct LockOutcome<T> {
     pub failure: Option<crate::Error>,
 }
 
-impl<T> From<sapwood_fsfs::LockOutcome<T>> for LockOutcome<T> {
-    fn from(outcome: sapwood_fsfs::LockOutcome<T>) -> Self {
+impl<T, E> From<lock_paths::LockOutcome<T, E>> for LockOutcome<T>
+where
+    crate::Error: From<E>,
+{
+    fn from(outcome: lock_paths::LockOutcome<T, E>) -> Self {
         let each = outcome.each.into_iter();
         Self {
             each: each.map(|(path, done)| (path, done.map_err(crate::Error::from))).collect(),

@@ -111,7 +111,10 @@ impl Root {
     pub fn changed_paths(&self) -> Result<Arc<ChangedPaths>> {
         match &self.of {
             Of::Fsfs(root) => Ok(root.changed_paths()?),
-            Of::Fsx(_) => self.fs.changed_paths(self.base_revision()),
+            Of::Fsx(root) => match root.txn_name() {
+                Some(name) => crate::changes::of_fsx(&root.fs().txn_changes(name)?).map(Arc::new),
+                None => self.fs.changed_paths(root.base_revision()),
+            },
         }
     }
 

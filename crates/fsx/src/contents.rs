@@ -19,13 +19,14 @@ use sapwood_store::StoredFile;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::revfile::{RevFile, read_at};
+use crate::txn::txn_of;
 
 /// Bytes of svndiff that are read at once.
 const PIECE: u64 = 64 << 10;
 /// Bytes of a text that are handed out at once, but one.
 const LARGEST_PIECE: usize = 64 << 10;
 /// The longest first line of a representation.
-const HEADER: u64 = 128;
+pub(crate) const HEADER: u64 = 128;
 /// The longest chain of deltas.
 const CHAIN: usize = 4096;
 
@@ -206,6 +207,9 @@ impl Filesystem {
     }
 
     pub(crate) fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {
+        if let Some(txn) = txn_of(id) {
+            return self.txn_link(txn, id, size);
+        }
         let Some(revision) = id.change_set.revision() else {
             return Err(Error::Corrupt(format!("Representation '{id}' is not in a revision")));
         };
@@ -230,16 +234,35 @@ impl Filesystem {
             );
             return Err(wrong(error));
         }
-        let windows = StoredWindows {
-            file: Arc::clone(&file.file),
-            path: file.path.clone(),
-            at: offset.saturating_add(u64::try_from(line).unwrap_or(u64::MAX)),
-            left: size,
-            decoder: Decoder::new(),
-        };
-        let base = header.base.map(|(revision, number, size)| {
-            (Id { change_set: ChangeSet::Revision(revision), number }, size)
-        });
-        Ok(Link::Delta(Box::new(windows), base))
+        let place = (Arc::clone(&file.file), file.path.clone());
+        Ok(delta_of(place, offset.plus(len64(line)), size, &header))
     }
+
+    /// A delta in the prototype of a transaction, at an offset, whose svndiff has `size` bytes; `head` is what is there.
+    pub(crate) fn txn_delta(
+        &self,
+        place: (Arc<dyn StoredFile>, PathBuf),
+        (offset, size): (u64, u64),
+        head: &[u8],
+    ) -> Result<Link> {
+        let (header, line) = RepHeader::parse(head).map_err(|error| {
+            let path = place.1.clone();
+            Error::Item { path, offset, error }
+        })?;
+        Ok(delta_of(place, offset.plus(len64(line)), size, &header))
+    }
+}
+
+/// The svndiff at an offset of a file.
+fn delta_of(
+    (file, path): (Arc<dyn StoredFile>, PathBuf),
+    at: u64,
+    size: u64,
+    header: &RepHeader,
+) -> Link {
+    let windows = StoredWindows { file, path, at, left: size, decoder: Decoder::new() };
+    let base = header.base.map(|(revision, number, size)| {
+        (Id { change_set: ChangeSet::Revision(revision), number }, size)
+    });
+    Link::Delta(Box::new(windows), base)
 }

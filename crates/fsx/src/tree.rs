@@ -12,11 +12,13 @@ use crate::filesystem::Filesystem;
 use crate::items::ROOT;
 use crate::tree_node::TreeNode;
 
-/// The tree of a revision. Paths are canonical fspaths.
+/// The tree of a revision or of a transaction on disk. Paths are canonical fspaths.
 #[derive(Clone, Debug)]
 pub struct Root {
     pub(crate) fs: Filesystem,
+    /// That of the tree, or the one that the transaction is based on.
     pub(crate) revision: Revnum,
+    txn: Option<Arc<str>>,
     dir: Arc<NodeRev>,
 }
 
@@ -33,7 +35,7 @@ impl Filesystem {
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
         self.ensure_exists(revision)?;
         let id = Id { change_set: ChangeSet::Revision(revision), number: ROOT };
-        Ok(Root { fs: self.clone(), revision, dir: self.node_rev(id)? })
+        Ok(Root { fs: self.clone(), revision, txn: None, dir: self.node_rev(id)? })
     }
 
     /// The node-revision `id`, which `path` leads to in the revision that made it.
@@ -44,28 +46,50 @@ impl Filesystem {
 
 #[allow(clippy::missing_errors_doc)]
 impl Root {
-    /// The revision.
-    #[must_use]
-    pub const fn revision(&self) -> Option<Revnum> {
-        Some(self.revision)
+    pub(crate) fn of_txn(fs: &Filesystem, name: &str, base: Revnum, dir: Arc<NodeRev>) -> Self {
+        Self { fs: fs.clone(), revision: base, txn: Some(name.into()), dir }
     }
 
-    /// The same.
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+
+    /// The revision; `None` for a transaction.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revnum> {
+        self.txn.is_none().then_some(self.revision)
+    }
+
+    /// The revision, or the one that the transaction is based on.
     #[must_use]
     pub const fn base_revision(&self) -> Revnum {
         self.revision
     }
 
-    /// The transaction's name; `None` for a revision, as all of these trees are so far.
+    /// The transaction's name; `None` for a revision.
     #[must_use]
-    pub const fn txn_name(&self) -> Option<&str> {
-        None
+    pub fn txn_name(&self) -> Option<&str> {
+        self.txn.as_deref()
+    }
+
+    /// What it is, for messages.
+    fn place(&self) -> String {
+        match &self.txn {
+            Some(name) => format!("transaction '{name}'"),
+            None => format!("revision {}", self.revision),
+        }
     }
 
     /// Lets go of what is held for the next look-up: nothing, for all is in the caches.
     pub const fn rest(&self) {}
 
     pub(crate) fn not_found(&self, path: &FsPath) -> Error {
+        if self.txn.is_some() {
+            let message = format!("File not found: {}, path '{path}'", self.place());
+            return Error::new(ErrorCode::FS_NOT_FOUND, message);
+        }
         Error::NotFound { revision: self.revision, path: path.as_str().to_owned() }
     }
 
@@ -78,7 +102,7 @@ impl Root {
                 let message = format!("'{file}' is not a directory in filesystem '{uuid}'");
                 Error::Svn(
                     SvnError::new(ErrorCode::FS_NOT_DIRECTORY, message)
-                        .context(format!("Failure opening '{file}' in revision {}", self.revision)),
+                        .context(format!("Failure opening '{file}' in {}", self.place())),
                 )
             }
         }

@@ -14,6 +14,7 @@ use crate::delta::ContentsDelta;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::txn::txn_of;
 
 /// The longest directory or property list that is read.
 const LIST: u64 = 1 << 30;
@@ -37,12 +38,18 @@ fn not_file<T>(sentence: &str) -> Result<T> {
 impl Filesystem {
     /// The node-revision `id`, shared.
     pub(crate) fn node_rev(&self, id: Id) -> Result<Arc<NodeRev>> {
-        self.0.cached.node_rev(id, || self.0.noderev(id))
+        self.0.cached.node_rev(id, || match txn_of(id) {
+            Some(txn) => self.txn_node_rev(txn, id),
+            None => self.0.noderev(id),
+        })
     }
 
     /// The entries of a directory.
     pub(crate) fn directory(&self, rev: &NodeRev) -> Result<Arc<Directory>> {
         let Some(rep) = &rev.text else { return Ok(Arc::default()) };
+        if let Some(txn) = txn_of(rep.id) {
+            return Ok(Arc::new(Directory::new(self.txn_entries(txn, rev)?)));
+        }
         self.0.cached.directory(rep, || {
             let text = self.whole(rev.text, LIST)?;
             let entries = directory::parse(&text).map_err(|error| wrong(rev, &error))?;
@@ -52,6 +59,9 @@ impl Filesystem {
 
     fn props(&self, rev: &NodeRev) -> Result<Arc<PropList>> {
         let Some(rep) = &rev.props else { return Ok(Arc::default()) };
+        if let Some(txn) = txn_of(rep.id) {
+            return Ok(Arc::new(self.txn_node_props(txn, rev)?));
+        }
         self.0.cached.props(rep, || {
             let list = self.whole(rev.props, LIST)?;
             proplist::parse(&list).map_err(|error| wrong(rev, &error))
@@ -118,7 +128,10 @@ impl TreeNode {
     /// Whether there are any properties.
     pub fn has_props(&self) -> Result<bool> {
         // An empty list is a zero for its count.
-        Ok(self.rev.props.is_some_and(|rep| rep.expanded_size > 1))
+        match self.rev.props {
+            Some(rep) if txn_of(rep.id).is_some() => Ok(!self.props()?.is_empty()),
+            props => Ok(props.is_some_and(|rep| rep.expanded_size > 1)),
+        }
     }
 
     /// The filesystem.
@@ -289,6 +302,10 @@ impl TreeNode {
 
 /// Whether two representations are one and the same.
 fn same_rep(a: Option<&Representation>, b: Option<&Representation>) -> bool {
+    // Number 0 stands for what a transaction has in a file of its own.
+    if a.is_some_and(|rep| txn_of(rep.id).is_some() && rep.id.number == 0) {
+        return false;
+    }
     a.map(|rep| rep.id) == b.map(|rep| rep.id)
 }
 

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
-pub use sapwood_fs::target::NewFilesystem;
-use sapwood_fs::target::Target;
+use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
+pub use sapwood_fs::admin::NewFilesystem;
+use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
 
-use crate::create::create_with;
+use crate::create::create_of;
 use crate::repository::Repository;
 
 /// How the target is made.
@@ -43,6 +43,9 @@ pub enum Event {
 
 /// Receives events.
 pub type Notify<'a> = dyn FnMut(Event) -> SvnResult<()> + 'a;
+
+/// How many transactions' numbers are reserved at once.
+const NUMBERS_AT_ONCE: u64 = 1024;
 
 /// Converts the repository in the folder `from` to the one in the folder `to`, which is made with `options` unless it is
 /// there. Returns the youngest revision of both.
@@ -75,17 +78,20 @@ pub fn convert(
     if !Repository::is_root(&to) {
         make_target(&source, &to, options, caches)?;
     }
-    let mut target = Target::open(&to.join("db"), caches)?;
-    let copy = target.fs();
+    let copy = Filesystem::open(&to.join("db"), caches, &OpenOptions::default())?;
     let done = check_target(&source, &copy, &to)?;
     if done > Revnum::ZERO {
         notify(Event::Continued(done))?;
     }
     let youngest = source.youngest()?;
-    commit::revisions(&source, &mut target, (done.next(), youngest), cancel, notify)?;
+    let write =
+        WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
+    let writer = Writer::new(&copy, write)?;
+    commit::revisions(&source, &writer, (done.next(), youngest), cancel, notify)?;
+    writer.flush_reps();
     for revision in (0..=youngest.0).map(Revnum) {
         cancel.check()?;
-        target.set_revprops(revision, &*source.revprops(revision)?)?;
+        take_revprops(&*source.revprops(revision)?, &writer, revision)?;
     }
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
@@ -139,7 +145,9 @@ fn make_target(
         _ => {}
     }
     let uuid = source.uuid()?;
-    create_with(&beside, options.compatible_minor, |db| options.fs.create(db, &uuid, caches))?;
+    create_of(&beside, &options.fs, options.compatible_minor)?;
+    let made = Filesystem::open(&beside.join("db"), caches, &OpenOptions::default())?;
+    Writer::new(&made, WriteOptions::default())?.set_uuid(&uuid)?;
     std::fs::rename(&beside, to).map_err(|e| io(&e, "Can't move to", to))
 }
 
@@ -172,6 +180,14 @@ fn check_target(source: &Filesystem, target: &Filesystem, to: &Path) -> SvnResul
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)
+}
+
+/// Makes the properties of a revision those of the source. Most are so already, which is seen without a lock.
+fn take_revprops(wanted: &PropList, writer: &Writer, revision: Revnum) -> SvnResult<()> {
+    if *writer.fs().revprops(revision)? == *wanted {
+        return Ok(());
+    }
+    Ok(writer.change_revision_props(revision, &mut |_| Ok(Some(wanted.clone())))?)
 }
 
 /// The storage that conversions write to.

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_fs::admin::create::{self as fs_create, CreateOptions};
+use sapwood_fs::admin::create::{self as fs_create, CreateOptions, NewFilesystem};
 use sapwood_fs::{LocalStorage, WriteStorage};
 
 use crate::error::Result;
@@ -31,17 +31,14 @@ pub struct RepositoryOptions {
 /// E165002 inside another repository; E200011 for a folder with something in it; whatever the
 /// system reports.
 pub fn create(path: &Path, options: &RepositoryOptions) -> Result<()> {
-    create_with(path, options.compatible_minor, |db| {
-        Ok(fs_create::create(&LocalStorage, db, &options.fs)?)
-    })
+    create_of(path, &NewFilesystem::Fsfs(options.fs), options.compatible_minor)
 }
 
-/// The same, with a filesystem that `make_fs` makes in the folder that it is given.
-pub(crate) fn create_with(
-    path: &Path,
-    compatible_minor: Option<u32>,
-    make_fs: impl FnOnce(&Path) -> std::result::Result<(), SvnError>,
-) -> Result<()> {
+/// The same, with a filesystem of any kind.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_of(path: &Path, kind: &NewFilesystem, compatible_minor: Option<u32>) -> Result<()> {
     let absolute = std::path::absolute(path)
         .map_err(|e| cannot(&e, "Can't determine absolute path of", path))?;
     if let Some(root) = Repository::find_root(&absolute) {
@@ -56,7 +53,7 @@ pub(crate) fn create_with(
     let older_than = |minor| compatible_minor.is_some_and(|m| m < minor);
 
     structure(path, older_than(5)).map_err(|e| e.context("Repository creation failed"))?;
-    if let Err(error) = make_fs(&path.join("db")) {
+    if let Err(error) = fs_create::create(&LocalStorage, &path.join("db"), kind) {
         // The folder was empty before, so nothing of others is in it. The first error counts.
         let _ = fs::remove_dir_all(path);
         return Err(error.into());

@@ -6,8 +6,7 @@ use std::process::Command;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnResult};
 use sapwood_fs::Caches;
-use sapwood_fs::admin::{CreateOptions, FsxOptions};
-use sapwood_fs::target::NewFilesystem;
+use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
 use sapwood_repos::convert::{Event, TargetOptions, convert};
 use sapwood_testkit::{Output, Programs, Repository, Shape, fsx, random, repository};
 

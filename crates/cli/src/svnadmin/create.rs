@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fs::admin::CreateOptions;
-use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_fs::admin::{CreateOptions, NewFilesystem};
+use sapwood_repos::create::create_of;
 
 use crate::command::{
     COMPATIBLE_VERSION, Invocation, Options, Runner, Subcommand, name, usage_error,
@@ -35,18 +35,22 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let minor = compatible_minor(&invocation.options)?;
     invocation.take_args(0, 0)?;
-    match invocation.options.value(name::FS_TYPE)?.as_deref() {
-        None | Some("fsfs") => {}
-        Some(kind @ ("bdb" | "fsx")) => {
-            if kind == "bdb" {
-                report::stderr(
-                    "svnadmin: warning: The \"bdb\" repository back-end is deprecated, consider \
-                     using \"fsfs\" instead.\n",
-                );
-            }
+    let kind = match invocation.options.value(name::FS_TYPE)?.as_deref() {
+        None | Some("fsfs") => NewFilesystem::Fsfs(fsfs_options(minor)?),
+        Some("fsx") if minor.is_some_and(|minor| minor < 9) => {
+            return Err(usage_error(
+                "Repositories compatible with 1.8.x or earlier cannot use --fs-type=fsx",
+            ));
+        }
+        Some("fsx") => NewFilesystem::fsx(),
+        Some("bdb") => {
+            report::stderr(
+                "svnadmin: warning: The \"bdb\" repository back-end is deprecated, consider \
+                 using \"fsfs\" instead.\n",
+            );
             return Err(SvnError::new(
                 ErrorCode::FS_UNKNOWN_FS_TYPE,
-                format!("Failed to load module for FS type '{kind}'"),
+                "Failed to load module for FS type 'bdb'",
             ));
         }
         Some(other) => {
@@ -55,16 +59,21 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 format!("Unknown FS type '{other}'"),
             ));
         }
-    }
+    };
+    let path = crate::repo::local_style(&invocation.repository);
+    create_of(Path::new(path), &kind, minor)?;
+    Ok(())
+}
+
+/// An FSFS filesystem that a version can use.
+fn fsfs_options(minor: Option<u32>) -> SvnResult<CreateOptions> {
     let mut fs = CreateOptions::default();
     if let Some(minor) = minor {
         fs.format = CreateOptions::format_for(minor).ok_or_else(|| {
             usage_error("Repositories compatible with 1.0.x must use --fs-type=bdb")
         })?;
     }
-    let path = crate::repo::local_style(&invocation.repository);
-    create(Path::new(path), &RepositoryOptions { fs, compatible_minor: minor })?;
-    Ok(())
+    Ok(fs)
 }
 
 /// The minor version that must be able to use the repository, if that was said; options that were

@@ -60,7 +60,7 @@ const OPTIONS: &[OptionSpec] = &[
     name::QUIET.flag(Some('q'), "no progress, only errors"),
     name::IGNORE_UUID.flag(None, "do not take the UUID that stands in the stream"),
     name::FORCE_UUID.flag(None, "take the UUID that stands in the stream, if any"),
-    name::FS_TYPE.value(None, "kind of repository: 'fsfs', the only one that is known"),
+    name::FS_TYPE.value(None, "kind of repository: 'fsfs' (the default) or 'fsx'"),
     name::PARENT_DIR.value(None, "load below the directory ARG of the repository"),
     name::BDB_TXN_NOSYNC.flag(None, "[Berkeley DB] accepted and ignored"),
     name::BDB_LOG_KEEP.flag(None, "[Berkeley DB] accepted and ignored"),

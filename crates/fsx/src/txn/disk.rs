@@ -13,7 +13,7 @@ use sapwood_fsfs_format::base36;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::{Id, NodeRev, Representation, changes, directory, proplist, txn_index};
-use sapwood_store::HeldLock;
+use sapwood_store::{HeldLock, Stamp};
 use sapwood_txn_rules::ROOT;
 
 use super::commit::{now, stored_change};
@@ -112,7 +112,37 @@ impl Txn {
                 None => changes::write(&stored_change(path, change), &mut text),
             }
         }
-        self.write_file(names::TXN_CHANGES, &text)
+        self.write_file(names::TXN_CHANGES, &text)?;
+        self.published = Some(self.changes_stamp()?);
+        Ok(())
+    }
+
+    /// Takes over what another program has changed since the transaction was published: its properties, and
+    /// its tree when that is another one.
+    ///
+    /// # Errors
+    /// Those of [`Writer::open_txn`].
+    pub fn refresh(&mut self) -> Result<()> {
+        let Some(before) = self.published else { return Ok(()) };
+        self.props = self.writer.fs.txn_props(&self.name())?;
+        if self.changes_stamp()? == before {
+            return Ok(());
+        }
+        // It is taken anew, with the rest.
+        self.lock = None;
+        let mut changed = self.writer.open_txn(&self.name())?;
+        changed.leave = self.leave;
+        changed.keep_date = self.keep_date;
+        changed.access = self.access.take();
+        let mut old = std::mem::replace(self, changed);
+        old.leave = true;
+        Ok(())
+    }
+
+    /// Shows whether another process changed the tree: each change is noted in this file.
+    fn changes_stamp(&self) -> Result<Stamp> {
+        let path = self.writer.fs.txn_file(self.tree.txn(), names::TXN_CHANGES);
+        self.writer.storage.stamp(&path).map_err(|error| Error::io("Can't stat", &path, error))
     }
 
     /// Gives a transaction whose prototype has grown out of memory a folder, once, so that it is found by `lstxns` when this

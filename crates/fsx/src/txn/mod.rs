@@ -20,6 +20,7 @@ mod revprops;
 mod sharing;
 mod source;
 mod text;
+mod view;
 mod writer;
 
 use std::collections::HashMap;
@@ -29,12 +30,13 @@ use sapwood_core::{PropList, Revnum, Sha1};
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::Representation;
 use sapwood_fsx_format::layout::Layout;
-use sapwood_store::HeldLock;
+use sapwood_store::{HeldLock, Stamp};
 
 pub use self::commit::NewRevision;
 pub(crate) use self::index::{RevisionIndex, write_indexes};
 pub use self::revprops::ChangeProps;
 pub(crate) use self::revprops::stored_len;
+pub(crate) use self::view::txn_of;
 pub use self::writer::{WriteOptions, Writer};
 pub use crate::config::WriteConfig;
 
@@ -62,6 +64,8 @@ pub struct Txn {
     tree: Tree,
     /// Whether it has a folder on disk.
     is_on_disk: bool,
+    /// What the file of its changes was when it was last written out whole.
+    published: Option<Stamp>,
     /// Whether what is on disk stays there when this is dropped.
     leave: bool,
     /// Keeps others from writing to its prototype.
@@ -105,6 +109,7 @@ impl Writer {
             writer: Arc::clone(self),
             tree,
             is_on_disk: false,
+            published: None,
             leave: false,
             lock: None,
             props: PropList::new(),

@@ -113,7 +113,7 @@ impl Writer {
 }
 
 /// The changed paths of a transaction's file.
-fn read_changes(bytes: &[u8]) -> Result<ChangeList> {
+pub(super) fn read_changes(bytes: &[u8]) -> Result<ChangeList> {
     let mut list = ChangeList::default();
     for stored in changes::parse_txn(bytes)? {
         // Paths of a change list were found canonical when it was read.

@@ -58,8 +58,12 @@ impl Writer {
     /// Prepares to write to `fs`; reads `fsx.conf`.
     ///
     /// # Errors
-    /// E125008 and kin for options that make no sense; system errors.
+    /// E200007 for an older format than the newest; E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
+        if !fs.is_newest_format() {
+            let message = format!("FSX format {} can only be read", fs.format());
+            return Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+        }
         Ok(Arc::new(Self {
             fs: fs.clone(),
             storage: Arc::clone(&fs.0.storage),
@@ -138,7 +142,8 @@ impl Writer {
         let path = self.fs.0.file(names::UUID);
         let text = uuid_text(uuid).map_err(|error| Error::io("Can't read file", &path, error))?;
         self.replace(names::UUID, text.as_bytes())?;
-        let renewed = Filesystem::open_in(&self.fs.0.db, Arc::clone(&self.storage))?;
+        let caches = self.fs.0.cached.caches();
+        let renewed = Filesystem::open_with(&self.fs.0.db, Arc::clone(&self.storage), caches)?;
         let options =
             WriteOptions { flush_to_disk: self.flush, numbers_at_once: self.numbers_at_once };
         Self::new(&renewed, options)

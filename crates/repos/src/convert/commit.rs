@@ -1,43 +1,58 @@
 //! Revisions of the source become those of the target, one transaction each.
 
-use sapwood_core::{CancelToken, NodeKind, PropList, Revnum, SvnResult};
-use sapwood_fs::target::{Target, TargetTxn};
-use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_fs::txn::{Bulk, Txn, Writer};
+use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
+use std::sync::Arc;
 
 use super::{Event, Notify};
 
 /// Commits revisions from the first to the last of `range`.
 pub(super) fn revisions(
     source: &Filesystem,
-    target: &mut Target,
+    writer: &Arc<Writer>,
     range: (Revnum, Revnum),
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
+    let bulk = Bulk::new(writer)?;
+    let mut roots = Roots::new(writer.fs());
     let mut all = || {
         for revision in (range.0.0..=range.1.0).map(Revnum) {
             cancel.check()?;
-            let mut txn = target.begin(revision)?;
+            let mut txn = match &bulk {
+                Some(bulk) => bulk.begin()?,
+                None => writer.begin(writer.fs().youngest()?)?,
+            };
+            if txn.base_revision().next() != revision {
+                let message = "The target was changed by another program during the conversion";
+                return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
+            }
             let root = source.revision_root(revision)?;
             for change in root.changed_paths()?.iter() {
-                apply(&root, target, &mut txn, &change)?;
+                apply(&root, &mut txn, &mut roots, &change)?;
             }
-            txn.set_props(PropList::clone(&*source.revprops(revision)?));
-            target.commit(txn)?;
+            *txn.props_mut() = PropList::clone(&*source.revprops(revision)?);
+            txn.keep_date(true);
+            match &bulk {
+                Some(bulk) => bulk.commit(txn)?,
+                None => txn.commit()?,
+            };
             notify(Event::Committed(revision))?;
         }
         Ok(())
     };
     let done = all();
     // An earlier revision that could not be published is the first error.
-    target.sync().and(done)
+    let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
+    published.and(done)
 }
 
 /// Makes one changed path of the target what it is in the source.
 fn apply(
     source: &Root,
-    target: &mut Target,
-    txn: &mut TargetTxn,
+    txn: &mut Txn,
+    roots: &mut Roots,
     change: &ChangedPath<'_>,
 ) -> SvnResult<()> {
     let path = change.path;
@@ -51,7 +66,7 @@ fn apply(
         ChangeKind::Add | ChangeKind::Replace => {
             let node = source.node(path)?;
             match change.copy_from {
-                Some((from, from_path)) => target.copy(txn, (from, from_path), path)?,
+                Some((from, from_path)) => txn.copy(&roots.get(from)?, from_path, path, true)?,
                 None if node.kind() == NodeKind::Dir => txn.make_dir(path)?,
                 None => txn.make_file(path)?,
             }
