@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fs::Caches;
 use sapwood_fs::admin::CreateOptions;
-use sapwood_repos::convert::{Event, convert};
-use sapwood_repos::create::RepositoryOptions;
+use sapwood_repos::convert::{Event, NewFilesystem, TargetOptions, convert};
 
 use crate::command::{OptionSpec, Options, name};
 use crate::manual::Manual;
@@ -19,7 +18,7 @@ use crate::tool::Tool;
 use crate::{repo, signals};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::value("fs-type", None, "kind of filesystem of TARGET: fsfs (the default)"),
+    OptionSpec::value("fs-type", None, "kind of filesystem of TARGET: fsfs (the default) or fsx"),
     OptionSpec::value(
         "compatible-version",
         None,
@@ -32,7 +31,7 @@ const OPTIONS: &[OptionSpec] = &[
 
 const TEXT: &str = "\
 Makes TARGET, a repository of another kind or format with the revisions of SOURCE: FSX
-becomes FSFS, and FSFS of one format becomes FSFS of another. Revision numbers, UUID, revision
+becomes FSFS, FSFS becomes FSX or FSFS of another format. Revision numbers, UUID, revision
 properties, locks, hooks and configuration are kept. SOURCE is only read, and may be in use.
 
 A conversion that was interrupted goes on when the command is given again. The same command
@@ -66,27 +65,32 @@ pub(crate) fn manual() -> Manual {
 }
 
 /// How the target is made.
-fn target_options(options: &Options) -> SvnResult<RepositoryOptions> {
-    match options.value(name::FS_TYPE)?.as_deref() {
-        None | Some("fsfs") => {}
-        Some("fsx") => {
-            let message = "FSX repositories cannot be written yet";
-            return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+fn target_options(options: &Options) -> SvnResult<TargetOptions> {
+    let minor = compatible_minor(options)?;
+    let fs = match options.value(name::FS_TYPE)?.as_deref() {
+        None | Some("fsfs") => NewFilesystem::Fsfs(fsfs_options(minor)?),
+        Some("fsx") if minor.is_some_and(|minor| minor < 9) => {
+            let message = "FSX is not compatible with Subversion prior to 1.9";
+            return Err(SvnError::new(ErrorCode::FS_UNSUPPORTED_FORMAT, message));
         }
+        Some("fsx") => NewFilesystem::fsx(),
         Some(other) => {
             let message = format!("Unknown FS type '{other}'");
             return Err(SvnError::new(ErrorCode::FS_UNKNOWN_FS_TYPE, message));
         }
-    }
-    let minor = compatible_minor(options)?;
+    };
+    Ok(TargetOptions { fs, compatible_minor: minor })
+}
+
+fn fsfs_options(compatible_minor: Option<u32>) -> SvnResult<CreateOptions> {
     let mut fs = CreateOptions::default();
-    if let Some(minor) = minor {
+    if let Some(minor) = compatible_minor {
         fs.format = CreateOptions::format_for(minor).ok_or_else(|| {
             let message = "Repositories compatible with 1.0 cannot be made";
             SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message)
         })?;
     }
-    Ok(RepositoryOptions { fs, compatible_minor: minor })
+    Ok(fs)
 }
 
 fn convert_paths(options: &Options, paths: Vec<String>, out: &mut Output) -> SvnResult<ExitCode> {

@@ -48,7 +48,10 @@ fn what_cannot_be_done_is_said() {
         (&["only-one"][..], "a source and a target are needed"),
         (&["a", "b", "c"], "a source and a target are needed"),
         (&["--fs-type", "bdb", "a", "b"], "Unknown FS type 'bdb'"),
-        (&["--fs-type", "fsx", "a", "b"], "E200007: FSX repositories cannot be written yet"),
+        (
+            &["--fs-type", "fsx", "--compatible-version", "1.8", "a", "b"],
+            "E160043: FSX is not compatible with Subversion prior to 1.9",
+        ),
         (&["--compatible-version", "1.99", "a", "b"], "Cannot guarantee compatibility"),
         (&["none", "b"], "E000002: Can't open file"),
     ] {

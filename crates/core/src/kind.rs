@@ -1,4 +1,4 @@
-//! What a path leads to.
+//! What a path leads to, and what was done to it.
 
 /// The kind of a node. "Nothing there" is `Option::None` where a question may have that answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,5 +27,47 @@ impl NodeKind {
             b"dir" => Some(Self::Dir),
             _ => None,
         }
+    }
+}
+
+/// What happened to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// Contents or properties changed.
+    Modify,
+    /// Added, perhaps as a copy.
+    Add,
+    /// Deleted.
+    Delete,
+    /// Deleted and added again.
+    Replace,
+    /// All earlier changes of the path are void (only in transactions of old programs).
+    Reset,
+}
+
+impl ChangeKind {
+    /// `modify`, `add` and so on: the word of lists of changed paths on disk.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Modify => "modify",
+            Self::Add => "add",
+            Self::Delete => "delete",
+            Self::Replace => "replace",
+            Self::Reset => "reset",
+        }
+    }
+
+    /// The inverse of [`ChangeKind::word`].
+    #[must_use]
+    pub fn from_word(word: &[u8]) -> Option<Self> {
+        Some(match word {
+            b"modify" => Self::Modify,
+            b"add" => Self::Add,
+            b"delete" => Self::Delete,
+            b"replace" => Self::Replace,
+            b"reset" => Self::Reset,
+            _ => return None,
+        })
     }
 }

@@ -40,7 +40,7 @@ pub use depth::Depth;
 pub use error::{ErrorCode, SvnError, SvnResult};
 pub use exact::{Cut, Exact, len64};
 pub use form::FormKey;
-pub use kind::NodeKind;
+pub use kind::{ChangeKind, NodeKind};
 pub use meter::Meter;
 pub use notify::Notify;
 pub use paths::{FsPath, LocalPath, RelPath, Url};

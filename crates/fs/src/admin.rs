@@ -48,6 +48,7 @@ pub mod upgrade {
 pub use create::CreateOptions;
 pub use locks::mirror_locks;
 pub use maintenance::MaintenanceOptions;
+pub use sapwood_fsx::create::CreateOptions as FsxOptions;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {

@@ -7,6 +7,7 @@
 //! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`DateAuthor`] |
 //! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
 //! | administrators | [`admin`] |
+//! | revisions committed one after the other, to any engine | [`target`] |
 //! | what is about to be read | [`read_ahead`]: hints that may do nothing |
 //!
 //! Nothing above this crate names an engine, and nothing but the programs for administrators, which
@@ -15,8 +16,7 @@
 //! the first.
 //!
 //! There are two engines, FSFS and FSX, and `engine` alone finds out which one a folder needs. The types here that an engine
-//! has its own form of are enums over both (`of`). FSX can only be read: [`txn::Writer::new`] and what administrators change
-//! answer with E200007.
+//! has its own form of are enums over both (`of`).
 
 pub mod admin;
 mod changes;
@@ -37,6 +37,7 @@ pub mod read_ahead;
 mod revprops;
 mod root;
 mod roots;
+pub mod target;
 pub mod txn;
 
 #[doc(hidden)]

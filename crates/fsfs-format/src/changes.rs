@@ -5,7 +5,7 @@ use sapwood_core::{Cut, Exact};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use sapwood_core::{NodeKind, Revnum, rawname};
+use sapwood_core::{ChangeKind, NodeKind, Revnum, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
@@ -16,21 +16,6 @@ use crate::text::{self, fspath};
 
 /// Bytes after which a line must have ended: two paths, an id and flags.
 const LINE_LEN: usize = 2 * PATH_LEN + 1024;
-
-/// What happened to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChangeKind {
-    /// Contents or properties changed.
-    Modify,
-    /// Added, perhaps as a copy.
-    Add,
-    /// Deleted.
-    Delete,
-    /// Deleted and added again.
-    Replace,
-    /// All earlier changes of the path are void (only in transactions of old programs).
-    Reset,
-}
 
 /// One change as it is stored, borrowed from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,31 +285,6 @@ fn merge<'a>(
             ..*old
         }),
     })
-}
-
-impl ChangeKind {
-    /// The word on disk.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Modify => "modify",
-            Self::Add => "add",
-            Self::Delete => "delete",
-            Self::Replace => "replace",
-            Self::Reset => "reset",
-        }
-    }
-
-    fn from_word(word: &[u8]) -> Option<Self> {
-        Some(match word {
-            b"modify" => Self::Modify,
-            b"add" => Self::Add,
-            b"delete" => Self::Delete,
-            b"replace" => Self::Replace,
-            b"reset" => Self::Reset,
-            _ => return None,
-        })
-    }
 }
 
 #[cfg(test)]

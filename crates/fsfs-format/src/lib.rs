@@ -32,7 +32,7 @@ mod text;
 pub mod trailer;
 pub mod txn;
 
-pub use changes::{ChangeKind, ChangeRef, Changes};
+pub use changes::{ChangeRef, Changes};
 pub use directory::{DirEntries, DirEntryRef, Directory, DirectoryBuilder};
 pub use error::{Error, Result};
 pub use footer::Footer;
@@ -43,4 +43,5 @@ pub use layout::Layout;
 pub use noderev::NodeRev;
 pub use p2l::{ItemType, P2lEntry, P2lHeader, P2lPage};
 pub use rep::{RepHeader, RepLocation, Representation, Uniquifier};
+pub use sapwood_core::ChangeKind;
 pub use trailer::Trailer;

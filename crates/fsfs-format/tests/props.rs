@@ -10,7 +10,8 @@
 use proptest::prelude::*;
 use sapwood_core::FsPath;
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
-use sapwood_fsfs_format::changes::{ChangeKind, ChangeRef, Changes};
+use sapwood_fsfs_format::ChangeKind;
+use sapwood_fsfs_format::changes::{ChangeRef, Changes};
 use sapwood_fsfs_format::{
     DirEntries, Directory, IdPart, Location, NodeRev, NodeRevId, RepHeader, RepLocation,
     Representation, TxnId, Uniquifier,

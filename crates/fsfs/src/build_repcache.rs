@@ -13,8 +13,8 @@ use crate::dump_index::check;
 use crate::error::{Error, Result, part};
 use crate::filesystem::Filesystem;
 use crate::node::Node;
-use crate::rep_cache::{RepCache, Row};
 use crate::txn::WriteConfig;
+use sapwood_fs_common::rep_cache::Row;
 
 impl Filesystem {
     /// Enters the texts of revisions `first` to `last`. `progress` is called for each revision before
@@ -49,7 +49,7 @@ impl Filesystem {
         if first > last {
             return Ok(());
         }
-        let mut cache = RepCache::open(shared, &*shared.storage)?;
+        let mut cache = shared.open_rep_cache(&*shared.storage)?;
         for revision in (first.0..=last.0).map(Revnum) {
             progress(revision)?;
             let mut rows = Vec::new();

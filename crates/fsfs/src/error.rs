@@ -128,6 +128,18 @@ pub enum Error {
     Corrupt(String),
 }
 
+impl From<sapwood_txn_rules::Error> for Error {
+    fn from(error: sapwood_txn_rules::Error) -> Self {
+        use sapwood_txn_rules::Error as Rule;
+        match error {
+            Rule::Svn(error) => Self::Svn(error),
+            Rule::NotFound { place, path } => Self::NotFound { place, path },
+            Rule::NotDirectory { place, path, fs } => Self::NotDirectory { place, path, fs },
+            Rule::Corrupt(message) => Self::Corrupt(message),
+        }
+    }
+}
+
 impl Error {
     /// A failed file operation. `verb` is `Can't open file` or the like.
     pub(crate) fn io(error: std::io::Error, verb: &str, path: &std::path::Path) -> Self {

@@ -31,9 +31,10 @@ use self::files::Order;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, SharedState};
+use crate::maintenance::rep_cache_schema;
 use crate::maintenance::uuid_text;
-use crate::rep_cache::RepCache;
 use crate::revprop_pack::remove_dir_all;
+use sapwood_fs_common::rep_cache::RepCache;
 use sapwood_store::Caches;
 use sapwood_store::write::WriteStorage;
 
@@ -374,7 +375,8 @@ impl Hotcopy<'_> {
         }
         let to = self.target(names::REP_CACHE);
         let followed = self.in_use
-            && RepCache::follow(&reps, to.clone(), self.youngest, self.format()).is_ok();
+            && RepCache::follow(&reps, to.clone(), self.youngest, rep_cache_schema(self.format()))
+                .is_ok();
         // Also over one that is broken.
         if !followed {
             RepCache::hotcopy(reps, to.clone(), self.youngest)?;

@@ -1,109 +1,116 @@
-//! Path locks: `db/locks`. They are changed in [`crate::lock_paths`].
+//! Locks on paths: how they are kept is in [`sapwood_fs_common::locks`].
 
-use std::io::ErrorKind;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
-use sapwood_core::FsPath;
-use sapwood_core::path::skip_ancestor;
-use sapwood_core::{Depth, Lock, Md5, SvnError};
-use sapwood_fsfs_format::Layout;
+use sapwood_core::{Depth, FsPath, Lock, NodeKind, Revnum};
+use sapwood_fs_common::lock_paths::{self, LockHost};
+pub use sapwood_fs_common::lock_paths::{LockOptions, LockTarget, UnlockTarget};
+use sapwood_fs_common::locks::LockFiles;
 use sapwood_fsfs_format::layout::names;
-use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
+use sapwood_store::{HeldLock, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::root::Root;
+use crate::txn::Writer;
 
-/// A lock as it is stored.
-pub(crate) fn from_stored(lock: StoredLock) -> Lock {
-    Lock {
-        path: lock.path,
-        token: lock.token,
-        owner: lock.owner,
-        comment: lock.comment,
-        is_dav_comment: lock.is_dav_comment,
-        created: lock.created.0,
-        expires: lock.expires.map(|t| t.0),
-    }
-}
-
-pub(crate) fn is_expired(lock: &Lock, now: i64) -> bool {
-    lock.expires.is_some_and(|end| now > end)
-}
-
-/// The longest digest file that is read: that of the root names every locked path in 33 bytes.
-const DIGEST_FILE_LEN: usize = 1 << 30;
-
-pub(crate) fn now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|d| i64::try_from(d.as_micros()).ok())
-        .unwrap_or(0)
-}
+/// What became of several paths.
+pub type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
+    fn lock_files(&self) -> LockFiles<'_> {
+        LockFiles { storage: &*self.fs.storage, db: self.path() }
+    }
+
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
-        let lock = self.digest_file(lockfile::digest_of(path))?.lock.map(from_stored);
-        let now = now();
-        Ok(lock.filter(|lock| !is_expired(lock, now)))
+        Ok(self.lock_files().lock(path)?)
     }
 
     /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
     /// have expired are left out.
     pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
-        let now = now();
-        let wanted = |lock: &Lock| {
-            let below = skip_ancestor(path, &lock.path);
-            !is_expired(lock, now)
-                && match (below, depth) {
-                    (None, _) => false,
-                    (Some(""), _) | (_, Depth::Infinity) => true,
-                    (Some(below), Depth::Files | Depth::Immediates) => !below.contains('/'),
-                    _ => false,
-                }
-        };
-        let top = self.digest_file(lockfile::digest_of(path))?;
-        let mut all: Vec<Lock> = top.lock.into_iter().map(from_stored).collect();
-        if depth > Depth::Empty {
-            // Every path above a locked one lists it: there is no need to go deeper.
-            for child in top.children {
-                all.extend(self.digest_file(child)?.lock.map(from_stored));
-            }
-        }
-        all.retain(wanted);
-        Ok(all)
+        Ok(self.lock_files().locks(path, depth)?)
     }
 
     /// Whether there may be any locks: `false` is certain, and cheap to find out.
     pub fn may_have_locks(&self) -> Result<bool> {
-        let folder = self.fs.file(names::LOCKS);
-        match self.fs.storage.list(&folder) {
-            Ok(files) => Ok(!files.is_empty()),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(Error::io(e, "Can't read directory", &folder)),
+        Ok(self.lock_files().may_have_locks()?)
+    }
+}
+
+impl Writer {
+    /// Locks paths: [`lock_paths::lock`].
+    #[must_use]
+    pub fn lock_paths(
+        &self,
+        targets: &[LockTarget],
+        options: &LockOptions<'_>,
+    ) -> LockOutcome<Lock> {
+        lock_paths::lock(self, targets, options)
+    }
+
+    /// Unlocks paths: [`lock_paths::unlock`].
+    #[must_use]
+    pub fn unlock_paths(
+        &self,
+        targets: &[UnlockTarget],
+        user: Option<&str>,
+        break_lock: bool,
+    ) -> LockOutcome<()> {
+        lock_paths::unlock(self, targets, user, break_lock)
+    }
+}
+
+impl LockHost for Writer {
+    type Error = Error;
+    type Head = Root;
+
+    fn storage(&self) -> &dyn WriteStorage {
+        &*self.storage
+    }
+
+    fn files(&self) -> LockFiles<'_> {
+        self.fs.lock_files()
+    }
+
+    fn uuid(&self) -> &str {
+        &self.fs.fs.uuid
+    }
+
+    fn is_synced(&self) -> bool {
+        self.flush
+    }
+
+    fn write_lock(&self) -> Result<Box<dyn HeldLock>> {
+        self.lock(names::WRITE_LOCK)
+    }
+
+    fn head(&self) -> Result<(Revnum, Root)> {
+        let youngest = self.fs.youngest()?;
+        Ok((youngest, self.fs.revision_root(youngest)?))
+    }
+
+    fn node(&self, head: &Root, path: &FsPath) -> Result<Option<(NodeKind, Option<Revnum>)>> {
+        match head.kind(path)? {
+            Some(kind) => Ok(Some((kind, head.node(path)?.created_rev()))),
+            None => Ok(None),
         }
     }
 
-    pub(crate) fn digest_file(&self, digest: Md5) -> Result<DigestFile> {
-        let path = self.fs.file(&Layout::lock_file(&digest));
-        match self.fs.storage.read(&path, DIGEST_FILE_LEN) {
-            Ok(bytes) => {
-                let (path, db) = (path.display().to_string(), self.path().display().to_string());
-                DigestFile::parse(&bytes, &path, &db).map_err(|e| {
-                    let no_hash = matches!(e, sapwood_fsfs_format::Error::MalformedHash(_));
-                    let error = SvnError::from(e);
-                    Error::Svn(match no_hash {
-                        true => {
-                            error.context(format!("Can't parse lock/entries hashfile '{path}'"))
-                        }
-                        false => error,
-                    })
-                })
-            }
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
-            Err(e) => Err(Error::io(e, "Can't open file", &path)),
-        }
+    fn no_such_revision(revision: Revnum) -> Error {
+        Error::NoSuchRevision(revision)
+    }
+
+    /// The file of revision 0.
+    fn permissions_source(&self) -> Result<PathBuf> {
+        let fs = &self.fs.fs;
+        let first = Revnum::ZERO;
+        let packed = first < fs.refresh_min_unpacked()?;
+        Ok(fs.file(&match fs.layout.shard(first) {
+            Some(shard) if packed => fs.layout.pack_file(shard),
+            _ => fs.layout.rev_file(first),
+        }))
     }
 }

@@ -8,7 +8,7 @@ use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, SharedState};
-use crate::rep_cache::RepCache;
+use sapwood_fs_common::rep_cache::{RepCache, Schema};
 use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
@@ -65,7 +65,7 @@ impl Filesystem {
         let path = shared.file(names::REP_CACHE);
         let reps = match shared.storage.stamp(&path) {
             Ok(_) if shared.layout.format.number >= since::PACKING => {
-                let reps = RepCache::open(shared, &*shared.storage)?;
+                let reps = shared.open_rep_cache(&*shared.storage)?;
                 reps.hold()?;
                 Some(reps)
             }
@@ -110,6 +110,11 @@ impl SharedState {
         }
     }
 
+    /// Opens the database of equal texts to change it; makes it when it is not there.
+    pub(crate) fn open_rep_cache(&self, storage: &dyn WriteStorage) -> Result<RepCache> {
+        Ok(RepCache::open(&self.path, storage, rep_cache_schema(self.layout.format.number))?)
+    }
+
     /// Keeps the UUID, and gives this copy of the repository a new identity: what is cached of
     /// the old one counts no more. `format` is the one to write for.
     pub(crate) fn renew_instance(&self, options: &MaintenanceOptions, format: u32) -> Result<()> {
@@ -117,6 +122,11 @@ impl SharedState {
         let text = uuid_text(&self.uuid, format, &path)?;
         options.replace(&*self.storage, &path, text.as_bytes(), &self.file(names::CURRENT))
     }
+}
+
+/// The schema of the database of equal texts in filesystems of a format.
+pub(crate) const fn rep_cache_schema(format: u32) -> Schema {
+    if format >= since::SVNDIFF2 { Schema::V2 } else { Schema::V1 }
 }
 
 /// The contents of the file `path` that names a filesystem, with a new identity for this copy of

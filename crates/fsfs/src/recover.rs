@@ -17,7 +17,6 @@ use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, SharedState};
 use crate::maintenance::MaintenanceOptions;
-use crate::rep_cache::RepCache;
 use crate::revision_store::Object;
 use crate::revprop_shards::Shard;
 use sapwood_store::Stamp;
@@ -63,7 +62,7 @@ impl Filesystem {
         // Rows of revisions that are gone would be taken for those of later ones.
         let reps = shared.file(names::REP_CACHE);
         if format >= since::PACKING && is_there(storage.stamp(&reps), || reps.clone())? {
-            RepCache::open(shared, storage)?.remove_younger(found)?;
+            shared.open_rep_cache(storage)?.remove_younger(found)?;
         }
         let mut text = Vec::new();
         Current { youngest: found, next_ids }.write(&mut text);

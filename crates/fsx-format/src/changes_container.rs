@@ -1,5 +1,7 @@
 //! Containers of change lists: those of many revisions of a packed shard.
 
+use std::borrow::Borrow;
+
 use sapwood_core::{Exact, NodeKind, Revnum, rawname};
 
 use crate::changes::{Change, ChangeKind, canonical};
@@ -100,7 +102,7 @@ impl ChangesContainer {
     ///
     /// # Errors
     /// E160004 for more paths or larger revisions than the format has room for.
-    pub fn write(lists: &[Vec<Change>], out: &mut Vec<u8>) -> Result<()> {
+    pub fn write(lists: &[impl Borrow<Vec<Change>>], out: &mut Vec<u8>) -> Result<()> {
         let mut paths = StringTable::default();
         let mut offsets = Ints::new(Coding::Delta);
         let codings = [Coding::Delta, Coding::Delta, Coding::SignedDelta, Coding::Delta];
@@ -108,7 +110,7 @@ impl ChangesContainer {
         offsets.push(0);
         let mut end = 0i64;
         for list in lists {
-            for change in list {
+            for change in list.borrow() {
                 let record = record_of(change, &mut paths)?;
                 record.iter().for_each(|field| records.push(*field));
                 end += 1;

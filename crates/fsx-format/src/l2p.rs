@@ -200,7 +200,9 @@ pub fn write(
         put_little(out, number);
     }
     for group in counts.chunk_by(|a, b| (*a, *b) == (1, 1)) {
-        if let [1, more @ ..] = group {
+        if let [1, more @ ..] = group
+            && !more.is_empty()
+        {
             put_little(out, 0);
             put_little(out, len64(more.len()));
         } else {

@@ -25,6 +25,7 @@ pub mod reps_container;
 pub mod revprops;
 pub mod strings;
 pub mod trailer;
+pub mod txn_index;
 
 pub use changes::{Change, ChangeKind};
 pub use error::{Error, Result};

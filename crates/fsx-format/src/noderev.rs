@@ -165,6 +165,51 @@ impl NodeRev {
         Ok((node, len))
     }
 
+    /// Parses a node-revision of a transaction. Its copy root may be in the transaction, which is written as revision -1: then
+    /// the path of that is returned too.
+    ///
+    /// # Errors
+    /// E160004 when it is malformed.
+    pub fn parse_in_txn(bytes: &[u8]) -> Result<(Self, Option<Box<str>>)> {
+        let (lines, _) = Lines::split(bytes)?;
+        let root = lines.get("copyroot").and_then(|value| value.strip_prefix(b"-1 "));
+        let Some(path) = root else { return Ok((Self::parse(bytes)?.0, None)) };
+        let path = unescape_path(path);
+        let path = path.ok_or_else(|| Error::corrupt("Malformed copyroot field in node-rev"))?;
+        let without: Vec<u8> = bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| !line.starts_with(b"copyroot: "))
+            .flatten()
+            .copied()
+            .collect();
+        Ok((Self::parse(&without)?.0, Some(path)))
+    }
+
+    /// Appends a node-revision of a transaction. `root_in_txn` is the path of its copy root, when that is in the transaction and
+    /// not the node-revision itself.
+    pub fn write_in_txn(&self, root_in_txn: Option<&str>, out: &mut Vec<u8>) {
+        let Some(path) = root_in_txn else { return self.write(out) };
+        // The line stands before those about mergeinfo.
+        let plain =
+            Self { copy_root: None, mergeinfo_count: 0, has_mergeinfo: false, ..self.clone() };
+        plain.write(out);
+        out.pop();
+        out.extend_from_slice(b"copyroot: -1 ");
+        escape_path(path, out);
+        out.push(b'\n');
+        self.write_mergeinfo(out);
+    }
+
+    fn write_mergeinfo(&self, out: &mut Vec<u8>) {
+        if self.mergeinfo_count > 0 {
+            out.extend_from_slice(format!("minfo-cnt: {}\n", self.mergeinfo_count).as_bytes());
+        }
+        if self.has_mergeinfo {
+            out.extend_from_slice(b"minfo-here: y\n");
+        }
+        out.push(b'\n');
+    }
+
     /// Its own revision and path, as a copy root; `None` in a transaction.
     pub(crate) fn itself(&self) -> Option<(Revnum, Box<str>)> {
         self.id.change_set.revision().map(|revision| (revision, self.created_path.clone()))
@@ -198,13 +243,7 @@ impl NodeRev {
                 out.push(b'\n');
             }
         }
-        if self.mergeinfo_count > 0 {
-            out.extend_from_slice(format!("minfo-cnt: {}\n", self.mergeinfo_count).as_bytes());
-        }
-        if self.has_mergeinfo {
-            out.extend_from_slice(b"minfo-here: y\n");
-        }
-        out.push(b'\n');
+        self.write_mergeinfo(out);
     }
 }
 
@@ -224,6 +263,19 @@ mod tests {
         let mut out = Vec::new();
         node.write(&mut out);
         assert_eq!(String::from_utf8(out).unwrap(), NODE);
+    }
+
+    #[test]
+    fn in_transactions_a_copy_root_may_be_new() {
+        let (mut node, _) = NodeRev::parse(NODE.as_bytes()).unwrap();
+        node.copy_root = None;
+        let mut out = Vec::new();
+        node.write_in_txn(Some("/new"), &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, NODE.replace("copyroot: 2 /new", "copyroot: -1 /new"));
+        let read = NodeRev::parse_in_txn(text.as_bytes()).unwrap();
+        assert_eq!(read, (node, Some("/new".into())));
+        assert_eq!(NodeRev::parse_in_txn(NODE.as_bytes()).unwrap().1, None);
     }
 
     #[test]

@@ -53,11 +53,11 @@ impl ItemType {
         (Self::RepsContainer, 10),
     ];
 
-    fn from_disk(number: u64) -> Option<Self> {
+    pub(crate) fn from_disk(number: u64) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == number).map(|(kind, _)| *kind)
     }
 
-    fn to_disk(self) -> u64 {
+    pub(crate) fn to_disk(self) -> u64 {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, number)| *number)
     }
 

@@ -102,28 +102,86 @@ impl RepsContainer {
         }
         Ok(out)
     }
+}
 
-    /// Appends a container of these texts, one instruction a text.
+/// Collects texts into a container: each is a list of pieces of the bytes that all of them have together.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    bytes: Vec<u8>,
+    /// Offset and length of each piece.
+    pieces: Vec<(usize, usize)>,
+    /// The first piece of each text.
+    firsts: Vec<usize>,
+}
+
+impl Builder {
+    /// How many texts there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// The bytes that there are.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many pieces there are.
+    #[must_use]
+    pub const fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Begins a text: pieces that follow are its.
+    pub fn begin(&mut self) {
+        self.firsts.push(self.pieces.len());
+    }
+
+    /// Adds a piece that is there already.
+    pub fn repeat(&mut self, offset: usize, len: usize) {
+        // Neighbours are one piece, if they are of one text.
+        let is_first = self.firsts.last() == Some(&self.pieces.len());
+        match self.pieces.last_mut().filter(|_| !is_first) {
+            Some((at, before)) if at.plus(*before) == offset => *before = before.plus(len),
+            _ if len > 0 => self.pieces.push((offset, len)),
+            _ => {}
+        }
+    }
+
+    /// Adds a piece that is new.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.repeat(offset, bytes.len());
+    }
+
+    /// Appends the container.
     ///
     /// # Errors
     /// E160004 for texts that are too long together.
-    pub fn write(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<()> {
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         let int = |len: usize| i64::try_from(len).map_err(|_| Error::corrupt("Text out of range"));
         let bases = [Coding::SignedDelta, Coding::Delta, Coding::Delta, Coding::Delta];
         let mut firsts = Ints::new(Coding::Delta);
         let mut instructions = Ints::split(&[Coding::SignedDelta, Coding::Plain]);
-        let mut all = Vec::new();
-        for (at, text) in texts.iter().enumerate() {
-            firsts.push(int(at)?);
-            instructions.push(int(all.len())?);
-            instructions.push(int(text.len())?);
-            all.extend_from_slice(text);
+        for first in self.firsts.iter().chain([&self.pieces.len()]) {
+            firsts.push(int(*first)?);
         }
-        firsts.push(int(texts.len())?);
+        for (offset, len) in &self.pieces {
+            instructions.push(int(*offset)?);
+            instructions.push(int(*len)?);
+        }
         let misc = Ints::Flat(Coding::Plain, vec![0]);
         let ints = vec![Ints::split(&bases), firsts, instructions, misc];
         let mut packed = Packed { ints, strings: Vec::new() };
-        packed.push_strings([all.as_slice()]);
+        packed.push_strings([self.bytes.as_slice()]);
         packed.write(out).map_err(|error| Error::corrupt(error.to_string()))
     }
 }
@@ -136,7 +194,16 @@ mod tests {
     fn both_ways() {
         let texts: [&[u8]; 4] = [b"one", b"", b"three", &[5; 3000]];
         let mut bytes = Vec::new();
-        RepsContainer::write(&texts, &mut bytes).unwrap();
+        let mut builder = Builder::default();
+        for text in texts {
+            builder.begin();
+            // The last one is made of the same piece three times.
+            builder.add(text.get(..1000).unwrap_or(text));
+            let at = builder.bytes().len().saturating_sub(1000);
+            (1..text.len() / 1000).for_each(|_| builder.repeat(at, 1000));
+        }
+        assert_eq!((builder.len(), builder.pieces()), (4, 5));
+        builder.write(&mut bytes).unwrap();
         let container = RepsContainer::read(&bytes).unwrap();
         assert_eq!(container.len(), Ok(4));
         for (at, text) in texts.iter().enumerate() {

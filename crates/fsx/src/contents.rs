@@ -12,6 +12,7 @@ use std::sync::Arc;
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::{Exact, Md5, SvnError, SvnResult, len64};
 use sapwood_delta::{ApplyReader, Decoder, TextDelta, Window};
+use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 use sapwood_store::StoredFile;
 
@@ -162,7 +163,8 @@ impl Filesystem {
         Ok(text)
     }
 
-    fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send + Sync>> {
+    /// The same without a comparison at its end.
+    pub(crate) fn chain(&self, rep: &Representation) -> Result<Box<dyn Read + Send + Sync>> {
         let mut deltas = Vec::new();
         let mut seen = HashSet::new();
         let mut next = Some((rep.id, rep.size));
@@ -186,6 +188,21 @@ impl Filesystem {
             source = Box::new(ApplyReader::new(*delta, source));
         }
         Ok(source)
+    }
+
+    /// The first line of a representation; `None` for a text in a container.
+    pub(crate) fn rep_header(&self, id: Id) -> Result<Option<RepHeader>> {
+        let Some(revision) = id.change_set.revision() else {
+            return Err(Error::Corrupt(format!("Representation '{id}' is not in a revision")));
+        };
+        let (_, file) = self.0.revision_file(revision)?;
+        let item = file.find(revision, id.number)?;
+        if item.kind == ItemType::RepsContainer {
+            return Ok(None);
+        }
+        let head = read_at(&*file.file, &file.path, item.offset, item.size.min(HEADER))?;
+        let parsed = RepHeader::parse(&head).map_err(|error| file.wrong(item.offset, error))?;
+        Ok(Some(parsed.0))
     }
 
     pub(crate) fn link(&self, id: Id, size: u64, expanded: u64) -> Result<Link> {

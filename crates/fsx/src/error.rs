@@ -35,6 +35,9 @@ pub enum Error {
         /// The path.
         path: String,
     },
+    /// E160007: there is no such transaction.
+    #[error("No such transaction '{0}'")]
+    NoSuchTransaction(String),
     /// A file, or an item of it, is not what it should be.
     #[error("'{}', offset {offset}: {error}", path.display())]
     Item {
@@ -50,7 +53,42 @@ pub enum Error {
     Corrupt(String),
 }
 
+impl From<sapwood_txn_rules::Error> for Error {
+    fn from(error: sapwood_txn_rules::Error) -> Self {
+        use sapwood_txn_rules::Error as Rule;
+        match error {
+            Rule::Svn(error) => Self::Svn(error),
+            Rule::NotFound { place, path } => Self::new(
+                ErrorCode::FS_NOT_FOUND,
+                format!("File not found: {place}, path '{path}'"),
+            ),
+            Rule::NotDirectory { place, path, fs } => {
+                let message = format!("'{path}' is not a directory in filesystem '{fs}'");
+                let cause = SvnError::new(ErrorCode::FS_NOT_DIRECTORY, message);
+                Self::Svn(cause.context(format!("Failure opening '{path}' in {place}")))
+            }
+            Rule::Corrupt(message) => Self::Corrupt(message),
+        }
+    }
+}
+
+impl From<format::Error> for Error {
+    fn from(error: format::Error) -> Self {
+        Self::Svn(error.into())
+    }
+}
+
 impl Error {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Svn(SvnError::new(code, message.into()))
+    }
+
+    /// A slip of this program.
+    #[track_caller]
+    pub(crate) fn internal(what: &str) -> Self {
+        Self::Svn(SvnError::internal(what))
+    }
+
     pub(crate) fn io(what: &'static str, path: &Path, error: std::io::Error) -> Self {
         Self::Io { what, path: path.to_owned(), error }
     }
@@ -70,6 +108,7 @@ impl From<Error> for SvnError {
                 Self::io(&error, format_args!("{what} '{}'", path.display()))
             }
             Error::NoSuchRevision(_) => Self::new(ErrorCode::FS_NO_SUCH_REVISION, message),
+            Error::NoSuchTransaction(_) => Self::new(ErrorCode::FS_NO_SUCH_TRANSACTION, message),
             Error::NotFound { .. } => Self::new(ErrorCode::FS_NOT_FOUND, message),
             Error::Item { error, .. } => Self::new(error.code(), message),
             Error::Corrupt(_) => Self::new(ErrorCode::FS_CORRUPT, message),

@@ -14,9 +14,11 @@ use crate::filesystem::{ContainerKey, FileKey, Filesystem, Fs};
 use crate::revfile::{Item, RevFile};
 
 /// The item number of the changed paths of a revision.
-const CHANGES: u64 = 1;
+pub(crate) const CHANGES: u64 = 1;
 /// The item number of the root directory of a revision.
 pub(crate) const ROOT: u64 = 2;
+/// The first item number that is free.
+pub(crate) const FIRST_ITEM: u64 = 3;
 
 /// The key of a container.
 const fn container(key: FileKey, item: &Item) -> ContainerKey {

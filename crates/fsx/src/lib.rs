@@ -1,4 +1,4 @@
-//! FSX filesystems, format 2, read from disk: packed or not, while other programs write to them.
+//! FSX filesystems, format 2: packed or not, while other programs write to them.
 //!
 //! [`Filesystem`] is an opened `db` folder, [`Node`] a file or directory of a revision. Both are cheap to clone and can be
 //! shared by threads. What is on disk is described in `docs/formats/fsx.md`; `sapwood-fsx-format` parses it.
@@ -15,11 +15,17 @@
 //! | `delta` | differences between texts |
 //! | `locks` | locks on paths |
 //! | `info`, `verify` | what it says of itself, and whether it is whole |
+//! | [`create`] | new filesystems |
+//! | `config` | `fsx.conf` |
+//! | [`pack`] | complete shards become one file |
+//! | [`txn`] | transactions, and making revisions of them; properties of revisions |
 //! | `cached` | what is kept in the caches of the process |
 //! | `recent` | the few things that were used last |
 
 mod cached;
+mod config;
 mod contents;
+pub mod create;
 mod delta;
 mod directory;
 mod error;
@@ -27,12 +33,14 @@ mod filesystem;
 mod history;
 mod info;
 mod items;
-mod locks;
+pub mod locks;
 mod node;
+pub mod pack;
 mod recent;
 mod revfile;
 mod tree;
 mod tree_node;
+pub mod txn;
 mod verify;
 
 pub use contents::Contents;

@@ -1,86 +1,111 @@
-//! Path locks: `db/locks`, in the form of FSFS.
+//! Locks on paths: how they are kept is in [`sapwood_fs_common::locks`].
 
-use std::io::ErrorKind;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
-use sapwood_core::path::skip_ancestor;
-use sapwood_core::{Depth, FsPath, Lock, Md5, SvnError};
-use sapwood_fsfs_format::Layout;
-use sapwood_fsfs_format::layout::names;
-use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
+use sapwood_core::{Depth, FsPath, Lock, NodeKind, Revnum};
+use sapwood_fs_common::lock_paths::{self, LockHost};
+pub use sapwood_fs_common::lock_paths::{LockOptions, LockTarget, UnlockTarget};
+use sapwood_fs_common::locks::LockFiles;
+use sapwood_fsx_format::layout::names;
+use sapwood_store::{HeldLock, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::txn::Writer;
 
-/// The longest digest file that is read: that of the root names every locked path in 33 bytes.
-const DIGEST_FILE_LEN: usize = 1 << 30;
-
-fn from_stored(lock: StoredLock) -> Lock {
-    Lock {
-        path: lock.path,
-        token: lock.token,
-        owner: lock.owner,
-        comment: lock.comment,
-        is_dav_comment: lock.is_dav_comment,
-        created: lock.created.0,
-        expires: lock.expires.map(|t| t.0),
-    }
-}
-
-fn is_there(lock: &Lock) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
-    lock.expires.is_none_or(|end| i64::try_from(now).is_ok_and(|now| now <= end))
-}
+/// What became of several paths.
+pub type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
+    fn lock_files(&self) -> LockFiles<'_> {
+        LockFiles { storage: &*self.0.storage, db: &self.0.db }
+    }
+
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
-        let lock = self.digest_file(lockfile::digest_of(path))?.lock.map(from_stored);
-        Ok(lock.filter(is_there))
+        Ok(self.lock_files().lock(path)?)
     }
 
     /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
     /// have expired are left out.
     pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
-        let is_wanted = |lock: &Lock| match (skip_ancestor(path, &lock.path), depth) {
-            (None, _) => false,
-            (Some(""), _) | (_, Depth::Infinity) => true,
-            (Some(below), Depth::Files | Depth::Immediates) => !below.contains('/'),
-            _ => false,
-        };
-        let top = self.digest_file(lockfile::digest_of(path))?;
-        let mut all: Vec<Lock> = top.lock.into_iter().map(from_stored).collect();
-        if depth > Depth::Empty {
-            // Every path above a locked one lists it: there is no need to go deeper.
-            for child in top.children {
-                all.extend(self.digest_file(child)?.lock.map(from_stored));
-            }
-        }
-        all.retain(|lock| is_there(lock) && is_wanted(lock));
-        Ok(all)
+        Ok(self.lock_files().locks(path, depth)?)
     }
 
     /// Whether there may be any locks: `false` is certain, and cheap to find out.
     pub fn may_have_locks(&self) -> Result<bool> {
-        let folder = self.0.file(names::LOCKS);
-        match self.0.storage.list(&folder) {
-            Ok(files) => Ok(!files.is_empty()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Error::io("Can't read directory", &folder, error)),
+        Ok(self.lock_files().may_have_locks()?)
+    }
+}
+
+impl Writer {
+    /// Locks paths: [`lock_paths::lock`].
+    #[must_use]
+    pub fn lock_paths(
+        &self,
+        targets: &[LockTarget],
+        options: &LockOptions<'_>,
+    ) -> LockOutcome<Lock> {
+        lock_paths::lock(self, targets, options)
+    }
+
+    /// Unlocks paths: [`lock_paths::unlock`].
+    #[must_use]
+    pub fn unlock_paths(
+        &self,
+        targets: &[UnlockTarget],
+        user: Option<&str>,
+        break_lock: bool,
+    ) -> LockOutcome<()> {
+        lock_paths::unlock(self, targets, user, break_lock)
+    }
+}
+
+impl LockHost for Writer {
+    type Error = Error;
+    type Head = Revnum;
+
+    fn storage(&self) -> &dyn WriteStorage {
+        &*self.storage
+    }
+
+    fn files(&self) -> LockFiles<'_> {
+        self.fs.lock_files()
+    }
+
+    fn uuid(&self) -> &str {
+        self.fs.uuid()
+    }
+
+    fn is_synced(&self) -> bool {
+        self.flush
+    }
+
+    fn write_lock(&self) -> Result<Box<dyn HeldLock>> {
+        self.lock(names::WRITE_LOCK)
+    }
+
+    fn head(&self) -> Result<(Revnum, Revnum)> {
+        let youngest = self.fs.youngest()?;
+        Ok((youngest, youngest))
+    }
+
+    fn node(&self, head: &Revnum, path: &FsPath) -> Result<Option<(NodeKind, Option<Revnum>)>> {
+        match self.fs.lookup(*head, path) {
+            Ok(node) => Ok(Some((node.kind(), node.created_rev()))),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    fn digest_file(&self, digest: Md5) -> Result<DigestFile> {
-        let path = self.0.file(&Layout::lock_file(&digest));
-        match self.0.storage.read(&path, DIGEST_FILE_LEN) {
-            Ok(bytes) => {
-                let (path, db) = (path.display().to_string(), self.0.db.display().to_string());
-                let parsed = DigestFile::parse(&bytes, &path, &db);
-                parsed.map_err(|error| Error::Svn(SvnError::from(error)))
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
-            Err(error) => Err(Error::io("Can't open file", &path, error)),
-        }
+    fn no_such_revision(revision: Revnum) -> Error {
+        Error::NoSuchRevision(revision)
+    }
+
+    /// The file of revision 0.
+    fn permissions_source(&self) -> Result<PathBuf> {
+        self.fs.0.refresh_min_unpacked()?;
+        Ok(self.permissions_of(Revnum::ZERO))
     }
 }

@@ -25,11 +25,16 @@ impl<K: PartialEq, V> Recent<K, V> {
         if let Some(found) = self.find(&key) {
             return Ok(found);
         }
-        let made = Arc::new(make()?);
+        Ok(self.put(key, make()?))
+    }
+
+    /// Keeps something for a key that nothing is kept for.
+    pub(crate) fn put(&self, key: K, value: V) -> Arc<V> {
+        let made = Arc::new(value);
         let mut entries = self.entries.lock();
         entries.insert(0, (key, Arc::clone(&made)));
         entries.truncate(self.most);
-        Ok(made)
+        made
     }
 
     fn find(&self, key: &K) -> Option<Arc<V>> {

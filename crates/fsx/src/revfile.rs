@@ -48,6 +48,13 @@ pub(crate) struct Item {
     pub(crate) sub_item: usize,
 }
 
+impl Item {
+    /// FNV-1a 32x4 of its bytes, as the index says.
+    pub(crate) const fn checksum(&self) -> u32 {
+        self.checksum
+    }
+}
+
 /// Pages of each index that are kept.
 const PAGES: usize = 8;
 /// Bytes of an index that are read for its header, in the first place.
@@ -155,6 +162,18 @@ impl RevFile {
             p2l::parse_page(&bytes, self.p2l.first)
                 .map_err(|error| self.wrong(self.footer.p2l_offset, error))
         })
+    }
+
+    /// Everything in the file, in its order: a page at a time is read.
+    pub(crate) fn for_each_entry(&self, each: &mut dyn FnMut(&Entry) -> Result<()>) -> Result<()> {
+        for (start, len) in self.p2l.pages.iter().filter(|(_, len)| *len > 0) {
+            let at = self.footer.p2l_offset.saturating_add(*start);
+            let bytes = read_at(&*self.file, &self.path, at, *len)?;
+            let entries = p2l::parse_page(&bytes, self.p2l.first);
+            let entries = entries.map_err(|error| self.wrong(at, error))?;
+            entries.iter().try_for_each(&mut *each)?;
+        }
+        Ok(())
     }
 
     /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.

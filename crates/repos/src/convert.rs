@@ -11,13 +11,24 @@ pub mod verify;
 
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fs::txn::{WriteOptions, Writer};
-use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
 use std::sync::Arc;
 
-use crate::create::{RepositoryOptions, create};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
+pub use sapwood_fs::target::NewFilesystem;
+use sapwood_fs::target::Target;
+use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
+
+use crate::create::create_with;
 use crate::repository::Repository;
+
+/// How the target is made.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetOptions {
+    /// The filesystem in it.
+    pub fs: NewFilesystem,
+    /// As in [`RepositoryOptions`](crate::create::RepositoryOptions).
+    pub compatible_minor: Option<u32>,
+}
 
 /// What happens during a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +44,6 @@ pub enum Event {
 /// Receives events.
 pub type Notify<'a> = dyn FnMut(Event) -> SvnResult<()> + 'a;
 
-/// How many transactions' numbers are reserved at once.
-const NUMBERS_AT_ONCE: u64 = 1024;
-
 /// Converts the repository in the folder `from` to the one in the folder `to`, which is made with `options` unless it is
 /// there. Returns the youngest revision of both.
 ///
@@ -45,7 +53,7 @@ const NUMBERS_AT_ONCE: u64 = 1024;
 pub fn convert(
     from: &Path,
     to: &Path,
-    options: &RepositoryOptions,
+    options: &TargetOptions,
     caches: &Arc<Caches>,
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
@@ -67,24 +75,21 @@ pub fn convert(
     if !Repository::is_root(&to) {
         make_target(&source, &to, options, caches)?;
     }
-    let target = Repository::open(&to, caches, &OpenOptions::default())?;
-    let done = check_target(&source, &target)?;
+    let mut target = Target::open(&to.join("db"), caches)?;
+    let copy = target.fs();
+    let done = check_target(&source, &copy, &to)?;
     if done > Revnum::ZERO {
         notify(Event::Continued(done))?;
     }
     let youngest = source.youngest()?;
-    let write =
-        WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
-    let writer = Writer::new(target.fs(), write)?;
-    commit::revisions(&source, &writer, (done.next(), youngest), cancel, notify)?;
-    writer.flush_reps();
+    commit::revisions(&source, &mut target, (done.next(), youngest), cancel, notify)?;
     for revision in (0..=youngest.0).map(Revnum) {
         cancel.check()?;
-        take_revprops(&*source.revprops(revision)?, &writer, revision)?;
+        target.set_revprops(revision, &*source.revprops(revision)?)?;
     }
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
-    verify::verify(&source, &target, (first, youngest), cancel, notify)?;
+    verify::verify(&source, &copy, (first, youngest), cancel, notify)?;
     let text = format!("{youngest}\n");
     STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
         SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
@@ -111,7 +116,7 @@ fn verified(to: &Path) -> SvnResult<Option<Revnum>> {
 fn make_target(
     source: &Filesystem,
     to: &Path,
-    options: &RepositoryOptions,
+    options: &TargetOptions,
     caches: &Arc<Caches>,
 ) -> SvnResult<()> {
     let io = |error: &std::io::Error, what: &str, path: &Path| {
@@ -133,10 +138,8 @@ fn make_target(
         }
         _ => {}
     }
-    create(&beside, options)?;
-    let made = Repository::open(&beside, caches, &OpenOptions::default())?;
-    Writer::new(made.fs(), WriteOptions::default())?.set_uuid(&source.uuid()?)?;
-    drop(made);
+    let uuid = source.uuid()?;
+    create_with(&beside, options.compatible_minor, |db| options.fs.create(db, &uuid, caches))?;
     std::fs::rename(&beside, to).map_err(|e| io(&e, "Can't move to", to))
 }
 
@@ -152,32 +155,23 @@ fn beside(to: &Path) -> SvnResult<PathBuf> {
 }
 
 /// That the target was converted from the source: the youngest revision that it has.
-fn check_target(source: &Filesystem, target: &Repository) -> SvnResult<Revnum> {
+fn check_target(source: &Filesystem, target: &Filesystem, to: &Path) -> SvnResult<Revnum> {
     let other = |why: &str| {
-        let path = target.path().display();
+        let path = to.display();
         let message = format!("'{path}' is not a conversion of this repository: {why}");
         SvnError::new(ErrorCode::REPOS_BAD_ARGS, message)
     };
-    let uuid = (source.uuid()?, target.fs().uuid()?);
-    if uuid.0 != uuid.1 {
+    if source.uuid()? != target.uuid()? {
         return Err(other("it has another UUID"));
     }
-    let youngest = target.fs().youngest()?;
+    let youngest = target.youngest()?;
     if youngest > source.youngest()? {
         return Err(other("it has more revisions"));
     }
-    if youngest > Revnum::ZERO && !verify::same_changes(source, target.fs(), youngest)? {
+    if youngest > Revnum::ZERO && !verify::same_changes(source, target, youngest)? {
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)
-}
-
-/// Makes the properties of a revision those of the source.
-fn take_revprops(wanted: &PropList, writer: &Writer, revision: Revnum) -> SvnResult<()> {
-    if *writer.fs().revprops(revision)? == *wanted {
-        return Ok(());
-    }
-    Ok(writer.change_revision_props(revision, &mut |_| Ok(Some(wanted.clone())))?)
 }
 
 /// The storage that conversions write to.

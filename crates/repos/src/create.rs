@@ -31,6 +31,17 @@ pub struct RepositoryOptions {
 /// E165002 inside another repository; E200011 for a folder with something in it; whatever the
 /// system reports.
 pub fn create(path: &Path, options: &RepositoryOptions) -> Result<()> {
+    create_with(path, options.compatible_minor, |db| {
+        Ok(fs_create::create(&LocalStorage, db, &options.fs)?)
+    })
+}
+
+/// The same, with a filesystem that `make_fs` makes in the folder that it is given.
+pub(crate) fn create_with(
+    path: &Path,
+    compatible_minor: Option<u32>,
+    make_fs: impl FnOnce(&Path) -> std::result::Result<(), SvnError>,
+) -> Result<()> {
     let absolute = std::path::absolute(path)
         .map_err(|e| cannot(&e, "Can't determine absolute path of", path))?;
     if let Some(root) = Repository::find_root(&absolute) {
@@ -42,10 +53,10 @@ pub fn create(path: &Path, options: &RepositoryOptions) -> Result<()> {
         };
         return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, message).into());
     }
-    let older_than = |minor| options.compatible_minor.is_some_and(|m| m < minor);
+    let older_than = |minor| compatible_minor.is_some_and(|m| m < minor);
 
     structure(path, older_than(5)).map_err(|e| e.context("Repository creation failed"))?;
-    if let Err(error) = fs_create::create(&LocalStorage, &path.join("db"), &options.fs) {
+    if let Err(error) = make_fs(&path.join("db")) {
         // The folder was empty before, so nothing of others is in it. The first error counts.
         let _ = fs::remove_dir_all(path);
         return Err(error.into());

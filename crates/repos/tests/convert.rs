@@ -1,4 +1,4 @@
-//! FSX and FSFS repositories are converted to FSFS of several versions: the reference dumps source and target to the same
+//! FSX and FSFS repositories are converted to FSX, and to FSFS of several versions: the reference dumps source and target to the same
 //! bytes, interrupted conversions go on, and repositories that do not belong together are refused.
 
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::process::Command;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnResult};
 use sapwood_fs::Caches;
-use sapwood_fs::admin::CreateOptions;
-use sapwood_repos::convert::{Event, convert};
-use sapwood_repos::create::RepositoryOptions;
+use sapwood_fs::admin::{CreateOptions, FsxOptions};
+use sapwood_fs::target::NewFilesystem;
+use sapwood_repos::convert::{Event, TargetOptions, convert};
 use sapwood_testkit::{Output, Programs, Repository, Shape, fsx, random, repository};
 
 fn reference(program: &str, args: &[&str], path: &Path) -> Vec<u8> {
@@ -19,7 +19,23 @@ fn reference(program: &str, args: &[&str], path: &Path) -> Vec<u8> {
 fn run(from: &Path, to: &Path, minor: u32, cancel: &CancelToken) -> SvnResult<Vec<Event>> {
     let format = CreateOptions::format_for(minor).unwrap();
     let fs = CreateOptions { format, ..CreateOptions::default() };
-    let options = RepositoryOptions { fs, compatible_minor: Some(minor) };
+    run_to(from, to, (NewFilesystem::Fsfs(fs), minor), cancel)
+}
+
+/// To FSX with small shards.
+fn run_to_fsx(from: &Path, to: &Path, cancel: &CancelToken) -> SvnResult<Vec<Event>> {
+    let NewFilesystem::Fsx(options) = NewFilesystem::fsx() else { unreachable!() };
+    let fs = NewFilesystem::Fsx(FsxOptions { shard_size: 8, ..options });
+    run_to(from, to, (fs, 14), cancel)
+}
+
+fn run_to(
+    from: &Path,
+    to: &Path,
+    (fs, minor): (NewFilesystem, u32),
+    cancel: &CancelToken,
+) -> SvnResult<Vec<Event>> {
+    let options = TargetOptions { fs, compatible_minor: Some(minor) };
     let mut events = Vec::new();
     let caches = Caches::new(16 << 20);
     convert(from, to, &options, &caches, cancel, &mut |event| {
@@ -64,6 +80,34 @@ fn fsx_becomes_fsfs() {
         let uuid = |path: &Path| reference("svnlook", &["uuid"], path);
         assert_eq!(uuid(&from), uuid(&to));
     }
+}
+
+#[test]
+fn fsfs_becomes_fsx_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, shape) in Shape::few().iter().enumerate() {
+        let from = Repository::random(shape, 26, 40);
+        let to = folder.path().join(format!("{at}-fsx"));
+        run_to_fsx(&from.path(), &to, &CancelToken::new()).unwrap();
+        same(&from.path(), &to);
+        let back = folder.path().join(format!("{at}-fsfs"));
+        run(&to, &back, 14, &CancelToken::new()).unwrap();
+        same(&to, &back);
+    }
+}
+
+#[test]
+fn conversions_to_fsx_go_on_where_they_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fsx::make(&from, &random::history(27, 36), 8, true);
+    for looks in [3, 20, 60] {
+        let error = run_to_fsx(&from, &to, &CancelToken::at_look(move |look| look > looks));
+        assert_eq!(error.unwrap_err().code(), ErrorCode::CANCELLED);
+    }
+    let events = run_to_fsx(&from, &to, &CancelToken::new()).unwrap();
+    assert!(matches!(events.first(), Some(Event::Continued(_))), "{:?}", events.first());
+    same(&from, &to);
 }
 
 #[test]

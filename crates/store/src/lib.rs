@@ -8,6 +8,7 @@
 //! - [`handles`]: what to do when there are no file handles left.
 //! - [`readers`]: which threads may read for others.
 //! - [`reloaded_file`]: small files that other programs replace.
+//! - [`uuid`]: new random UUIDs, for repositories and lock tokens.
 //! - [`ordered`]: jobs of several threads, their results in the order of the jobs.
 //!
 //! Nothing here knows what a revision file looks like.
@@ -18,6 +19,7 @@ pub mod ordered;
 pub mod readers;
 pub mod reloaded_file;
 pub mod storage;
+pub mod uuid;
 pub mod write;
 
 pub use cache::key::{Key, Kind, PassThrough};

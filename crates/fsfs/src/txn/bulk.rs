@@ -171,7 +171,7 @@ impl Bulk {
     /// Those of [`Txn::commit`]; errors of earlier revisions.
     pub fn commit(&self, mut txn: Txn) -> Result<Revnum> {
         if txn.needs_proto_lock() {
-            txn.lock = Some(self.writer.lock_proto(&txn.tree.id)?);
+            txn.lock = Some(self.writer.lock_proto(&txn.tree.txn())?);
         }
         if txn.proto.is_on_disk() {
             // No other revision should wait for this with us.

@@ -19,17 +19,18 @@ use sapwood_fsfs_format::{
     RepLocation, Representation, Trailer,
 };
 use sapwood_store::Caches;
+use sapwood_txn_rules::ROOT;
 
 use super::deltify::{Hashes, Part};
+use super::engine::Entries;
 use super::flags::{self, now};
 use super::prepared::{PreparedRevision, WrittenNode, line};
 use super::{Folder, Txn, Writer};
 use crate::cache_kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::error::{Error, Result};
-use crate::rep_cache::Row;
 use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
-use crate::txn_tree::{Entries, ROOT};
+use sapwood_fs_common::rep_cache::Row;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
@@ -75,7 +76,7 @@ impl Txn {
         self.write_revision(&mut plan)?;
         let next_ids = (self.format() < since::LAYOUT).then(|| {
             let (node, copy) = plan.next_ids;
-            (node.saturating_add(self.tree.next_node), copy.saturating_add(self.tree.next_copy))
+            (node.saturating_add(self.tree.ids.node), copy.saturating_add(self.tree.ids.copy))
         });
         let (spool, bytes) = self.proto.finish()?;
         let (props, text) = self.revision_props();
@@ -158,9 +159,9 @@ impl Txn {
             let Some(entries) = &self.tree.txn_node(at)?.entries else { continue };
             for (_, id) in entries.changed.values().rev().flatten() {
                 if id.revision().is_none()
-                    && let Some(child) = self.tree.by_id.get(&(id.node, id.copy))
+                    && let Some(child) = self.tree.place_of(id)
                 {
-                    todo.push((*child, false));
+                    todo.push((child, false));
                 }
             }
             // Each node has one place in the tree, or the tree is none.
@@ -329,7 +330,7 @@ impl Txn {
         if matches!(id.location, Location::Rev { .. }) {
             return Ok(id);
         }
-        let child = self.tree.by_id.get(&(id.node, id.copy)).copied();
+        let child = self.tree.place_of(&id);
         child
             .and_then(|child| self.tree.nodes.get(child)?.final_id)
             .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))

@@ -15,12 +15,13 @@ use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsfs_format::{ChangeKind, NodeRev, RepLocation, Representation, TxnId, index_proto};
 
+use super::engine::Change;
 use super::flags::{self, now};
 use super::prepared::line;
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
-use crate::txn_tree::{Change, ROOT};
 use sapwood_store::Stamp;
+use sapwood_txn_rules::ROOT;
 
 impl Txn {
     /// Writes the transaction to disk for other programs to see, in the same form as the reference
@@ -50,7 +51,7 @@ impl Txn {
             self.write_node_files(at)?;
         }
         let mut text = Vec::new();
-        NextIds { node: self.tree.next_node, copy: self.tree.next_copy }.write(&mut text);
+        NextIds { node: self.tree.ids.node, copy: self.tree.ids.copy }.write(&mut text);
         self.write_file(names::TXN_NEXT_IDS, &text)?;
         if let Some((offsets, entries, next_item)) = self.proto.index() {
             let (mut l2p, mut p2l) = (Vec::new(), Vec::new());
@@ -144,14 +145,14 @@ impl Txn {
 
     fn make_folder(&self) -> Result<()> {
         let fs = &self.writer.fs.fs;
-        let path = fs.file(&fs.layout.txn_dir(&self.tree.id));
+        let path = fs.file(&fs.layout.txn_dir(&self.tree.txn()));
         let made = self.writer.storage.create_dir(&path, false);
         made.map_err(|e| Error::io(e, "Can't create directory", &path))
     }
 
     fn write_lock_file(&self) -> Result<()> {
         let fs = &self.writer.fs.fs;
-        let path = fs.file(&fs.layout.proto_rev_lock(&self.tree.id));
+        let path = fs.file(&fs.layout.proto_rev_lock(&self.tree.txn()));
         let made = self.writer.storage.create_over(&path);
         made.map(drop).map_err(|e| Error::io(e, "Can't create file", &path))
     }
@@ -203,7 +204,7 @@ impl Txn {
 
     pub(super) fn file(&self, name: &str) -> std::path::PathBuf {
         let fs = &self.writer.fs.fs;
-        fs.file(&format!("{}/{name}", fs.layout.txn_dir(&self.tree.id)))
+        fs.file(&format!("{}/{name}", fs.layout.txn_dir(&self.tree.txn())))
     }
 
     fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -245,11 +246,11 @@ impl Txn {
             Folder::None => Ok(()),
             Folder::Empty => {
                 let fs = &self.writer.fs.fs;
-                let path = fs.file(&fs.layout.txn_dir(&self.tree.id));
+                let path = fs.file(&fs.layout.txn_dir(&self.tree.txn()));
                 let removed = self.writer.storage.remove_dir(&path);
                 removed.map_err(|e| Error::io(e, "Can't remove directory", &path))
             }
-            Folder::Unread | Folder::Whole(_) => self.writer.remove_txn(&self.tree.id),
+            Folder::Unread | Folder::Whole(_) => self.writer.remove_txn(&self.tree.txn()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The operations on a transaction's tree. The rules are [`crate::txn_tree`]'s; texts are stored here.
+//! The operations on a transaction's tree. The rules are those of [`sapwood_txn_rules`]; texts are stored here.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -8,13 +8,14 @@ use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_fsfs_format::{Directory, NodeRev, NodeRevId};
 
+use super::engine::Fsfs;
 use super::{KnownText, Txn};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::root::Root;
-use crate::txn_tree::{TreeSource, not_file};
+use sapwood_txn_rules::{TreeSource, not_file};
 
-impl TreeSource for Filesystem {
+impl TreeSource<Fsfs> for Filesystem {
     fn node(&self, id: &NodeRevId) -> Result<Arc<NodeRev>> {
         self.fs.node(id)
     }
@@ -61,7 +62,7 @@ impl Txn {
         let dag = self.tree.look_up(path)?.ok_or_else(|| self.tree.not_found(path))?;
         let node = self.tree.noderev(&dag)?;
         if node.kind != NodeKind::File {
-            return Err(not_file("get"));
+            return Err(not_file("get").into());
         }
         Ok(crate::contents::md5_of(node))
     }

@@ -118,7 +118,7 @@ impl Txn {
     pub fn commit_for_props(mut self) -> Result<NewRevision> {
         let writer = Arc::clone(&self.writer);
         if self.needs_proto_lock() {
-            self.lock = Some(writer.lock_proto(&self.tree.id)?);
+            self.lock = Some(writer.lock_proto(&self.tree.txn())?);
         }
         // What can be done before the lock is: others do not wait for it.
         let youngest = Revnum(writer.fs.fs.youngest.load(Ordering::Acquire));

@@ -6,7 +6,7 @@
 //! commit unless they are to see it ([`disk`]), and nothing is left on disk when it is dropped.
 //! One that another program left on disk can be taken over ([`open`]).
 //!
-//! How a tree changes is said in [`crate::txn_tree`], which knows of no files.
+//! How a tree changes is said in [`sapwood_txn_rules`], which knows of no files.
 
 mod ancestry;
 mod bulk;
@@ -14,6 +14,7 @@ mod commit;
 mod deltify;
 mod disk;
 mod edit;
+mod engine;
 pub mod flags;
 mod group;
 mod known_text;
@@ -42,8 +43,8 @@ pub use crate::config::WriteConfig;
 
 use crate::error::Result;
 use crate::filesystem::Extension;
-use crate::txn_tree::Tree;
 use ancestry::{Ancestry, Chain};
+use engine::Tree;
 use group::Queue;
 use proto::ProtoRev;
 use sapwood_store::Stamp;
@@ -165,7 +166,7 @@ impl Txn {
     /// The transaction's name, unique in its filesystem.
     #[must_use]
     pub fn name(&self) -> String {
-        self.tree.id.to_string()
+        self.tree.txn().to_string()
     }
 
     /// What it was begun with.
@@ -205,7 +206,7 @@ impl Txn {
     /// What keeps a new representation apart from others that share its text.
     fn take_uniquifier(&mut self) -> Option<Uniquifier> {
         (self.format() >= since::PACKING)
-            .then(|| Uniquifier { txn: self.tree.id, number: self.tree.take_node_number() })
+            .then(|| Uniquifier { txn: self.tree.txn(), number: self.tree.ids.take_node() })
     }
 }
 

@@ -11,11 +11,11 @@ use sapwood_fsfs_format::{
     ChangeKind, Changes, Location, NodeRev, RepLocation, Representation, TxnId, index_proto,
 };
 
+use super::engine::{Change, ChangeList, Entries, Tree, TxnNode};
 use super::proto::{ProtoIndex, ProtoRev};
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::txn_tree::{Change, ChangeList, Entries, Tree, TxnNode};
 
 /// The longest file of a transaction that is read, in bytes; also of its prototype's indexes.
 const FILE_LEN: usize = 1 << 28;
@@ -53,7 +53,7 @@ impl Writer {
         let index = if fs.layout.is_logical() { Some(self.read_index(&id)?) } else { None };
         let proto = self.resume_proto(&id, index)?;
         let mut tree = Tree::empty(Box::new(self.fs.clone()), id, root.base_revision());
-        (tree.changes, tree.next_node, tree.next_copy) = (changes, next.node, next.copy);
+        (tree.changes, tree.ids.node, tree.ids.copy) = (changes, next.node, next.copy);
         let mut txn = Txn {
             writer: Arc::clone(self),
             tree,
@@ -183,7 +183,7 @@ impl Txn {
                     if base.find(entry.name).is_none_or(|old| old.id != entry.id) {
                         changed.insert(entry.name.into(), Some((entry.kind, entry.id)));
                     }
-                    if matches!(entry.id.location, Location::Txn(txn) if txn == self.tree.id) {
+                    if matches!(entry.id.location, Location::Txn(txn) if txn == self.tree.txn()) {
                         todo.push(NodeRev::clone(&*fs.node(&entry.id)?));
                     }
                 }
@@ -200,7 +200,7 @@ impl Txn {
             {
                 self.shared.insert(sha1, rep);
             }
-            if self.tree.by_id.contains_key(&(node.id.node, node.id.copy)) {
+            if self.tree.place_of(&node.id).is_some() {
                 let place = paths::join("/", &node.created_path);
                 return Err(Error::Corrupt(format!("'{place}' has two places in its transaction")));
             }

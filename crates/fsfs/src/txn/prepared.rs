@@ -8,10 +8,10 @@ use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::{ChangeRef, Directory, NodeRev};
 
+use super::engine::Change;
 use crate::filesystem::UnpublishedFile;
-use crate::rep_cache::Row;
 use crate::revision_store::{NewRevision, StagedRevision};
-use crate::txn_tree::Change;
+use sapwood_fs_common::rep_cache::Row;
 
 /// A revision that is not there yet.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) struct WrittenNode {
 /// A change as it is stored.
 pub(super) fn line<'a>(path: &'a FsPath, change: &'a Change) -> ChangeRef<'a> {
     ChangeRef {
-        id: Some(change.id),
+        id: change.id,
         kind: change.kind,
         node_kind: Some(change.node_kind),
         text_mod: change.text_mod,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use sapwood_core::{Revnum, Sha1};
 
-use crate::rep_cache::Row;
+use sapwood_fs_common::rep_cache::Row;
 
 /// Bits of the filter: 8 MiB. One text in forty is asked for in vain when there are ten million.
 const BITS: usize = 1 << 26;

@@ -12,7 +12,7 @@ use super::rep_batch::Filter;
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::pack::PackOptions;
-use crate::rep_cache::{RepCache, Row};
+use sapwood_fs_common::rep_cache::{RepCache, Row};
 
 /// The open database, which all writers to one filesystem share.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl OpenRepCache {
             self.cache = None;
         }
         if self.cache.is_none() {
-            self.cache = Some(RepCache::open(&writer.fs.fs, &*writer.storage)?);
+            self.cache = Some(writer.fs.fs.open_rep_cache(&*writer.storage)?);
             self.inode = inode().unwrap_or_default();
         }
         Ok(self.cache.as_mut())
@@ -104,7 +104,7 @@ impl Writer {
 
     fn ask_for_row(&self, sha1: Sha1) -> Result<Option<Row>> {
         match self.common.rep_cache.lock().get(self, false)? {
-            Some(cache) => cache.find(sha1),
+            Some(cache) => Ok(cache.find(sha1)?),
             None => Ok(None),
         }
     }
@@ -186,7 +186,7 @@ impl Writer {
     pub(super) fn write_rows(&self, rows: &[Row]) -> Result<()> {
         let mut opened = self.common.rep_cache.lock();
         let added = match opened.get(self, true) {
-            Ok(Some(cache)) => cache.add(rows),
+            Ok(Some(cache)) => cache.add(rows).map_err(Error::from),
             Ok(None) => Ok(()),
             Err(e) => Err(e),
         };
@@ -224,7 +224,7 @@ impl Writer {
     /// E200030 and kin, for what SQLite reports.
     pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
         match self.common.rep_cache.lock().get(self, false)? {
-            Some(cache) => cache.remove_younger(youngest),
+            Some(cache) => Ok(cache.remove_younger(youngest)?),
             None => Ok(()),
         }
     }

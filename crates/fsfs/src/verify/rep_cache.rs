@@ -12,8 +12,8 @@ use super::corrupt;
 use crate::dump_index::{P2lIndex, check};
 use crate::error::Result;
 use crate::filesystem::Filesystem;
-use crate::rep_cache::RepCache;
 use crate::revfile::RevFile;
+use sapwood_fs_common::rep_cache::RepCache;
 
 /// Progress is reported after so many rows.
 const ROWS: u32 = 1000;

@@ -1,58 +1,43 @@
 //! Revisions of the source become those of the target, one transaction each.
 
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fs::txn::{Bulk, Txn, Writer};
-use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
-use std::sync::Arc;
+use sapwood_core::{CancelToken, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_fs::target::{Target, TargetTxn};
+use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root};
 
 use super::{Event, Notify};
 
 /// Commits revisions from the first to the last of `range`.
 pub(super) fn revisions(
     source: &Filesystem,
-    writer: &Arc<Writer>,
+    target: &mut Target,
     range: (Revnum, Revnum),
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
-    let bulk = Bulk::new(writer)?;
-    let mut roots = Roots::new(writer.fs());
     let mut all = || {
         for revision in (range.0.0..=range.1.0).map(Revnum) {
             cancel.check()?;
-            let mut txn = match &bulk {
-                Some(bulk) => bulk.begin()?,
-                None => writer.begin(writer.fs().youngest()?)?,
-            };
-            if txn.base_revision().next() != revision {
-                let message = "The target was changed by another program during the conversion";
-                return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
-            }
+            let mut txn = target.begin(revision)?;
             let root = source.revision_root(revision)?;
             for change in root.changed_paths()?.iter() {
-                apply(&root, &mut txn, &mut roots, &change)?;
+                apply(&root, target, &mut txn, &change)?;
             }
-            *txn.props_mut() = PropList::clone(&*source.revprops(revision)?);
-            txn.keep_date(true);
-            match &bulk {
-                Some(bulk) => bulk.commit(txn)?,
-                None => txn.commit()?,
-            };
+            txn.set_props(PropList::clone(&*source.revprops(revision)?));
+            target.commit(txn)?;
             notify(Event::Committed(revision))?;
         }
         Ok(())
     };
     let done = all();
     // An earlier revision that could not be published is the first error.
-    let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
-    published.and(done)
+    target.sync().and(done)
 }
 
 /// Makes one changed path of the target what it is in the source.
 fn apply(
     source: &Root,
-    txn: &mut Txn,
-    roots: &mut Roots,
+    target: &mut Target,
+    txn: &mut TargetTxn,
     change: &ChangedPath<'_>,
 ) -> SvnResult<()> {
     let path = change.path;
@@ -66,7 +51,7 @@ fn apply(
         ChangeKind::Add | ChangeKind::Replace => {
             let node = source.node(path)?;
             match change.copy_from {
-                Some((from, from_path)) => txn.copy(&roots.get(from)?, from_path, path, true)?,
+                Some((from, from_path)) => target.copy(txn, (from, from_path), path)?,
                 None if node.kind() == NodeKind::Dir => txn.make_dir(path)?,
                 None => txn.make_file(path)?,
             }

@@ -5,7 +5,6 @@ use sapwood_core::{CancelToken, ErrorCode, FsPath, NodeKind, Revnum, SvnError, S
 use sapwood_fs::{ChangeKind, Filesystem, Node};
 
 use super::{Event, Notify};
-use crate::repository::Repository;
 
 /// Compares the revisions from the first to the last of `range`, and the trees of the last one.
 ///
@@ -13,12 +12,11 @@ use crate::repository::Repository;
 /// E160004 that names the first difference.
 pub fn verify(
     source: &Filesystem,
-    target: &Repository,
+    target: &Filesystem,
     range: (Revnum, Revnum),
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
-    let target = target.fs();
     for revision in (range.0.0..=range.1.0).map(Revnum) {
         cancel.check()?;
         if source.revprops(revision)? != target.revprops(revision)? {

@@ -6,50 +6,67 @@ use std::sync::Arc;
 
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, NodeKind, PropList};
-use sapwood_fsfs_format::{Directory, Location, NodeRev, NodeRevId};
 
-use super::{ROOT, Tree};
+use crate::engine::{Engine, Listing, NodeRevision};
 use crate::error::{Error, Result};
+use crate::tree::{ROOT, Tree};
 
 /// A node-revision that was made in a transaction.
 #[derive(Debug)]
-pub(crate) struct TxnNode {
-    pub(crate) node: NodeRev,
+pub struct TxnNode<E: Engine> {
+    /// The node-revision.
+    pub node: E::Node,
     /// A directory's entries, once they were changed.
-    pub(crate) entries: Option<Entries>,
+    pub entries: Option<Entries<E>>,
     /// The properties, once they were changed.
-    pub(crate) props: Option<PropList>,
+    pub props: Option<PropList>,
     /// Its id in the new revision, while that is being written.
-    pub(crate) final_id: Option<NodeRevId>,
+    pub final_id: Option<E::Id>,
 }
 
-impl TxnNode {
-    pub(crate) const fn new(node: NodeRev) -> Self {
+impl<E: Engine> TxnNode<E> {
+    /// One whose entries and properties were not changed.
+    pub const fn new(node: E::Node) -> Self {
         Self { node, entries: None, props: None, final_id: None }
     }
 }
 
 /// What became of an entry: its node, or nothing.
-pub(crate) type EntryNow = Option<(NodeKind, NodeRevId)>;
+pub type EntryNow<E> = Option<(NodeKind, <E as Engine>::Id)>;
 
 /// The entries of a changed directory: those it had, and what became of some of them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Entries {
+#[derive(Debug)]
+pub struct Entries<E: Engine> {
     /// The directory that the node's text is, as long as that is one of a revision.
-    pub(crate) base: Arc<Directory>,
-    pub(crate) changed: BTreeMap<Box<str>, EntryNow>,
+    pub base: Arc<E::Directory>,
+    /// What became of entries, by name.
+    pub changed: BTreeMap<Box<str>, EntryNow<E>>,
 }
 
-impl Entries {
-    pub(crate) fn find(&self, name: &str) -> EntryNow {
+impl<E: Engine> Default for Entries<E> {
+    fn default() -> Self {
+        Self { base: Arc::default(), changed: BTreeMap::new() }
+    }
+}
+
+impl<E: Engine> Clone for Entries<E> {
+    fn clone(&self) -> Self {
+        Self { base: Arc::clone(&self.base), changed: self.changed.clone() }
+    }
+}
+
+impl<E: Engine> Entries<E> {
+    /// The entry called `name`.
+    #[must_use]
+    pub fn find(&self, name: &str) -> EntryNow<E> {
         match self.changed.get(name) {
             Some(changed) => *changed,
-            None => self.base.find(name).map(|e| (e.kind, e.id)),
+            None => self.base.find(name),
         }
     }
 
     /// All entries, in the order of their names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, NodeKind, NodeRevId)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, NodeKind, E::Id)> {
         MergedEntries { base: self.base.iter().peekable(), changed: self.changed.iter().peekable() }
     }
 }
@@ -60,12 +77,12 @@ struct MergedEntries<B: Iterator, C: Iterator> {
     changed: std::iter::Peekable<C>,
 }
 
-impl<'a, B, C> Iterator for MergedEntries<B, C>
+impl<'a, I: Copy + 'a, B, C> Iterator for MergedEntries<B, C>
 where
-    B: Iterator<Item = sapwood_fsfs_format::DirEntryRef<'a>>,
-    C: Iterator<Item = (&'a Box<str>, &'a EntryNow)>,
+    B: Iterator<Item = (&'a str, NodeKind, I)>,
+    C: Iterator<Item = (&'a Box<str>, &'a Option<(NodeKind, I)>)>,
 {
-    type Item = (&'a str, NodeKind, NodeRevId);
+    type Item = (&'a str, NodeKind, I);
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -73,12 +90,12 @@ where
                 (None, None) => return None,
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(base), Some((name, _))) => base.name.cmp(name),
+                (Some((base, ..)), Some((name, _))) => (**base).cmp(name),
             };
             if order.is_le() {
                 let base = self.base.next();
                 if order.is_lt() {
-                    return base.map(|e| (e.name, e.kind, e.id));
+                    return base;
                 }
             }
             if let Some((name, Some((kind, id)))) = self.changed.next() {
@@ -89,25 +106,35 @@ where
 }
 
 /// A node that a path of the transaction leads to.
-#[derive(Clone, Debug)]
-pub(crate) enum Dag {
+#[derive(Debug)]
+pub enum Dag<E: Engine> {
     /// One of a revision.
-    Rev(Arc<NodeRev>),
+    Rev(Arc<E::Node>),
     /// One of the transaction: its place.
     Txn(usize),
 }
 
-/// One component of a path, and what it leads to.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) name: Box<str>,
-    /// `None` only for the last component, where that may be missing.
-    pub(crate) node: Option<Dag>,
+impl<E: Engine> Clone for Dag<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Rev(node) => Self::Rev(Arc::clone(node)),
+            Self::Txn(at) => Self::Txn(*at),
+        }
+    }
 }
 
-impl Tree {
+/// One component of a path, and what it leads to.
+#[derive(Debug)]
+pub(crate) struct Step<E: Engine> {
+    pub(crate) name: Box<str>,
+    /// `None` only for the last component, where that may be missing.
+    pub(crate) node: Option<Dag<E>>,
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl<E: Engine> Tree<E> {
     /// The node-revision of a node.
-    pub(crate) fn noderev<'a>(&'a self, dag: &'a Dag) -> Result<&'a NodeRev> {
+    pub fn noderev<'a>(&'a self, dag: &'a Dag<E>) -> Result<&'a E::Node, E> {
         match dag {
             Dag::Rev(node) => Ok(node),
             Dag::Txn(at) => Ok(&self.txn_node(*at)?.node),
@@ -118,46 +145,44 @@ impl Tree {
     ///
     /// # Errors
     /// E160004 when there is none.
-    pub(crate) fn txn_node(&self, at: usize) -> Result<&TxnNode> {
-        self.nodes.get(at).ok_or_else(no_node)
+    pub fn txn_node(&self, at: usize) -> Result<&TxnNode<E>, E> {
+        self.nodes.get(at).ok_or_else(no_node::<E>)
     }
 
     /// The same, to change it.
-    pub(crate) fn txn_node_mut(&mut self, at: usize) -> Result<&mut TxnNode> {
-        self.nodes.get_mut(at).ok_or_else(no_node)
+    pub fn txn_node_mut(&mut self, at: usize) -> Result<&mut TxnNode<E>, E> {
+        self.nodes.get_mut(at).ok_or_else(no_node::<E>)
     }
 
     /// The node of an id.
-    pub(crate) fn dag(&self, id: &NodeRevId) -> Result<Dag> {
-        match id.location {
-            Location::Rev { .. } => Ok(Dag::Rev(self.source.node(id)?)),
-            Location::Txn(_) => {
-                self.by_id.get(&(id.node, id.copy)).map(|at| Dag::Txn(*at)).ok_or_else(no_node)
-            }
+    pub(crate) fn dag(&self, id: &E::Id) -> Result<Dag<E>, E> {
+        match E::revision(id) {
+            Some(_) => Ok(Dag::Rev(self.source.node(id)?)),
+            None => self.place_of(id).map(Dag::Txn).ok_or_else(no_node::<E>),
         }
     }
 
-    /// Adds a node: its place.
-    pub(crate) fn add_node(&mut self, node: NodeRev) -> usize {
-        let at = self.nodes.len();
-        self.by_id.insert((node.id.node, node.id.copy), at);
-        self.nodes.push(TxnNode::new(node));
-        at
+    /// The line of history of a node-revision.
+    pub(crate) fn line(&self, id: &E::Id) -> Result<E::Line, E> {
+        match E::line(id) {
+            Some(line) => Ok(line),
+            None => Ok(self.noderev(&self.dag(id)?)?.line()),
+        }
     }
 
     /// The entry called `name` of a directory.
-    pub(crate) fn entry(&self, dir: &Dag, name: &str) -> Result<EntryNow> {
+    pub fn entry(&self, dir: &Dag<E>, name: &str) -> Result<EntryNow<E>, E> {
         if let Dag::Txn(at) = dir
             && let Some(entries) = &self.txn_node(*at)?.entries
         {
             return Ok(entries.find(name));
         }
         let entries = self.source.directory(self.noderev(dir)?)?;
-        Ok(entries.find(name).map(|e| (e.kind, e.id)))
+        Ok(entries.find(name))
     }
 
     /// All entries of a directory.
-    pub(crate) fn entries(&self, dir: &Dag) -> Result<Entries> {
+    pub fn entries(&self, dir: &Dag<E>) -> Result<Entries<E>, E> {
         if let Dag::Txn(at) = dir
             && let Some(entries) = &self.txn_node(*at)?.entries
         {
@@ -168,7 +193,12 @@ impl Tree {
     }
 
     /// Sets or (with `None`) removes an entry of a directory of the transaction.
-    pub(crate) fn set_entry(&mut self, dir: usize, name: &str, entry: EntryNow) -> Result<()> {
+    pub(crate) fn set_entry(
+        &mut self,
+        dir: usize,
+        name: &str,
+        entry: EntryNow<E>,
+    ) -> Result<(), E> {
         if self.txn_node(dir)?.entries.is_none() {
             let base = self.source.directory(&self.txn_node(dir)?.node)?;
             let entries = Entries { base, changed: BTreeMap::new() };
@@ -181,7 +211,7 @@ impl Tree {
     }
 
     /// The properties of a node.
-    pub(crate) fn props_of(&self, dag: &Dag) -> Result<Arc<PropList>> {
+    pub fn props_of(&self, dag: &Dag<E>) -> Result<Arc<PropList>, E> {
         if let Dag::Txn(at) = dag
             && let Some(props) = &self.txn_node(*at)?.props
         {
@@ -192,13 +222,13 @@ impl Tree {
 
     /// Walks down `path`, from the root on; the steps, the root being the first. The last one's
     /// node may be missing if `last_optional`.
-    pub(crate) fn walk(&self, path: &FsPath, last_optional: bool) -> Result<Vec<Step>> {
+    pub(crate) fn walk(&self, path: &FsPath, last_optional: bool) -> Result<Vec<Step<E>>, E> {
         let mut steps = vec![Step { name: "".into(), node: Some(Dag::Txn(ROOT)) }];
         let mut here = Dag::Txn(ROOT);
         let mut names = path.names().peekable();
         let mut done = String::new();
         while let Some(name) = names.next() {
-            if self.noderev(&here)?.kind != NodeKind::Dir {
+            if self.noderev(&here)?.kind() != NodeKind::Dir {
                 return Err(self.not_directory(if done.is_empty() { "/" } else { &done }));
             }
             let found = self.entry(&here, name)?;
@@ -218,10 +248,10 @@ impl Tree {
     }
 
     /// Walks down `path`: the node, `None` when there is none, also below a file.
-    pub(crate) fn look_up(&self, path: &FsPath) -> Result<Option<Dag>> {
+    pub fn look_up(&self, path: &FsPath) -> Result<Option<Dag<E>>, E> {
         let mut here = Dag::Txn(ROOT);
         for name in path.names() {
-            if self.noderev(&here)?.kind != NodeKind::Dir {
+            if self.noderev(&here)?.kind() != NodeKind::Dir {
                 return Ok(None);
             }
             let Some((_, id)) = self.entry(&here, name)? else { return Ok(None) };
@@ -231,33 +261,30 @@ impl Tree {
     }
 
     fn place(&self) -> String {
-        format!("transaction '{}'", self.id)
+        format!("transaction '{}'", self.txn())
     }
 
-    pub(crate) fn not_found(&self, path: &FsPath) -> Error {
-        Error::NotFound { place: self.place(), path: path.as_str().to_owned() }
+    /// The error for a path that leads nowhere.
+    pub fn not_found(&self, path: &FsPath) -> E::Error {
+        Error::NotFound { place: self.place(), path: path.as_str().to_owned() }.into()
     }
 
-    fn not_directory(&self, parent: &str) -> Error {
+    fn not_directory(&self, parent: &str) -> E::Error {
         Error::NotDirectory {
             place: self.place(),
             path: parent.to_owned(),
             fs: self.source.uuid().to_owned(),
         }
+        .into()
     }
 
-    pub(crate) fn already_exists(&self, path: &FsPath) -> Error {
-        Error::new(
-            ErrorCode::FS_ALREADY_EXISTS,
-            format!(
-                "File already exists: filesystem '{}', {}, path '{path}'",
-                self.source.uuid(),
-                self.place()
-            ),
-        )
+    pub(crate) fn already_exists(&self, path: &FsPath) -> E::Error {
+        let (fs, place) = (self.source.uuid(), self.place());
+        let message = format!("File already exists: filesystem '{fs}', {place}, path '{path}'");
+        Error::new(ErrorCode::FS_ALREADY_EXISTS, message).into()
     }
 }
 
-fn no_node() -> Error {
-    Error::Corrupt("Transaction refers to a node that it does not have".into())
+fn no_node<E: Engine>() -> E::Error {
+    Error::Corrupt("Transaction refers to a node that it does not have".into()).into()
 }

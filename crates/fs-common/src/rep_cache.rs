@@ -13,12 +13,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, params};
-use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
-use sapwood_fsfs_format::layout::{names, since};
-
-use crate::error::{Error, Result};
-use crate::filesystem::SharedState;
+use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError, SvnResult as Result};
 use sapwood_store::write::WriteStorage;
+
+/// The name of the file below `db`.
+pub const NAME: &str = "rep-cache.db";
+
+/// The versions of the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schema {
+    /// Of FSX, and FSFS up to format 7.
+    V1,
+    /// Of FSFS from format 8 on: without row numbers.
+    V2,
+}
 
 /// How long to wait for other programs that hold the database, as the reference does.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,26 +44,28 @@ const CREATED: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
 
 /// One row: a text, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) sha1: Sha1,
-    pub(crate) revision: Revnum,
+pub struct Row {
+    /// That of the text.
+    pub sha1: Sha1,
+    /// Where it is stored.
+    pub revision: Revnum,
     /// The item, or in physically addressed filesystems the offset.
-    pub(crate) item: u64,
+    pub item: u64,
     /// Bytes stored.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Bytes of the text. Old programs wrote 0 for a text that is stored as it is.
-    pub(crate) expanded_size: u64,
+    pub expanded_size: u64,
 }
 
 /// An open database.
 #[derive(Debug)]
-pub(crate) struct RepCache {
+pub struct RepCache {
     connection: Connection,
     path: PathBuf,
 }
 
 /// An error in the reference's form.
-fn error(error: &rusqlite::Error) -> Error {
+fn error(error: &rusqlite::Error) -> SvnError {
     let (code, number) = match error {
         rusqlite::Error::SqliteFailure(e, _) => (
             match e.code {
@@ -73,14 +83,14 @@ fn error(error: &rusqlite::Error) -> Error {
         rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
         other => other.to_string(),
     };
-    Error::Svn(SvnError::new(code, format!("sqlite[S{number}]: {text}")))
+    SvnError::new(code, format!("sqlite[S{number}]: {text}"))
 }
 
 /// The same, when the database could not be opened.
-fn opening(path: &Path, e: &rusqlite::Error) -> Error {
+fn opening(path: &Path, e: &rusqlite::Error) -> SvnError {
     let shown = path.display();
     let message = format!("Couldn't open rep-cache database '{shown}'");
-    Error::Svn(SvnError::from(error(e)).context(message))
+    error(e).context(message)
 }
 
 /// A number for SQLite, whose integers have a sign.
@@ -94,33 +104,40 @@ fn unsigned(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
     u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
 }
 
+#[allow(clippy::missing_errors_doc)]
 impl RepCache {
-    /// Opens the database of a filesystem to change it; makes it when it is not there.
-    pub(crate) fn open(fs: &SharedState, storage: &dyn WriteStorage) -> Result<Self> {
-        let path = fs.file(names::REP_CACHE);
+    /// Opens the database of the filesystem in the folder `db` to change it; makes it with `schema` when it is not there.
+    ///
+    /// # Errors
+    /// E200030 and kin, for what SQLite reports; system errors.
+    pub fn open(db: &Path, storage: &dyn WriteStorage, schema: Schema) -> Result<Self> {
+        let path = db.join(NAME);
+        let io = |error: &io::Error, what: &str| {
+            SvnError::io(error, format_args!("{what} '{}'", path.display()))
+        };
         // SQLite would make the file with permissions of its own choice.
-        if fs.storage.stamp(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        if storage.stamp(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
             match storage.create_with(&path, b"") {
                 Ok(()) => storage
-                    .copy_permissions(&fs.file(names::CURRENT), &path)
-                    .map_err(|e| Error::io(e, "Can't set permissions on", &path))?,
+                    .copy_permissions(&db.join("current"), &path)
+                    .map_err(|e| io(&e, "Can't set permissions on"))?,
                 // Another process was faster.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(Error::io(e, "Can't create file", &path)),
+                Err(e) => return Err(io(&e, "Can't create file")),
             }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let this = Self::connect(path, flags)?;
         this.connection
             .execute_batch(PRAGMAS)
-            .and_then(|()| this.make_schema(fs.layout.format.number))
+            .and_then(|()| this.make_schema(schema))
             .map_err(|e| opening(&this.path, &e))?;
         Ok(this)
     }
 
     /// Opens the database at `path` to read it; it is not changed, unless another program was
     /// killed while it changed it, which has to be undone first.
-    pub(crate) fn open_read_only(path: PathBuf) -> Result<Self> {
+    pub fn open_read_only(path: PathBuf) -> Result<Self> {
         let read = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let this = Self::connect(path, read)?;
         match this.version() {
@@ -150,7 +167,7 @@ impl RepCache {
 
     /// Makes the database at `to`, which may be in use, hold the rows that the one at `from` has of
     /// revisions up to `youngest`, and no others. At no moment it has one of a later revision.
-    pub(crate) fn follow(from: &Path, to: PathBuf, youngest: Revnum, format: u32) -> Result<()> {
+    pub fn follow(from: &Path, to: PathBuf, youngest: Revnum, schema: Schema) -> Result<()> {
         const SAME: &str = "source.rep_cache AS s WHERE s.hash = rep_cache.hash AND \
             s.revision = rep_cache.revision AND s.offset = rep_cache.offset AND \
             s.size = rep_cache.size AND s.expanded_size = rep_cache.expanded_size AND \
@@ -158,7 +175,7 @@ impl RepCache {
         let mut this = Self::connect(to, CREATED)?;
         let mut copy = || {
             this.connection.execute_batch(PRAGMAS)?;
-            this.make_schema(format)?;
+            this.make_schema(schema)?;
             let name = from.to_str().ok_or_else(|| rusqlite::Error::InvalidPath(from.into()))?;
             this.connection.execute("ATTACH DATABASE ?1 AS source", [name])?;
             let version: i64 =
@@ -196,7 +213,7 @@ impl RepCache {
 
     /// Copies the database at `from` to `to`, as it is at one moment, and then removes rows of
     /// revisions after `youngest`: for a copy that is no repository yet.
-    pub(crate) fn hotcopy(from: PathBuf, to: PathBuf, youngest: Revnum) -> Result<()> {
+    pub fn hotcopy(from: PathBuf, to: PathBuf, youngest: Revnum) -> Result<()> {
         const PAGES: i32 = 1024;
         const PAUSE: Duration = Duration::from_millis(25);
         let from = Self::open_read_only(from)?;
@@ -225,12 +242,14 @@ impl RepCache {
     }
 
     /// Makes the table in a new file.
-    fn make_schema(&self, format: u32) -> rusqlite::Result<()> {
+    fn make_schema(&self, schema: Schema) -> rusqlite::Result<()> {
         if self.version()? > 0 {
             return Ok(());
         }
-        let (version, option) =
-            if format >= since::SVNDIFF2 { (2, "WITHOUT ROWID") } else { (1, "") };
+        let (version, option) = match schema {
+            Schema::V1 => (1, ""),
+            Schema::V2 => (2, "WITHOUT ROWID"),
+        };
         // Two processes may be here at once: the second finds the table.
         self.connection.execute_batch(&format!(
             "BEGIN IMMEDIATE; \
@@ -242,7 +261,7 @@ impl RepCache {
     }
 
     /// Where a text is.
-    pub(crate) fn find(&self, sha1: Sha1) -> Result<Option<Row>> {
+    pub fn find(&self, sha1: Sha1) -> Result<Option<Row>> {
         let find = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT revision, offset, size, expanded_size FROM rep_cache WHERE hash = ?1",
@@ -261,7 +280,7 @@ impl RepCache {
     }
 
     /// Adds rows, all or none. Texts that have one keep theirs.
-    pub(crate) fn add(&mut self, rows: &[Row]) -> Result<()> {
+    pub fn add(&mut self, rows: &[Row]) -> Result<()> {
         let mut add = || {
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -295,12 +314,12 @@ impl RepCache {
     }
 
     /// Keeps other programs from changing the database, until this is dropped.
-    pub(crate) fn hold(&self) -> Result<()> {
+    pub fn hold(&self) -> Result<()> {
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|e| error(&e))
     }
 
     /// Removes the rows of all revisions after `youngest`.
-    pub(crate) fn remove_younger(&self, youngest: Revnum) -> Result<()> {
+    pub fn remove_younger(&self, youngest: Revnum) -> Result<()> {
         self.connection
             .execute("DELETE FROM rep_cache WHERE revision > ?1", [signed(youngest.0)])
             .map(drop)
@@ -308,7 +327,7 @@ impl RepCache {
     }
 
     /// The youngest revision that a row names.
-    pub(crate) fn youngest(&self) -> Result<Option<Revnum>> {
+    pub fn youngest(&self) -> Result<Option<Revnum>> {
         let youngest = || {
             if self.version()? == 0 {
                 return Ok(None);
@@ -324,7 +343,7 @@ impl RepCache {
 
     /// Calls `found` with each row of the revisions from `start` to `end`. No order is promised;
     /// it is the reference's. The database is locked against writers meanwhile: be quick.
-    pub(crate) fn rows(
+    pub fn rows(
         &self,
         start: Revnum,
         end: Revnum,
@@ -375,7 +394,7 @@ mod tests {
     fn open(path: &Path) -> RepCache {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let cache = RepCache::connect(path.to_owned(), flags).unwrap();
-        cache.make_schema(8).unwrap();
+        cache.make_schema(Schema::V2).unwrap();
         cache
     }
 
@@ -392,7 +411,7 @@ mod tests {
         copy.add(&[row(30, 7), row(95, 95), row(200, 1)]).unwrap();
         let expected = |n: u8| (n < 90).then(|| row(n, u64::from(n)));
         for _ in 0..2 {
-            RepCache::follow(&from, to.clone(), Revnum(89), 8).unwrap();
+            RepCache::follow(&from, to.clone(), Revnum(89), Schema::V2).unwrap();
             for n in 0..=255 {
                 assert_eq!(copy.find(row(n, 0).sha1).unwrap(), expected(n), "{n}");
             }

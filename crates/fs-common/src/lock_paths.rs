@@ -12,17 +12,57 @@ use std::path::{Path, PathBuf};
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, Lock, Md5, NodeKind, Revnum, path as paths};
+use sapwood_core::{ErrorCode, Lock, Md5, NodeKind, Revnum, SvnError, path as paths};
 use sapwood_fsfs_format::Layout;
-use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
 
-use crate::error::{Error, Result};
-use crate::locks::{from_stored, is_expired, now};
-use crate::root::Root;
-use crate::txn::Writer;
-use crate::uuid;
 use sapwood_store::write::create_beside;
+use sapwood_store::{HeldLock, WriteStorage, uuid};
+
+use crate::locks::{LockFiles, from_stored, is_expired, now};
+
+/// What locking asks of an engine.
+#[allow(clippy::missing_errors_doc)]
+pub trait LockHost {
+    /// The engine's errors.
+    type Error: From<SvnError>;
+    /// The youngest revision, to be looked at.
+    type Head;
+
+    /// Where the files are.
+    fn storage(&self) -> &dyn WriteStorage;
+    /// The locks.
+    fn files(&self) -> LockFiles<'_>;
+    /// The filesystem's UUID, which messages name.
+    fn uuid(&self) -> &str;
+    /// Whether what is written is made durable.
+    fn is_synced(&self) -> bool;
+    /// Waits for the right to change locks.
+    fn write_lock(&self) -> std::result::Result<Box<dyn HeldLock>, Self::Error>;
+    /// The youngest revision now.
+    fn head(&self) -> std::result::Result<(Revnum, Self::Head), Self::Error>;
+    /// Kind and revision of the node at a path of that; `None` when there is none.
+    fn node(
+        &self,
+        head: &Self::Head,
+        path: &FsPath,
+    ) -> std::result::Result<Option<(NodeKind, Option<Revnum>)>, Self::Error>;
+    /// The error for a revision that does not exist.
+    fn no_such_revision(revision: Revnum) -> Self::Error;
+    /// The file whose permissions digest files get.
+    fn permissions_source(&self) -> std::result::Result<PathBuf, Self::Error>;
+}
+
+/// Results for the engine.
+type Result<T, H> = std::result::Result<T, <H as LockHost>::Error>;
+
+fn error<E: From<SvnError>>(code: ErrorCode, message: impl Into<String>) -> E {
+    SvnError::new(code, message.into()).into()
+}
+
+fn io<E: From<SvnError>>(error: &std::io::Error, verb: &str, path: &Path) -> E {
+    SvnError::io(error, format_args!("{verb} '{}'", path.display())).into()
+}
 
 /// What lock tokens begin with.
 const TOKEN_SCHEME: &str = "opaquelocktoken";
@@ -67,16 +107,16 @@ pub struct UnlockTarget {
 
 /// What became of several paths.
 #[derive(Debug)]
-pub struct LockOutcome<T> {
+pub struct LockOutcome<T, E> {
     /// One result for each path. Paths that were given twice have one; those that were not looked at
     /// because of a failure have none.
-    pub each: Vec<(FsPathBuf, Result<T>)>,
+    pub each: Vec<(FsPathBuf, std::result::Result<T, E>)>,
     /// What went wrong with all of them.
-    pub failure: Option<Error>,
+    pub failure: Option<E>,
 }
 
-impl<T> LockOutcome<T> {
-    const fn failed(failure: Error) -> Self {
+impl<T, E> LockOutcome<T, E> {
+    const fn failed(failure: E) -> Self {
         Self { each: Vec::new(), failure: Some(failure) }
     }
 }
@@ -96,27 +136,53 @@ impl<'a> Index<'a> {
     }
 }
 
-impl Writer {
-    /// Locks paths.
-    ///
-    /// Errors of a path: E160017 for a directory; E160042 or E160013 when it is not there, E160042
-    /// when it is newer than the user's; E160035 when another user locked it; E160037 for tokens
-    /// that are none; E160006; system errors. Errors of all: E130004 for a comment that XML cannot
-    /// hold; corruption and system errors.
-    #[must_use]
-    pub fn lock_paths(
+/// Changes locks.
+struct Locking<'a, H>(&'a H);
+
+/// Locks paths.
+///
+/// Errors of a path: E160017 for a directory; E160042 or E160013 when it is not there, E160042
+/// when it is newer than the user's; E160035 when another user locked it; E160037 for tokens
+/// that are none; E160006; system errors. Errors of all: E130004 for a comment that XML cannot
+/// hold; corruption and system errors.
+#[must_use]
+pub fn lock<H: LockHost>(
+    host: &H,
+    targets: &[LockTarget],
+    options: &LockOptions<'_>,
+) -> LockOutcome<Lock, H::Error> {
+    Locking(host).lock_paths(targets, options)
+}
+
+/// Unlocks paths. `user` makes the request, with `break_lock` also for locks of other users.
+///
+/// Errors of a path: E160040 when there is no lock, or one with another token; E160039 when it
+/// is another's; E160041 when it has expired (and it is gone then). Errors of all: E160034
+/// without a user; corruption and system errors.
+#[must_use]
+pub fn unlock<H: LockHost>(
+    host: &H,
+    targets: &[UnlockTarget],
+    user: Option<&str>,
+    break_lock: bool,
+) -> LockOutcome<(), H::Error> {
+    Locking(host).unlock_paths(targets, user, break_lock)
+}
+
+impl<H: LockHost> Locking<'_, H> {
+    fn lock_paths(
         &self,
         targets: &[LockTarget],
         options: &LockOptions<'_>,
-    ) -> LockOutcome<Lock> {
+    ) -> LockOutcome<Lock, H::Error> {
         if options.comment.is_some_and(|comment| !is_xml_safe(comment)) {
-            return LockOutcome::failed(Error::new(
+            return LockOutcome::failed(error(
                 ErrorCode::XML_UNESCAPABLE_DATA,
                 "Lock comment contains illegal characters",
             ));
         }
         if options.expires.is_some_and(|time| time < 0) {
-            return LockOutcome::failed(Error::new(
+            return LockOutcome::failed(error(
                 ErrorCode::INCORRECT_PARAMS,
                 "Negative expiration date passed to svn_fs_lock",
             ));
@@ -154,21 +220,20 @@ impl Writer {
         &self,
         targets: &[&LockTarget],
         options: &LockOptions<'_>,
-        done: &mut Vec<Option<Result<Lock>>>,
-    ) -> Result<()> {
-        let _lock = self.lock(names::WRITE_LOCK)?;
-        let youngest = self.fs.youngest()?;
-        let root = self.fs.revision_root(youngest)?;
+        done: &mut Vec<Option<Result<Lock, H>>>,
+    ) -> Result<(), H> {
+        let _lock = self.0.write_lock()?;
+        let (youngest, head) = self.0.head()?;
         let mut index = Index::default();
         for target in targets {
-            let refused = self.refuses(&root, youngest, target, options.steal)?;
+            let refused = self.refuses((youngest, &head), target, options.steal)?;
             if refused.is_none() {
                 index.add(&target.path);
             }
             done.push(refused.map(Err));
         }
-        let sync = self.flush && targets.len() <= SYNCED_AT_ONCE;
-        let like = self.permissions_source()?;
+        let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
+        let like = self.0.permissions_source()?;
         for (folder, locked) in index.0 {
             self.enter(folder, &locked, &like, sync)?;
         }
@@ -183,14 +248,13 @@ impl Writer {
     /// Why a path cannot be locked, if so.
     fn refuses(
         &self,
-        root: &Root,
-        youngest: Revnum,
+        (youngest, head): (Revnum, &H::Head),
         target: &LockTarget,
         steal: bool,
-    ) -> Result<Option<Error>> {
+    ) -> Result<Option<H::Error>, H> {
         let path = &target.path;
-        let refused = |code, message| Ok(Some(Error::new(code, message)));
-        let Some(kind) = root.kind(path)? else {
+        let refused = |code, message| Ok(Some(error(code, message)));
+        let Some((kind, created)) = self.0.node(head, path)? else {
             let code = match target.revision {
                 Some(_) => ErrorCode::FS_OUT_OF_DATE,
                 None => ErrorCode::FS_NOT_FOUND,
@@ -198,24 +262,25 @@ impl Writer {
             return refused(code, format!("Path '{path}' doesn't exist in HEAD revision"));
         };
         if kind == NodeKind::Dir {
-            let message = format!("'{path}' is not a file in filesystem '{}'", self.fs.fs.uuid);
+            let message = format!("'{path}' is not a file in filesystem '{}'", self.0.uuid());
             return refused(ErrorCode::FS_NOT_FILE, message);
         }
         if let Some(revision) = target.revision {
             if revision > youngest {
-                return Ok(Some(Error::NoSuchRevision(revision)));
+                return Ok(Some(H::no_such_revision(revision)));
             }
-            if root.node(path)?.created_rev().is_some_and(|created| revision < created) {
+            if created.is_some_and(|created| revision < created) {
                 let message = format!("Lock failed: newer version of '{path}' exists");
                 return refused(ErrorCode::FS_OUT_OF_DATE, message);
             }
         }
-        match self.fs.lock(path)? {
+        match self.0.files().lock(path)? {
             Some(lock) if !steal => refused(
                 ErrorCode::FS_PATH_ALREADY_LOCKED,
                 format!(
                     "Path '{path}' is already locked by user '{}' in filesystem '{}'",
-                    lock.owner, self.fs.fs.uuid
+                    lock.owner,
+                    self.0.uuid()
                 ),
             ),
             // A lock that has expired is written over.
@@ -229,13 +294,13 @@ impl Writer {
         options: &LockOptions<'_>,
         like: &Path,
         sync: bool,
-    ) -> Result<Lock> {
+    ) -> Result<Lock, H> {
         let digest = lockfile::digest_of(&target.path);
         let token = match &target.token {
             Some(token) => token.clone(),
             None => {
                 let uuid = uuid::generate()
-                    .map_err(|e| Error::io(e, "Can't read file", Path::new("/dev/urandom")))?;
+                    .map_err(|e| io(&e, "Can't read file", Path::new("/dev/urandom")))?;
                 format!("{TOKEN_SCHEME}:{uuid}")
             }
         };
@@ -248,27 +313,21 @@ impl Writer {
             created: Timestamp(now()),
             expires: options.expires.map(Timestamp),
         };
-        let children = self.fs.digest_file(digest)?.children;
+        let children = self.0.files().digest_file(digest)?.children;
         let file = DigestFile { lock: Some(lock), children };
         self.write_digest_file(digest, &file, like, sync)?;
         file.lock.map(from_stored).ok_or_else(|| not_done("lock", &target.path))
     }
 
-    /// Unlocks paths. `user` makes the request, with `break_lock` also for locks of other users.
-    ///
-    /// Errors of a path: E160040 when there is no lock, or one with another token; E160039 when it
-    /// is another's; E160041 when it has expired (and it is gone then). Errors of all: E160034
-    /// without a user; corruption and system errors.
-    #[must_use]
-    pub fn unlock_paths(
+    fn unlock_paths(
         &self,
         targets: &[UnlockTarget],
         user: Option<&str>,
         break_lock: bool,
-    ) -> LockOutcome<()> {
+    ) -> LockOutcome<(), H::Error> {
         let Some(user) = user else {
-            let fs = &self.fs.fs.uuid;
-            return LockOutcome::failed(Error::new(
+            let fs = self.0.uuid();
+            return LockOutcome::failed(error(
                 ErrorCode::FS_NO_USER,
                 format!("No username is currently associated with filesystem '{fs}'"),
             ));
@@ -293,17 +352,17 @@ impl Writer {
         targets: &[&UnlockTarget],
         user: &str,
         break_lock: bool,
-        done: &mut Vec<Option<Result<()>>>,
-    ) -> Result<()> {
-        let _lock = self.lock(names::WRITE_LOCK)?;
+        done: &mut Vec<Option<Result<(), H>>>,
+    ) -> Result<(), H> {
+        let _lock = self.0.write_lock()?;
         let mut index = Index::default();
         let mut removed: Vec<(&str, DigestFile)> = Vec::new();
         for target in targets {
             let path = &*target.path;
-            let mut file = match self.fs.digest_file(lockfile::digest_of(path)) {
+            let mut file = match self.0.files().digest_file(lockfile::digest_of(path)) {
                 Ok(file) => file,
                 Err(error) => {
-                    done.push(Some(Err(error)));
+                    done.push(Some(Err(error.into())));
                     continue;
                 }
             };
@@ -317,8 +376,8 @@ impl Writer {
             }
             done.push(refused.map(Err));
         }
-        let sync = self.flush && targets.len() <= SYNCED_AT_ONCE;
-        let like = self.permissions_source()?;
+        let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
+        let like = self.0.permissions_source()?;
         let mut gone: HashSet<&str> = HashSet::with_capacity(removed.len());
         for (path, file) in removed {
             self.write_or_remove(lockfile::digest_of(path), &file, &like, sync)?;
@@ -341,13 +400,13 @@ impl Writer {
         lock: Option<&Lock>,
         target: &UnlockTarget,
         user: Option<&str>,
-    ) -> Option<Error> {
-        let fs = &self.fs.fs.uuid;
+    ) -> Option<H::Error> {
+        let fs = self.0.uuid();
         let Some(lock) = lock else { return Some(self.no_such_lock(&target.path)) };
         if is_expired(lock, now()) {
             let message =
                 format!("Lock has expired: lock-token '{}' in filesystem '{fs}'", lock.token);
-            return Some(Error::new(ErrorCode::FS_LOCK_EXPIRED, message));
+            return Some(error(ErrorCode::FS_LOCK_EXPIRED, message));
         }
         let user = user?;
         if lock.token != target.token {
@@ -358,20 +417,20 @@ impl Writer {
                 "User '{user}' is trying to use a lock owned by '{}' in filesystem '{fs}'",
                 lock.owner
             );
-            return Some(Error::new(ErrorCode::FS_LOCK_OWNER_MISMATCH, message));
+            return Some(error(ErrorCode::FS_LOCK_OWNER_MISMATCH, message));
         }
         None
     }
 
-    fn no_such_lock(&self, path: &FsPath) -> Error {
-        let message = format!("No lock on path '{path}' in filesystem '{}'", self.fs.fs.uuid);
-        Error::new(ErrorCode::FS_NO_SUCH_LOCK, message)
+    fn no_such_lock(&self, path: &FsPath) -> H::Error {
+        let message = format!("No lock on path '{path}' in filesystem '{}'", self.0.uuid());
+        error(ErrorCode::FS_NO_SUCH_LOCK, message)
     }
 
     /// Enters locked paths in the digest file of a directory above them.
-    fn enter(&self, folder: &str, locked: &[Md5], like: &Path, sync: bool) -> Result<()> {
+    fn enter(&self, folder: &str, locked: &[Md5], like: &Path, sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
-        let mut file = self.fs.digest_file(digest)?;
+        let mut file = self.0.files().digest_file(digest)?;
         let listed: HashSet<Md5> = file.children.iter().copied().collect();
         let before = file.children.len();
         file.children.extend(locked.iter().filter(|child| !listed.contains(child)));
@@ -382,9 +441,9 @@ impl Writer {
     }
 
     /// Takes paths that are not locked any more out of the digest file of a directory above them.
-    fn take_out(&self, folder: &str, unlocked: &[Md5], like: &Path, sync: bool) -> Result<()> {
+    fn take_out(&self, folder: &str, unlocked: &[Md5], like: &Path, sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
-        let mut file = self.fs.digest_file(digest)?;
+        let mut file = self.0.files().digest_file(digest)?;
         let unlocked: HashSet<&Md5> = unlocked.iter().collect();
         file.children.retain(|child| !unlocked.contains(child));
         self.write_or_remove(digest, &file, like, sync)
@@ -397,15 +456,13 @@ impl Writer {
         file: &DigestFile,
         like: &Path,
         sync: bool,
-    ) -> Result<()> {
+    ) -> Result<(), H> {
         if file.lock.is_some() || !file.children.is_empty() {
             return self.write_digest_file(digest, file, like, sync);
         }
-        let path = self.fs.fs.file(&Layout::lock_file(&digest));
-        match self.storage.remove_file(&path) {
-            Err(e) if e.kind() != ErrorKind::NotFound => {
-                Err(Error::io(e, "Can't remove file", &path))
-            }
+        let path = self.0.files().db.join(Layout::lock_file(&digest));
+        match self.0.storage().remove_file(&path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(io(&e, "Can't remove file", &path)),
             _ => Ok(()),
         }
     }
@@ -416,8 +473,8 @@ impl Writer {
         file: &DigestFile,
         like: &Path,
         sync: bool,
-    ) -> Result<()> {
-        let path = self.fs.fs.file(&Layout::lock_file(&digest));
+    ) -> Result<(), H> {
+        let path = self.0.files().db.join(Layout::lock_file(&digest));
         let mut contents = Vec::new();
         file.write(&mut contents);
         let mut done = self.put_in_place(&path, &contents, like, sync);
@@ -425,7 +482,7 @@ impl Writer {
             self.make_folder_of(&path)?;
             done = self.put_in_place(&path, &contents, like, sync);
         }
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+        done.map_err(|e| io(&e, "Can't write to file", &path))
     }
 
     /// Replaces or makes a file. What moves into place is durable before; the name is not: file
@@ -437,53 +494,43 @@ impl Writer {
         like: &Path,
         sync: bool,
     ) -> std::io::Result<()> {
-        let (beside, mut file) = create_beside(&*self.storage, path)?;
+        let (beside, mut file) = create_beside(self.0.storage(), path)?;
         let mut write = || {
             file.append(contents)?;
             if sync {
                 file.sync()?;
             }
-            self.storage.copy_permissions(like, &beside)?;
-            self.storage.rename(&beside, path, false)
+            self.0.storage().copy_permissions(like, &beside)?;
+            self.0.storage().rename(&beside, path, false)
         };
         write().inspect_err(|_| {
             // The error that is reported is the first one.
-            let _ = self.storage.remove_file(&beside);
+            let _ = self.0.storage().remove_file(&beside);
         })
     }
 
     /// Makes the folder of a digest file, and that of all of them.
-    fn make_folder_of(&self, path: &Path) -> Result<()> {
+    fn make_folder_of(&self, path: &Path) -> Result<(), H> {
         let Some(folder) = path.parent() else { return Ok(()) };
         for folder in folder.parent().into_iter().chain([folder]) {
             let made = self
-                .storage
+                .0
+                .storage()
                 .create_dir(folder, false)
-                .and_then(|()| self.storage.copy_permissions(self.fs.path(), folder));
+                .and_then(|()| self.0.storage().copy_permissions(self.0.files().db, folder));
             match made {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Error::io(e, "Can't create directory", folder));
+                    return Err(io(&e, "Can't create directory", folder));
                 }
                 _ => {}
             }
         }
         Ok(())
     }
-
-    /// The file whose permissions digest files get: that of revision 0.
-    fn permissions_source(&self) -> Result<PathBuf> {
-        let fs = &self.fs.fs;
-        let first = Revnum::ZERO;
-        let packed = first < fs.refresh_min_unpacked()?;
-        Ok(fs.file(&match fs.layout.shard(first) {
-            Some(shard) if packed => fs.layout.pack_file(shard),
-            _ => fs.layout.rev_file(first),
-        }))
-    }
 }
 
-fn not_done(what: &str, path: &FsPath) -> Error {
-    Error::new(ErrorCode::FS_LOCK_OPERATION_FAILED, format!("Failed to {what} '{path}'"))
+fn not_done<E: From<SvnError>>(what: &str, path: &FsPath) -> E {
+    error(ErrorCode::FS_LOCK_OPERATION_FAILED, format!("Failed to {what} '{path}'"))
 }
 
 /// Whether XML can hold the text.
@@ -492,8 +539,8 @@ fn is_xml_safe(text: &str) -> bool {
 }
 
 /// Refuses tokens that are no URIs of the lock scheme.
-fn check_token(token: &str) -> Result<()> {
-    let bad = |message| Err(Error::new(ErrorCode::FS_BAD_LOCK_TOKEN, message));
+fn check_token<E: From<SvnError>>(token: &str) -> std::result::Result<(), E> {
+    let bad = |message| Err(error(ErrorCode::FS_BAD_LOCK_TOKEN, message));
     if token.strip_prefix(TOKEN_SCHEME).is_none_or(|rest| !rest.starts_with(':')) {
         return bad(format!("Lock token URI '{token}' has bad scheme; expected '{TOKEN_SCHEME}'"));
     }

@@ -4,28 +4,42 @@ use std::collections::BTreeMap;
 
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{NodeKind, Revnum};
-use sapwood_fsfs_format::{ChangeKind, NodeRevId};
+use sapwood_core::{ChangeKind, NodeKind, Revnum};
 
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 
 /// What happened to a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) id: NodeRevId,
-    pub(crate) kind: ChangeKind,
-    pub(crate) node_kind: NodeKind,
-    pub(crate) text_mod: bool,
-    pub(crate) prop_mod: bool,
-    pub(crate) mergeinfo_mod: bool,
-    pub(crate) copy_from: Option<(Revnum, FsPathBuf)>,
+#[derive(Debug)]
+pub struct Change<E: Engine> {
+    /// The node-revision; `None` where the list of a transaction on disk does not say it.
+    pub id: Option<E::Id>,
+    /// What was done.
+    pub kind: ChangeKind,
+    /// File or directory.
+    pub node_kind: NodeKind,
+    /// Whether the text was written.
+    pub text_mod: bool,
+    /// Whether properties were written.
+    pub prop_mod: bool,
+    /// Whether `svn:mergeinfo` was.
+    pub mergeinfo_mod: bool,
+    /// The source of a copy.
+    pub copy_from: Option<(Revnum, FsPathBuf)>,
 }
 
-impl Change {
+impl<E: Engine> Clone for Change<E> {
+    fn clone(&self) -> Self {
+        Self { copy_from: self.copy_from.clone(), ..*self }
+    }
+}
+
+impl<E: Engine> Change<E> {
     /// A change of kind `kind` that says nothing else.
-    pub(crate) const fn new(id: NodeRevId, kind: ChangeKind, node_kind: NodeKind) -> Self {
+    #[must_use]
+    pub const fn new(id: E::Id, kind: ChangeKind, node_kind: NodeKind) -> Self {
         Self {
-            id,
+            id: Some(id),
             kind,
             node_kind,
             text_mod: false,
@@ -37,16 +51,25 @@ impl Change {
 }
 
 /// All changes of a transaction.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ChangeList {
-    folded: BTreeMap<FsPathBuf, Change>,
+#[derive(Debug)]
+pub struct ChangeList<E: Engine> {
+    folded: BTreeMap<FsPathBuf, Change<E>>,
     /// Deletions that became replacements, for when the replacement is deleted again.
-    deletions: BTreeMap<FsPathBuf, Change>,
+    deletions: BTreeMap<FsPathBuf, Change<E>>,
 }
 
-impl ChangeList {
+impl<E: Engine> Default for ChangeList<E> {
+    fn default() -> Self {
+        Self { folded: BTreeMap::new(), deletions: BTreeMap::new() }
+    }
+}
+
+impl<E: Engine> ChangeList<E> {
     /// Adds a change that follows all earlier ones.
-    pub(crate) fn add(&mut self, path: &FsPath, change: Change) -> Result<()> {
+    ///
+    /// # Errors
+    /// E160004 when it cannot follow them.
+    pub fn add(&mut self, path: &FsPath, change: Change<E>) -> Result<(), E> {
         // What goes away takes with it what happened below.
         if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) {
             self.forget_below(path);
@@ -55,9 +78,11 @@ impl ChangeList {
             self.folded.insert(path.into(), change);
             return Ok(());
         };
-        let wrong = |what| Err(Error::Corrupt(format!("Invalid change ordering: {what}")));
+        let wrong =
+            |what: &str| Err(Error::Corrupt(format!("Invalid change ordering: {what}")).into());
         let deleted = old.kind == ChangeKind::Delete;
-        if !deleted && old.id != change.id {
+        let is_other = old.id.zip(change.id).is_some_and(|(old, new)| old != new);
+        if !deleted && is_other {
             return wrong("new node revision ID without delete");
         }
         match change.kind {
@@ -91,7 +116,7 @@ impl ChangeList {
     }
 
     /// Takes back what happened to a path.
-    pub(crate) fn reset(&mut self, path: &FsPath) {
+    pub fn reset(&mut self, path: &FsPath) {
         self.folded.remove(path);
     }
 
@@ -114,20 +139,21 @@ impl ChangeList {
     }
 
     /// Paths and changes, in the bytewise order of paths.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&FsPath, &Change)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&FsPath, &Change<E>)> {
         self.folded.iter().map(|(path, change)| (path.as_path(), change))
     }
 
     /// Whether nothing changed.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.folded.is_empty()
     }
 
     /// The same; of a replacement also the deletion that it began with, where it is known what was there: only
     /// then can it be undone.
-    pub(crate) fn with_deletions(
+    pub fn with_deletions(
         &self,
-    ) -> impl Iterator<Item = (&FsPath, &Change, Option<&Change>)> {
+    ) -> impl Iterator<Item = (&FsPath, &Change<E>, Option<&Change<E>>)> {
         self.iter().map(|(path, change)| {
             let is_replaced = change.kind == ChangeKind::Replace;
             (path, change, self.deletions.get(path).filter(|_| is_replaced))
@@ -137,21 +163,15 @@ impl ChangeList {
 
 #[cfg(test)]
 mod tests {
-    use sapwood_fsfs_format::{IdPart, Location, TxnId};
-
     use super::*;
+    use crate::tests::{Id, Plain};
     use sapwood_testkit::fspath;
 
-    fn change(kind: ChangeKind, node: u64) -> Change {
-        let id = NodeRevId {
-            node: IdPart::in_txn(node),
-            copy: IdPart::ROOT,
-            location: Location::Txn(TxnId { base: Revnum(1), number: 1 }),
-        };
-        Change::new(id, kind, NodeKind::Dir)
+    fn change(kind: ChangeKind, node: u64) -> Change<Plain> {
+        Change::new(Id { node, copy: 0, revision: 0 }, kind, NodeKind::Dir)
     }
 
-    fn kinds(list: &ChangeList) -> Vec<(&str, ChangeKind)> {
+    fn kinds(list: &ChangeList<Plain>) -> Vec<(&str, ChangeKind)> {
         list.iter().map(|(p, c)| (p.as_str(), c.kind)).collect()
     }
 

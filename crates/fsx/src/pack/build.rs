@@ -1,0 +1,222 @@
+//! The pack file: containers of change lists, of properties, and by path of node-revisions and texts; large texts as they
+//! were; and the indexes.
+//!
+//! A text goes into a container when it is not over twice the block size; there it is whole, so that deltas to it are short
+//! ways. Texts that nothing refers to stay as they were too.
+
+use std::path::PathBuf;
+
+use sapwood_core::{CancelToken, Exact, Revnum, len64};
+use sapwood_fsfs_format::fnv::Fnv1a32x4;
+use sapwood_fsx_format::changes_container::ChangesContainer;
+use sapwood_fsx_format::l2p::Location;
+use sapwood_fsx_format::p2l::{Entry, ItemType};
+use sapwood_fsx_format::{ChangeSet, Id, noderevs_container};
+use sapwood_store::NewFile;
+
+use super::Shard;
+use super::gather::RepItem;
+use super::texts::Texts;
+use crate::error::{Error, Result};
+use crate::items::CHANGES;
+use crate::revfile::read_at;
+use crate::txn::write_indexes;
+
+/// Bytes that a changed path takes in a container, about.
+const CHANGE_LEN: usize = 8;
+/// Bytes that a node-revision takes in a container before compression, about.
+const NODE_LEN: u64 = 64;
+/// Bytes of a large item that are copied at once.
+const PIECE: u64 = 256 << 10;
+
+/// A pack file that is being written.
+struct Output {
+    file: Box<dyn NewFile>,
+    path: PathBuf,
+    first: Revnum,
+    len: u64,
+    offsets: Vec<Vec<Option<Location>>>,
+    entries: Vec<Entry>,
+}
+
+impl Output {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.append(bytes);
+        written.map_err(|error| Error::io("Can't write to file", &self.path, error))?;
+        self.len = self.len.plus(len64(bytes.len()));
+        Ok(())
+    }
+
+    /// Notes what was written from an offset on.
+    fn end(&mut self, kind: ItemType, offset: u64, checksum: u32, items: Vec<Id>) -> Result<()> {
+        for (sub_item, id) in (0u64..).zip(&items) {
+            let wrong = || Error::Corrupt(format!("Item '{id}' is not in its shard"));
+            let revision = id.change_set.revision().ok_or_else(wrong)?;
+            let at = revision.0.checked_sub(self.first.0).and_then(|at| usize::try_from(at).ok());
+            let numbers = at.and_then(|at| self.offsets.get_mut(at)).ok_or_else(wrong)?;
+            let number = usize::try_from(id.number).map_err(|_| wrong())?;
+            if numbers.len() <= number {
+                numbers.resize(number.plus(1), None);
+            }
+            if let Some(slot) = numbers.get_mut(number) {
+                *slot = Some(Location { offset, sub_item });
+            }
+        }
+        let size = self.len.minus(offset);
+        self.entries.push(Entry { offset, size, kind, checksum, items });
+        Ok(())
+    }
+
+    /// Writes a container.
+    fn container(&mut self, kind: ItemType, bytes: &[u8], items: Vec<Id>) -> Result<()> {
+        let offset = self.len;
+        self.append(bytes)?;
+        self.end(kind, offset, Fnv1a32x4::of(bytes), items)
+    }
+}
+
+impl Shard<'_> {
+    /// Writes the pack file.
+    pub(super) fn build(&self, cancel: &CancelToken) -> Result<()> {
+        let fs = &self.writer.fs.0;
+        let items = self.gather(cancel)?;
+        let path = fs.file(&fs.layout.pack(self.number));
+        let file = self.writer.storage.create(&path);
+        let file = file.map_err(|error| Error::io("Can't create file", &path, error))?;
+        let count = usize::try_from(fs.layout.0.shard_size);
+        let count = count.map_err(|_| Error::internal("a shard that does not fit memory"))?;
+        let mut out = Output {
+            file,
+            path,
+            first: self.first(),
+            len: 0,
+            offsets: vec![Vec::new(); count],
+            entries: Vec::new(),
+        };
+        self.write_changes(&mut out)?;
+        self.write_texts(&mut out, &items.file_props, cancel)?;
+        self.write_texts(&mut out, &items.dir_props, cancel)?;
+        let (mut nodes, mut texts, mut len) = (Vec::new(), Vec::new(), 0u64);
+        let limit = self.writer.config.block_size.times(4);
+        for path in items.paths {
+            len = len.plus(len64(path.nodes.len()).times(NODE_LEN));
+            len = len.plus(len64(path.texts.len()));
+            nodes.extend(path.nodes);
+            texts.extend(path.texts);
+            if len >= limit {
+                self.write_nodes(&mut out, &std::mem::take(&mut nodes), cancel)?;
+                self.write_texts(&mut out, &std::mem::take(&mut texts), cancel)?;
+                len = 0;
+            }
+        }
+        self.write_nodes(&mut out, &nodes, cancel)?;
+        self.write_texts(&mut out, &texts, cancel)?;
+        for item in &items.others {
+            self.copy_item(&mut out, item)?;
+        }
+        let mut indexes = Vec::new();
+        let config = &self.writer.config;
+        write_indexes(out.first, &out.offsets, &out.entries, out.len, config, &mut indexes)?;
+        out.append(&indexes)?;
+        let synced = if self.writer.flush { out.file.sync() } else { Ok(()) };
+        let like = fs.file(&fs.layout.revision(out.first));
+        let done = synced.and_then(|()| self.writer.storage.copy_permissions(&like, &out.path));
+        done.map_err(|error| Error::io("Can't write to file", &out.path, error))
+    }
+
+    /// The change lists, the youngest first.
+    fn write_changes(&self, out: &mut Output) -> Result<()> {
+        let limit = usize::try_from(self.writer.config.block_size).unwrap_or(usize::MAX);
+        let (mut lists, mut items, mut len) = (Vec::new(), Vec::new(), 0usize);
+        let write = |out: &mut Output, lists: &mut Vec<_>, items: &mut Vec<Id>| {
+            let mut bytes = Vec::new();
+            ChangesContainer::write(lists, &mut bytes)?;
+            lists.clear();
+            out.container(ItemType::ChangesContainer, &bytes, std::mem::take(items))
+        };
+        for revision in self.revisions() {
+            let list = self.writer.fs.changes(revision)?;
+            let sizes = list.iter().map(|change| CHANGE_LEN.plus(change.path.len()));
+            len = len.plus(sizes.sum::<usize>()).plus(CHANGE_LEN);
+            lists.push(list);
+            items.push(Id { change_set: ChangeSet::Revision(revision), number: CHANGES });
+            if len >= limit {
+                write(out, &mut lists, &mut items)?;
+                len = 0;
+            }
+        }
+        if lists.is_empty() { Ok(()) } else { write(out, &mut lists, &mut items) }
+    }
+
+    /// Node-revisions, in containers that are not too long.
+    fn write_nodes(&self, out: &mut Output, ids: &[Id], cancel: &CancelToken) -> Result<()> {
+        let block = self.writer.config.block_size;
+        let most = usize::try_from(block.checked_div(NODE_LEN / 4).unwrap_or(1).max(1));
+        for ids in ids.chunks(most.unwrap_or(1)) {
+            cancel.check()?;
+            let mut builder = noderevs_container::Builder::default();
+            for id in ids {
+                builder.push(&self.writer.fs.0.noderev(*id)?)?;
+            }
+            let mut bytes = Vec::new();
+            let written = builder.write(&mut bytes);
+            written.map_err(|error| Error::io("Can't compress", &out.path, error))?;
+            out.container(ItemType::NodeRevsContainer, &bytes, ids.to_vec())?;
+        }
+        Ok(())
+    }
+
+    /// Representations: small ones in containers, and then the large ones.
+    fn write_texts(&self, out: &mut Output, reps: &[RepItem], cancel: &CancelToken) -> Result<()> {
+        let block = self.writer.config.block_size;
+        let is_small =
+            |item: &&RepItem| item.rep.is_some_and(|rep| rep.expanded_size <= block.times(2));
+        let (mut texts, mut items) = (Texts::default(), Vec::new());
+        let write = |out: &mut Output, texts: &mut Texts, items: &mut Vec<Id>| {
+            let mut bytes = Vec::new();
+            std::mem::take(texts).builder.write(&mut bytes)?;
+            out.container(ItemType::RepsContainer, &bytes, std::mem::take(items))
+        };
+        let mut small = reps.iter().filter(is_small).peekable();
+        while let Some(item) = small.next() {
+            cancel.check()?;
+            texts.push(&self.writer.fs.whole(item.rep, block.times(2))?);
+            items.push(item.id);
+            let is_end_of_path = small.peek().is_none_or(|next| next.group != item.group);
+            if texts.is_full(block, is_end_of_path) {
+                write(out, &mut texts, &mut items)?;
+            }
+        }
+        if !items.is_empty() {
+            write(out, &mut texts, &mut items)?;
+        }
+        for item in reps.iter().filter(|item| !is_small(item)) {
+            cancel.check()?;
+            self.copy_item(out, item)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a representation as it is.
+    fn copy_item(&self, out: &mut Output, item: &RepItem) -> Result<()> {
+        let revision = item.id.change_set.revision();
+        let revision = revision.ok_or_else(|| Error::internal("an item outside of revisions"))?;
+        let file = self.file(revision)?;
+        let found = file.find(revision, item.id.number)?;
+        let (offset, mut done) = (out.len, 0u64);
+        let mut fnv = Fnv1a32x4::new();
+        while done < found.size {
+            let len = PIECE.min(found.size.minus(done));
+            let bytes = read_at(&*file.file, &file.path, found.offset.saturating_add(done), len)?;
+            fnv.update(&bytes);
+            out.append(&bytes)?;
+            done = done.plus(len);
+        }
+        let checksum = fnv.finish();
+        if checksum != found.checksum() {
+            let message = format!("Checksum mismatch in item '{}'", item.id);
+            return Err(Error::Corrupt(message));
+        }
+        out.end(item.kind, offset, checksum, vec![item.id])
+    }
+}

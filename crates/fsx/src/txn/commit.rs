@@ -1,0 +1,353 @@
+//! Making a revision of a transaction.
+//!
+//! Under the write lock: the transaction is merged with what came in between, its locks are checked, and the revision file is
+//! completed in the prototype: directories, properties and node-revisions, children before parents; the changed paths; both
+//! indexes. It and the properties of the revision are durable before `next` replaces `current`, and no reader looks at them
+//! before that. A crash before leaves files that the next commit replaces.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{ChangeKind, Exact, NodeKind, PropList, Revnum};
+use sapwood_fs_common::rep_cache::Row;
+use sapwood_fsx_format::directory::{self, Entry};
+use sapwood_fsx_format::layout::names;
+use sapwood_fsx_format::p2l::ItemType;
+use sapwood_fsx_format::{
+    self as format, ChangeSet, Id, NodeRev, Representation, changes, proplist, revprops,
+};
+use sapwood_store::write::NewFile;
+use sapwood_txn_rules::ROOT;
+
+use super::engine::{Change, Directory, Entries, TxnNodeRev};
+use super::text::Part;
+use super::{Txn, Writer, flags};
+use crate::error::{Error, Result};
+use crate::items::CHANGES;
+
+/// Directories with longer texts than this are not kept for the next commit.
+const KEPT_DIR: u64 = 1 << 20;
+
+/// A revision that was made.
+#[derive(Debug)]
+pub struct NewRevision {
+    /// Its number.
+    pub revision: Revnum,
+    /// Its properties.
+    pub props: PropList,
+}
+
+/// A node that was written, for the next commit.
+type Written = (TxnNodeRev, Option<Directory>);
+
+impl Txn {
+    /// Makes a revision of the transaction: its number.
+    ///
+    /// # Errors
+    /// E160024 when a later revision changed the same thing; E160034, E160037 and E160039 when
+    /// something is locked; corruption and system errors. There is no new revision then.
+    pub fn commit(self) -> Result<Revnum> {
+        self.commit_for_props().map(|committed| committed.revision)
+    }
+
+    /// The same, with the new revision's properties as well.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub fn commit_for_props(mut self) -> Result<NewRevision> {
+        let writer = Arc::clone(&self.writer);
+        if self.is_on_disk && self.lock.is_none() {
+            self.lock = Some(writer.lock_proto(self.tree.txn())?);
+        }
+        // What can be done before the lock is: others do not wait for it.
+        let youngest = Revnum(writer.fs.0.youngest.load(Ordering::Acquire));
+        if youngest > self.tree.base {
+            self.tree.merge_to(youngest)?;
+        }
+        let lock = writer.lock(names::WRITE_LOCK)?;
+        let made = self.make_revision()?;
+        drop(lock);
+        self.leave = false;
+        writer.add_rows(&self.rows);
+        if writer.config.pack_after_commit {
+            writer.pack_after_commit();
+        }
+        Ok(made)
+    }
+
+    /// What goes on under the lock.
+    fn make_revision(&mut self) -> Result<NewRevision> {
+        let writer = Arc::clone(&self.writer);
+        writer.fs.0.refresh_min_unpacked()?;
+        let youngest = writer.fs.youngest()?;
+        if self.tree.base != youngest {
+            self.tree.merge_to(youngest)?;
+        }
+        self.check_locks()?;
+        let revision = youngest.next();
+        let written = self.write_revision(revision)?;
+        let props = self.revision_props();
+        self.publish_revision(revision, &props)?;
+        writer.fs.0.youngest.fetch_max(revision.0, Ordering::AcqRel);
+        writer.keep_chains(revision, &self.chains);
+        for (node, entries) in written {
+            writer.committed.keep(node, entries);
+        }
+        Ok(NewRevision { revision, props })
+    }
+
+    /// Completes the prototype but for its indexes.
+    fn write_revision(&mut self, revision: Revnum) -> Result<Vec<Written>> {
+        let mut written = Vec::new();
+        for at in self.post_order()? {
+            written.push(self.write_node(at, revision)?);
+        }
+        let changes = std::mem::take(&mut self.tree.changes);
+        self.proto.begin();
+        self.proto.append_with(|out| {
+            for (path, change) in changes.iter() {
+                changes::write(&stored_change(path, change), out);
+            }
+            out.push(b'\n');
+        })?;
+        self.proto.end(ItemType::Changes, CHANGES)?;
+        Ok(written)
+    }
+
+    /// The transaction's nodes that are part of its tree, children before parents.
+    pub(super) fn post_order(&self) -> Result<Vec<usize>> {
+        let mut order = Vec::new();
+        let mut todo = vec![(ROOT, false)];
+        while let Some((at, seen)) = todo.pop() {
+            if seen {
+                order.push(at);
+                continue;
+            }
+            todo.push((at, true));
+            let Some(entries) = &self.tree.txn_node(at)?.entries else { continue };
+            for (_, id) in entries.changed.values().rev().flatten() {
+                if let Some(child) = self.tree.place_of(id) {
+                    todo.push((child, false));
+                }
+            }
+            // Each node has one place in the tree, or the tree is none.
+            if order.len().plus(todo.len()) > self.tree.nodes.len().times(2) {
+                return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
+            }
+        }
+        Ok(order)
+    }
+
+    /// Writes one node-revision and what belongs to it.
+    fn write_node(&mut self, at: usize, revision: Revnum) -> Result<Written> {
+        let TxnNodeRev { mut rev, copy_root } = self.tree.txn_node(at)?.node.clone();
+        let entries = match rev.kind {
+            NodeKind::Dir => self.write_directory(at, &mut rev)?,
+            NodeKind::File => None,
+        };
+        if let Some(props) = self.tree.txn_node_mut(at)?.props.take() {
+            let mut list = Vec::new();
+            proplist::write(&props, &mut list);
+            let kind = match rev.kind {
+                NodeKind::File => ItemType::FileProps,
+                NodeKind::Dir => ItemType::DirProps,
+            };
+            rev.props = Some(self.write_rep(&rev, Part::Props, &mut list.as_slice(), kind)?);
+        }
+        let change_set = ChangeSet::Revision(revision);
+        let finish = |id: &mut Id| {
+            if id.change_set.revision().is_none() {
+                id.change_set = change_set;
+            }
+        };
+        for rep in [&mut rev.text, &mut rev.props].into_iter().flatten() {
+            finish(&mut rep.id);
+        }
+        if self.writer.config.rep_sharing {
+            let text = rev.text.filter(|_| rev.kind == NodeKind::File);
+            for rep in [text, rev.props].into_iter().flatten() {
+                let is_new = rep.id.change_set == change_set;
+                if let Some(sha1) = rep.sha1.filter(|_| is_new) {
+                    let Representation { id, size, expanded_size, .. } = rep;
+                    self.rows.push(Row { sha1, revision, item: id.number, size, expanded_size });
+                }
+            }
+        }
+        // The checksum of properties is not written.
+        if let Some(props) = &mut rev.props {
+            props.sha1 = None;
+        }
+        [&mut rev.id, &mut rev.node, &mut rev.copy].into_iter().for_each(finish);
+        let root = (copy_root.0.unwrap_or(revision), copy_root.1);
+        let is_own = root.0 == revision && *root.1 == *rev.created_path;
+        rev.copy_root = (!is_own).then_some(root);
+        if at == ROOT {
+            self.check_root(&rev)?;
+        }
+        self.proto.begin();
+        let mut text = Vec::new();
+        rev.write(&mut text);
+        // What cannot be read back must not become a revision.
+        let (rev, _) = NodeRev::parse(&text)?;
+        self.proto.append(&text)?;
+        self.proto.end(ItemType::NodeRev, rev.id.number)?;
+        self.tree.txn_node_mut(at)?.final_id = Some(rev.id);
+        Ok((rev.into(), entries))
+    }
+
+    /// Each revision's root has one predecessor more than that of the revision before.
+    fn check_root(&self, root: &NodeRev) -> Result<()> {
+        let before = self.writer.committed.root(self.tree.base)?.rev.predecessor_count;
+        let found = root.predecessor_count;
+        if found == before.saturating_add(1) {
+            return Ok(());
+        }
+        Err(Error::Corrupt(format!(
+            "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
+             committing r{}",
+            self.tree.base.next()
+        )))
+    }
+
+    /// Writes the entries of a changed directory; returns them unless they are many.
+    fn write_directory(&mut self, at: usize, rev: &mut NodeRev) -> Result<Option<Directory>> {
+        let Some(entries) = self.tree.txn_node_mut(at)?.entries.take() else { return Ok(None) };
+        // A new directory that stayed empty has no text.
+        if entries.changed.is_empty() {
+            return Ok(None);
+        }
+        let list = self.final_entries(&entries)?;
+        let mut text = Vec::new();
+        directory::write(&list, &mut text)?;
+        let rep = self.write_rep(rev, Part::Text, &mut text.as_slice(), ItemType::DirRep)?;
+        rev.text = Some(rep);
+        Ok((rep.expanded_size <= KEPT_DIR).then_some(Directory(list)))
+    }
+
+    fn final_entries(&self, entries: &Entries) -> Result<Vec<Entry>> {
+        let final_id = |name: &str, id: Id| {
+            if id.change_set.revision().is_some() {
+                return Ok(id);
+            }
+            let child = self.tree.place_of(&id).and_then(|at| self.tree.nodes.get(at)?.final_id);
+            child.ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))
+        };
+        let entry = |(name, kind, id): (&str, NodeKind, Id)| {
+            Ok(Entry { name: name.into(), kind, id: final_id(name, id)? })
+        };
+        entries.iter().map(entry).collect()
+    }
+
+    /// The revision's properties.
+    fn revision_props(&mut self) -> PropList {
+        let mut props = std::mem::take(&mut self.props);
+        let client_date = props.remove(flags::CLIENT_DATE);
+        for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
+            props.remove(flag);
+        }
+        if !self.keep_date && client_date.as_deref() != Some(b"1") {
+            props.set(prop_names::DATE, now().to_string());
+        }
+        props
+    }
+
+    /// Makes the revision durable, and then visible.
+    fn publish_revision(&mut self, revision: Revnum, props: &PropList) -> Result<()> {
+        let writer = Arc::clone(&self.writer);
+        let (fs, storage, layout) = (&writer.fs.0, &writer.storage, writer.fs.0.layout);
+        writer.make_shard(revision)?;
+        let like = writer.permissions_of(Revnum(revision.0.minus(1)));
+        let (spool, file) = self.proto.finish(revision, &writer.config)?;
+        let failed = |path| move |error| Error::io("Can't write to file", path, error);
+        if writer.flush {
+            file.sync().map_err(failed(spool))?;
+        }
+        storage.copy_permissions(&like, spool).map_err(failed(spool))?;
+        let path = fs.file(&layout.revprops(revision, false));
+        writer.write_new(&path, &revprops::write_file(props), &like)?;
+        let next = fs.file(names::NEXT);
+        let current = fs.file(names::CURRENT);
+        writer.write_new(&next, format!("{revision}\n").as_bytes(), &current)?;
+        let path = fs.file(&layout.revision(revision));
+        storage.rename(spool, &path, writer.flush).map_err(failed(&path))?;
+        storage.rename(&next, &current, writer.flush).map_err(failed(&current))
+    }
+}
+
+impl Writer {
+    /// Makes the folder of the shard that begins with a revision.
+    fn make_shard(&self, revision: Revnum) -> Result<()> {
+        let (fs, size) = (&self.fs.0, self.fs.0.layout.0.shard_size);
+        if revision.0.checked_rem(size) != Some(0) {
+            return Ok(());
+        }
+        let path = fs.file(&fs.layout.shard_dir(self.shard_of(revision)));
+        let revs = fs.file(names::REVS);
+        let made = self
+            .storage
+            .create_dir(&path, false)
+            .and_then(|()| self.storage.copy_permissions(&revs, &path));
+        match made {
+            // From a commit that was interrupted.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(|error| Error::io("Can't create directory", &path, error))?,
+        }
+        let synced = if self.flush { self.storage.sync_dir(&revs) } else { Ok(()) };
+        synced.map_err(|error| Error::io("Can't flush file to disk", &revs, error))
+    }
+
+    /// Writes a file that no reader looks at yet, over what may be there, with the permissions of another.
+    pub(crate) fn write_new(
+        &self,
+        path: &std::path::Path,
+        contents: &[u8],
+        like: &std::path::Path,
+    ) -> Result<()> {
+        let write = || {
+            let mut file: Box<dyn NewFile> = self.storage.create_over(path)?;
+            file.append(contents)?;
+            if self.flush {
+                file.sync()?;
+            }
+            self.storage.copy_permissions(like, path)
+        };
+        write().map_err(|error| Error::io("Can't write to file", path, error))
+    }
+
+    /// A file whose permissions new files of revisions get: that of an earlier revision.
+    pub(crate) fn permissions_of(&self, revision: Revnum) -> std::path::PathBuf {
+        let fs = &self.fs.0;
+        fs.file(&match fs.is_packed(revision) {
+            true => fs.layout.pack(self.shard_of(revision)),
+            false => fs.layout.revision(revision),
+        })
+    }
+}
+
+/// A change as it is stored.
+pub(super) fn stored_change(path: &sapwood_core::FsPath, change: &Change) -> format::Change {
+    let copy_from = change.copy_from.as_ref();
+    format::Change {
+        path: path.as_str().into(),
+        kind: match change.kind {
+            ChangeKind::Modify | ChangeKind::Reset => format::ChangeKind::Modify,
+            ChangeKind::Add => format::ChangeKind::Add,
+            ChangeKind::Delete => format::ChangeKind::Delete,
+            ChangeKind::Replace => format::ChangeKind::Replace,
+        },
+        node_kind: change.node_kind,
+        text: change.text_mod,
+        props: change.prop_mod,
+        mergeinfo: change.mergeinfo_mod,
+        copy_from: copy_from.map(|(revision, path)| (*revision, path.as_str().into())),
+    }
+}
+
+/// The present time.
+pub(super) fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(now.as_micros()).unwrap_or_default())
+}

@@ -1,0 +1,171 @@
+//! Transactions: changing a tree, and making a revision of it.
+//!
+//! A [`Txn`] is driven by one process from begin to commit and lives in memory: node-revisions, directories,
+//! properties and changed paths are values here, texts go to a prototype of the revision file ([`proto`]). Nothing of it is
+//! visible to others before the commit unless they are to see it ([`disk`]), and nothing is left on disk when it is dropped.
+//! One that another program left on disk can be taken over ([`open`]).
+//!
+//! How a tree changes is said in [`sapwood_txn_rules`], which knows of no files.
+
+mod commit;
+mod disk;
+mod edit;
+mod engine;
+mod index;
+mod locks;
+mod open;
+mod proto;
+mod recover;
+mod revprops;
+mod sharing;
+mod source;
+mod text;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sapwood_core::{PropList, Revnum, Sha1};
+use sapwood_fs_common::rep_cache::Row;
+use sapwood_fsx_format::Representation;
+use sapwood_fsx_format::layout::Layout;
+use sapwood_store::HeldLock;
+
+pub use self::commit::NewRevision;
+pub(crate) use self::index::{RevisionIndex, write_indexes};
+pub use self::revprops::ChangeProps;
+pub(crate) use self::revprops::stored_len;
+pub use self::writer::{WriteOptions, Writer};
+pub use crate::config::WriteConfig;
+
+use crate::error::Result;
+use crate::items::FIRST_ITEM;
+use engine::Tree;
+use proto::ProtoRev;
+use source::Source;
+use text::NewChain;
+
+/// Properties of a transaction that say how it is to be committed, and that no revision has.
+pub mod flags {
+    /// Changes were checked against later revisions as they were made.
+    pub const CHECK_OOD: &str = "svn:check-ood";
+    /// Changes were checked against locks as they were made.
+    pub const CHECK_LOCKS: &str = "svn:check-locks";
+    /// `0`: the client may set the date; `1`: it did, and the commit keeps it.
+    pub const CLIENT_DATE: &str = "svn:client-date";
+}
+
+/// A transaction that is being made.
+#[derive(Debug)]
+pub struct Txn {
+    writer: Arc<Writer>,
+    tree: Tree,
+    /// Whether it has a folder on disk.
+    is_on_disk: bool,
+    /// Whether what is on disk stays there when this is dropped.
+    leave: bool,
+    /// Keeps others from writing to its prototype.
+    lock: Option<Box<dyn HeldLock>>,
+    props: PropList,
+    /// Whether they were changed here since they were written to disk.
+    props_changed: bool,
+    /// Keep the `svn:date` in `props` instead of setting it on commit.
+    keep_date: bool,
+    /// The user that commits, and the lock tokens that are shown.
+    access: Option<(String, Vec<String>)>,
+    proto: ProtoRev,
+    /// Representations that this transaction made or shares, by the SHA-1 of their texts.
+    shared: HashMap<Sha1, Representation>,
+    /// What later revisions can share.
+    rows: Vec<Row>,
+    /// The chains of its own representations.
+    chains: Vec<NewChain>,
+}
+
+impl Writer {
+    /// Begins a transaction based on `base`.
+    ///
+    /// # Errors
+    /// E160006 when there is no such revision; corruption and system errors.
+    pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
+        self.fs.ensure_exists(base)?;
+        let root = self.committed.root(base)?;
+        let number = self.next_number()?;
+        let source = Box::new(Source(Arc::clone(&self.committed)));
+        let mut tree = Tree::of_revision(source, (number, base), &root);
+        tree.ids.item = FIRST_ITEM;
+        let path = self.fs.0.file(&Layout::proto_rev(number.0));
+        let proto = ProtoRev::new(Arc::clone(&self.storage), path);
+        Ok(self.txn(tree, proto))
+    }
+
+    /// A transaction that nothing else is known of.
+    fn txn(self: &Arc<Self>, tree: Tree, proto: ProtoRev) -> Txn {
+        Txn {
+            writer: Arc::clone(self),
+            tree,
+            is_on_disk: false,
+            leave: false,
+            lock: None,
+            props: PropList::new(),
+            props_changed: false,
+            keep_date: false,
+            access: None,
+            proto,
+            shared: HashMap::new(),
+            rows: Vec::new(),
+            chains: Vec::new(),
+        }
+    }
+}
+
+impl Txn {
+    /// The transaction's name, unique in its filesystem.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.tree.txn().to_string()
+    }
+
+    /// What it was begun with.
+    #[must_use]
+    pub const fn writer(&self) -> &Arc<Writer> {
+        &self.writer
+    }
+
+    /// The revision it is based on.
+    #[must_use]
+    pub const fn base_revision(&self) -> Revnum {
+        self.tree.base
+    }
+
+    /// The properties that the new revision will have.
+    #[must_use]
+    pub const fn props(&self) -> &PropList {
+        &self.props
+    }
+
+    /// The same, to change them.
+    pub const fn props_mut(&mut self) -> &mut PropList {
+        self.props_changed = true;
+        &mut self.props
+    }
+
+    /// Whether the commit keeps `svn:date` as it is in the properties; otherwise it is set to the
+    /// time of the commit.
+    pub const fn keep_date(&mut self, keep: bool) {
+        self.keep_date = keep;
+    }
+
+    /// Names the user that commits, and the lock tokens that are shown. Without this a transaction that changes
+    /// a locked path cannot be committed.
+    pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
+        self.access = Some((user.into(), tokens));
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        // What cannot be removed is a transaction for `rmtxns`.
+        let _ = self.clean_up();
+    }
+}

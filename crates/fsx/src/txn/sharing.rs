@@ -1,0 +1,123 @@
+//! Sharing texts with earlier revisions, through `rep-cache.db`.
+//!
+//! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
+//! only used after the old text was read and its checksum is the new one's.
+
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+use sapwood_fs_common::rep_cache::{self, RepCache, Row, Schema};
+use sapwood_fsx_format::{ChangeSet, Id, Representation};
+
+use super::Writer;
+use crate::error::{Error, Result};
+
+/// The open database.
+#[derive(Debug, Default)]
+pub(super) struct OpenRepCache {
+    cache: Option<RepCache>,
+    /// Which file it is: administrators remove it to start anew.
+    inode: u64,
+}
+
+impl OpenRepCache {
+    /// The open database. When there is none: makes it if `create`.
+    fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
+        let path = writer.fs.0.file(rep_cache::NAME);
+        let inode = || writer.storage.stamp(&path).ok().map(|stamp| stamp.inode);
+        let before = inode();
+        if before.is_none() && !create {
+            return Ok(None);
+        }
+        if before != Some(self.inode) {
+            self.cache = None;
+        }
+        if self.cache.is_none() {
+            let opened = RepCache::open(&writer.fs.0.db, &*writer.storage, Schema::V1)?;
+            (self.cache, self.inode) = (Some(opened), inode().unwrap_or(0));
+        }
+        Ok(self.cache.as_mut())
+    }
+}
+
+impl Writer {
+    /// An earlier revision's representation of the text that `rep`, which has a SHA-1, describes.
+    pub(super) fn find_rep(&self, rep: &Representation) -> Result<Option<Representation>> {
+        let Some(sha1) = rep.sha1 else { return Ok(None) };
+        // Not to share is always safe.
+        let Ok(Some(row)) = self.find_row(sha1) else { return Ok(None) };
+        self.fs.ensure_exists(row.revision).map_err(|error| {
+            let message = format!("Checksum '{sha1}' in rep-cache is beyond HEAD");
+            Error::Svn(SvnError::from(error).wrap(ErrorCode::FS_CORRUPT, message))
+        })?;
+        if row.expanded_size != rep.expanded_size {
+            return Ok(None);
+        }
+        let id = Id { change_set: ChangeSet::Revision(row.revision), number: row.item };
+        let old = Representation { id, size: row.size, ..*rep };
+        // The reader compares length and MD5 at the end of the text.
+        let read = self.fs.contents(Some(old)).and_then(|mut text| {
+            let read = std::io::copy(&mut text, &mut std::io::sink());
+            read.map_err(|error| Error::Svn(SvnError::from_stream(error)))
+        });
+        read.map_err(|error| {
+            let message = format!(
+                "SHA1 of reps '{} {} {} {}' and '-1 0 {} {}' matches ({sha1}) but contents differ",
+                row.revision, row.item, row.size, row.expanded_size, rep.size, rep.expanded_size
+            );
+            let code = ErrorCode::FS_AMBIGUOUS_CHECKSUM_REP;
+            Error::Svn(SvnError::from(error).wrap(code, message))
+        })?;
+        Ok(Some(old))
+    }
+
+    fn find_row(&self, sha1: sapwood_core::Sha1) -> Result<Option<Row>> {
+        match self.rep_cache.lock().get(self, false)? {
+            Some(cache) => Ok(cache.find(sha1)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Lets later revisions share the representations that a committed revision brought. That some
+    /// are not found later does no harm, so this does not fail the commit.
+    pub(super) fn add_rows(&self, rows: &[Row]) {
+        if rows.is_empty() {
+            return;
+        }
+        let mut opened = self.rep_cache.lock();
+        let added = match opened.get(self, true) {
+            Ok(Some(cache)) => cache.add(rows).map_err(Error::from),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = added {
+            // It may be the connection that is broken.
+            opened.cache = None;
+            self.error_after_commit.lock().get_or_insert(error.into());
+        }
+    }
+
+    /// Packs complete shards after a commit. Like [`Self::add_rows`], this does not fail it.
+    pub(super) fn pack_after_commit(&self) {
+        let packed = self.fs.pack(self.flush, &CancelToken::default(), &mut |_| Ok(()));
+        if let Err(error) = packed {
+            self.error_after_commit.lock().get_or_insert(error.into());
+        }
+    }
+
+    /// What failed after a commit, once: writing `rep-cache.db`, or packing. The revision is there all the same.
+    #[must_use]
+    pub fn take_error_after_commit(&self) -> Option<SvnError> {
+        self.error_after_commit.lock().take()
+    }
+
+    /// Forgets the texts of revisions after `youngest`, which are gone: when the youngest revision
+    /// becomes an older one, this must come first, whether texts are shared now or not.
+    ///
+    /// # Errors
+    /// E200030 and kin, for what SQLite reports.
+    pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
+        match self.rep_cache.lock().get(self, false)? {
+            Some(cache) => Ok(cache.remove_younger(youngest)?),
+            None => Ok(()),
+        }
+    }
+}

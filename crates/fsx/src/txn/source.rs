@@ -1,0 +1,110 @@
+//! Committed nodes, as the rules of transactions ask for them: those used last are kept.
+//!
+//! Revisions do not change, so what is kept stays right. What a commit wrote comes here only when its revision is there.
+
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, FsPath, NodeKind, PropList, Revnum, SvnError};
+use sapwood_fsx_format::{ChangeSet, Id, directory, proplist};
+use sapwood_txn_rules::{Listing as _, TreeSource};
+
+use super::engine::{Directory, Fsx, TxnNodeRev};
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::items::ROOT as ROOT_ITEM;
+use crate::recent::Recent;
+
+/// Node-revisions, and directories, that are kept.
+const NODES: usize = 256;
+const DIRECTORIES: usize = 32;
+/// The longest directory or property list that is read.
+const LIST: u64 = 1 << 30;
+
+/// A filesystem and what was read of it last.
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub(super) fs: Filesystem,
+    nodes: Recent<Id, TxnNodeRev>,
+    /// By the ids of their representations.
+    directories: Recent<Id, Directory>,
+}
+
+impl Committed {
+    pub(super) fn new(fs: &Filesystem) -> Self {
+        let (nodes, directories) = (Recent::new(NODES), Recent::new(DIRECTORIES));
+        Self { fs: fs.clone(), nodes, directories }
+    }
+
+    /// Keeps a node-revision of a new revision, and its entries.
+    pub(super) fn keep(&self, node: TxnNodeRev, entries: Option<Directory>) {
+        if let (Some(entries), Some(rep)) = (entries, node.rev.text) {
+            self.directories.put(rep.id, entries);
+        }
+        self.nodes.put(node.rev.id, node);
+    }
+
+    pub(super) fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {
+        self.nodes.get_or(*id, || Ok(self.fs.0.noderev(*id)?.into()))
+    }
+
+    pub(super) fn root(&self, revision: Revnum) -> Result<Arc<TxnNodeRev>> {
+        self.node(&Id { change_set: ChangeSet::Revision(revision), number: ROOT_ITEM })
+    }
+
+    pub(super) fn directory(&self, node: &TxnNodeRev) -> Result<Arc<Directory>> {
+        if node.rev.kind != NodeKind::Dir {
+            let message = "Can't get entries of non-directory";
+            return Err(SvnError::new(ErrorCode::FS_NOT_DIRECTORY, message).into());
+        }
+        let Some(rep) = node.rev.text else { return Ok(Arc::default()) };
+        self.directories.get_or(rep.id, || {
+            let text = self.fs.whole(Some(rep), LIST)?;
+            let entries = directory::parse(&text).map_err(|error| {
+                Error::Corrupt(format!("Corrupt directory '{}': {error}", rep.id))
+            })?;
+            Ok(Directory(entries))
+        })
+    }
+}
+
+/// The same as the rules see it.
+#[derive(Debug)]
+pub(super) struct Source(pub(super) Arc<Committed>);
+
+impl TreeSource<Fsx> for Source {
+    fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {
+        self.0.node(id)
+    }
+
+    fn node_at(&self, revision: Revnum, path: &FsPath) -> Result<Arc<TxnNodeRev>> {
+        self.0.fs.ensure_exists(revision)?;
+        let mut node = self.0.root(revision)?;
+        for name in path.names() {
+            let found = match node.rev.kind {
+                NodeKind::Dir => self.0.directory(&node)?.find(name),
+                NodeKind::File => None,
+            };
+            let missing = || Error::NotFound { revision, path: path.to_string() };
+            node = self.0.node(&found.ok_or_else(missing)?.1)?;
+        }
+        Ok(node)
+    }
+
+    fn directory(&self, node: &TxnNodeRev) -> Result<Arc<Directory>> {
+        self.0.directory(node)
+    }
+
+    fn props(&self, node: &TxnNodeRev) -> Result<Arc<PropList>> {
+        let Some(rep) = node.rev.props else { return Ok(Arc::default()) };
+        let list = self.0.fs.whole(Some(rep), LIST)?;
+        Ok(Arc::new(proplist::parse(&list)?))
+    }
+
+    fn counts_mergeinfo(&self) -> bool {
+        true
+    }
+
+    fn uuid(&self) -> &str {
+        self.0.fs.uuid()
+    }
+}

@@ -1,0 +1,87 @@
+//! The tree of a transaction: its nodes, its list of changes, and the numbers that are free in it.
+
+use std::collections::HashMap;
+
+use sapwood_core::Revnum;
+
+use crate::changes::ChangeList;
+use crate::engine::{Engine, NewIds, NodeRevision, TreeSource};
+use crate::nodes::TxnNode;
+
+/// The root directory's place among the nodes.
+pub const ROOT: usize = 0;
+
+/// The tree of a transaction.
+#[derive(Debug)]
+pub struct Tree<E: Engine> {
+    pub(crate) source: Box<dyn TreeSource<E>>,
+    /// The transaction, and the numbers that are free in it.
+    pub ids: NewIds<E>,
+    /// The revision it is based on now: merging moves it.
+    pub base: Revnum,
+    /// The nodes that the transaction made; the first is the root.
+    pub nodes: Vec<TxnNode<E>>,
+    /// Places in `nodes` by ids.
+    by_id: HashMap<E::Id, usize>,
+    /// What was changed.
+    pub changes: ChangeList<E>,
+}
+
+impl<E: Engine> Tree<E> {
+    /// A tree without nodes, based on a revision.
+    #[must_use]
+    pub fn empty(source: Box<dyn TreeSource<E>>, txn: E::Txn, base: Revnum) -> Self {
+        Self {
+            source,
+            ids: NewIds { txn, node: 0, copy: 0, item: 0 },
+            base,
+            nodes: Vec::new(),
+            by_id: HashMap::new(),
+            changes: ChangeList::default(),
+        }
+    }
+
+    /// The tree of a revision whose root is `base_root`, to be changed.
+    #[must_use]
+    pub fn of_revision(
+        source: Box<dyn TreeSource<E>>,
+        (txn, base): (E::Txn, Revnum),
+        base_root: &E::Node,
+    ) -> Self {
+        let mut tree = Self::empty(source, txn, base);
+        let mut root = E::new_root(base_root, txn);
+        root.set_copy_root(owned_copy_root(base_root));
+        root.set_predecessor(base_root.id(), base_root.predecessor_count().saturating_add(1));
+        root.set_copy_from(None);
+        tree.add_node(root);
+        tree
+    }
+
+    /// The transaction.
+    #[must_use]
+    pub const fn txn(&self) -> E::Txn {
+        self.ids.txn
+    }
+
+    /// Adds a node: its place.
+    pub fn add_node(&mut self, node: E::Node) -> usize {
+        let at = self.nodes.len();
+        self.by_id.insert(node.id(), at);
+        self.nodes.push(TxnNode::new(node));
+        at
+    }
+
+    /// The place of a node-revision of the transaction.
+    #[must_use]
+    pub fn place_of(&self, id: &E::Id) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+}
+
+/// A copy root that says what an absent one stands for.
+pub(crate) fn owned_copy_root<E: Engine>(
+    node: &impl NodeRevision<E>,
+) -> (Option<Revnum>, Box<str>) {
+    let (revision, path) = node.copy_root();
+    (revision, path.into())
+}
