@@ -52,6 +52,7 @@ fn settings() -> Settings {
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 16)),
         open_options: OpenOptions::default(),
+        http_clients: sapwood_ra::http::HttpClients::default(),
         client_name: None,
         cancel: CancelToken::new(),
     }

@@ -214,6 +214,7 @@ fn context(root: &Path) -> Context {
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
         open_options: sapwood_fs::OpenOptions::default(),
+        http_clients: sapwood_ra::http::HttpClients::default(),
         client_name: None,
         cancel: CancelToken::new(),
     };

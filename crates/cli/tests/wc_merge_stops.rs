@@ -125,6 +125,7 @@ fn context(here: &Path, cancel: CancelToken, told: &Rc<RefCell<Told>>) -> Contex
         variable: |_| None,
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
+        http_clients: sapwood_ra::http::HttpClients::default(),
         open_options: sapwood_fs::OpenOptions::default(),
         client_name: None,
         cancel,

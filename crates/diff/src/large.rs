@@ -170,9 +170,8 @@ struct Middle<'t> {
 
 impl Middle<'_> {
     fn changes(&self, in_memory: u64, limits: &[Limits]) -> io::Result<Vec<Range>> {
-        let len =
-            |text: &dyn LargeText| text.len().saturating_sub(self.start).saturating_sub(self.end);
-        if len(self.old).saturating_add(len(self.new)) > in_memory {
+        let len = |text: &dyn LargeText| text.len().minus(self.start).minus(self.end);
+        if len(self.old).plus(len(self.new)) > in_memory {
             for limits in limits {
                 if let Some(changes) = self.reduced(*limits)? {
                     return Ok(changes);

@@ -45,7 +45,7 @@ impl<'t> Window<'t> {
         self.buffer.drain(..self.passed);
         self.passed = 0;
         // Room for more than what is wanted: the rest is moved less often.
-        let goal = wanted.saturating_add(PIECE);
+        let goal = wanted.plus(PIECE);
         let room = len64(goal.minus(self.buffer.len()));
         let read = Read::take(&mut *self.reader, room).read_to_end(&mut self.buffer)?;
         self.at_end = len64(read) < room;

@@ -173,12 +173,9 @@ fn check_type(storage: &dyn Storage, db: &Path) -> Result<()> {
 fn read_uuid(storage: &dyn Storage, db: &Path) -> Result<String> {
     let path = db.join(names::UUID);
     let bytes = storage.read(&path, 4096).map_err(|e| Error::io(e, "Can't open file", &path))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let uuid = text.lines().next().unwrap_or("").to_owned();
-    if uuid.is_empty() {
-        return Err(Error::Corrupt(format!("Can't read length line in file '{}'", path.display())));
-    }
-    Ok(uuid)
+    sapwood_store::uuid::of_file(&bytes).ok_or_else(|| {
+        Error::Corrupt(format!("Can't read length line in file '{}'", path.display()))
+    })
 }
 
 /// The options of `fsfs.conf`, of which readers need only the block size. An invalid option is

@@ -92,12 +92,15 @@ impl Filesystem {
         }
         let format = FormatFile::parse(&small(names::FORMAT)?);
         let format = format.map_err(|error| Error::Svn(error.into()))?;
-        let uuid = String::from_utf8_lossy(&small(names::UUID)?).lines().next().map(str::to_owned);
+        let uuid = sapwood_store::uuid::of_file(&small(names::UUID)?).ok_or_else(|| {
+            let path = db.join(names::UUID);
+            Error::Corrupt(format!("Can't read length line in file '{}'", path.display()))
+        })?;
         let fs = Fs {
             db: db.to_owned(),
             storage: Arc::clone(&storage),
             layout: Layout(format),
-            uuid: uuid.unwrap_or_default(),
+            uuid,
             min_unpacked: AtomicU64::new(0),
             youngest: AtomicU64::new(0),
             files: Recent::new(FILES),

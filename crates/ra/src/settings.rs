@@ -9,6 +9,7 @@ use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
 use crate::file::FileCaches;
+use crate::http::HttpClients;
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub struct Settings {
     pub caches: Arc<FileCaches>,
     /// How to open them.
     pub open_options: OpenOptions,
+    /// The clients of http servers, which sessions share.
+    pub http_clients: HttpClients,
     /// What the program calls itself beside the library's own name.
     pub client_name: Option<String>,
     /// Asks long work to stop.

@@ -32,6 +32,7 @@ fn settings() -> Settings {
         variable: |_| None,
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
+        http_clients: sapwood_ra::http::HttpClients::default(),
         open_options: OpenOptions::default(),
         client_name: None,
         cancel: CancelToken::default(),

@@ -1,4 +1,4 @@
-//! Random UUIDs, for repositories and lock tokens.
+//! Random UUIDs, for repositories and lock tokens; and the file that holds a repository's.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -39,6 +39,19 @@ pub fn is_uuid(text: &str) -> bool {
             .all(|(at, b)| b.is_ascii_hexdigit() || (b == b'-' && DASHES.contains(&at)))
 }
 
+/// The most bytes of the first line of a repository's `uuid` file, with its end: of longer ones the reference says that
+/// they are damaged.
+const LINE: usize = 38;
+
+/// The UUID in a repository's `uuid` file; `None` for a file without a first line that may be one.
+#[must_use]
+pub fn of_file(bytes: &[u8]) -> Option<String> {
+    let line = bytes.get(..LINE).unwrap_or(bytes);
+    let end = line.iter().position(|byte| *byte == b'\n')?;
+    let uuid = String::from_utf8_lossy(line.get(..end)?).trim_end_matches('\r').to_owned();
+    (!uuid.is_empty()).then_some(uuid)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +67,17 @@ mod tests {
             assert_eq!(parts, [8, 4, 4, 4, 12]);
             assert_eq!(&uuid[14..15], "4");
             assert!("89ab".contains(&uuid[19..20]));
+        }
+    }
+
+    #[test]
+    fn the_first_line_of_a_file_and_no_longer_one() {
+        let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+        assert_eq!(of_file(format!("{uuid}\n{uuid}\n").as_bytes()).as_deref(), Some(uuid));
+        assert_eq!(of_file(b"short\nrest").as_deref(), Some("short"));
+        assert_eq!(of_file(format!("{uuid}x\n").as_bytes()), Some(format!("{uuid}x")));
+        for damaged in [String::new(), "\n".to_owned(), uuid.to_owned(), format!("{uuid}xx\n")] {
+            assert_eq!(of_file(damaged.as_bytes()), None, "{damaged:?}");
         }
     }
 }

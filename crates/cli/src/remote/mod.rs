@@ -233,6 +233,7 @@ pub(crate) fn settings(
         system_user,
         caches,
         open_options: OpenOptions::default(),
+        http_clients: sapwood_ra::http::HttpClients::default(),
         client_name: None,
         cancel: signals::cancel_token(),
     })

@@ -1,7 +1,8 @@
 //! What became of each file that was to be locked or unlocked: recorded in the working copies, then reported.
 //!
-//! Outcomes that come quickly one after the other are recorded in one transaction. Invariant: no transaction is open
-//! while the next outcome is waited for.
+//! Outcomes that come quickly one after the other are recorded in one transaction, where the repository makes all locks
+//! before it reports the first one. Over http each lock is made, and recorded, by itself: what a kill could lose is the
+//! one outcome that is on its way. Invariant: no transaction is open while the next outcome is waited for.
 
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ pub(super) struct Outcomes<'o> {
     targets: &'o Targets,
     waiting: Vec<(RelPathBuf, Outcome)>,
     last: Instant,
+    /// How many are recorded together.
+    most: usize,
 }
 
 /// The change of a working copy that an outcome makes.
@@ -43,7 +46,8 @@ enum Record<'r> {
 
 impl<'o> Outcomes<'o> {
     pub(super) fn new(ctx: &'o Context, targets: &'o Targets) -> Self {
-        Self { ctx, targets, waiting: Vec::new(), last: Instant::now() }
+        let most = if targets.common.starts_with("http") { 1 } else { MOST };
+        Self { ctx, targets, waiting: Vec::new(), last: Instant::now(), most }
     }
 
     /// Takes the outcome of a path below the common URL.
@@ -53,7 +57,7 @@ impl<'o> Outcomes<'o> {
     pub(super) fn add(&mut self, relpath: &RelPath, outcome: Outcome) -> SvnResult<()> {
         let slow = std::mem::replace(&mut self.last, Instant::now()).elapsed() > PATIENCE;
         self.waiting.push((relpath.to_owned(), outcome));
-        if slow || self.waiting.len() >= MOST { self.record() } else { Ok(()) }
+        if slow || self.waiting.len() >= self.most { self.record() } else { Ok(()) }
     }
 
     /// Records and reports the outcomes so far.

@@ -162,6 +162,17 @@ impl Client {
         })
     }
 
+    /// Whether it is a client of the server of a URL, as the URL names it.
+    pub(super) fn is_of(&self, url: &Url) -> bool {
+        let rest = url.strip_prefix(self.base.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The credentials that it offers.
+    pub(super) const fn authenticator(&self) -> &Arc<Authenticator> {
+        &self.auth
+    }
+
     /// Bytes sent and received so far.
     pub(super) fn transferred(&self) -> u64 {
         self.transport.transferred()

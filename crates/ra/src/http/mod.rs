@@ -1,7 +1,8 @@
 //! Sessions over http: WebDAV and DeltaV as mod_dav_svn speaks them, and HTTPv2.
 //! `docs/formats/http-dav.md` describes the protocol.
 //!
-//! * `transport`: connections, under hyper; `tls`: certificates; `login`: Basic and Digest; `client`: requests with both.
+//! * `transport`: connections, under hyper; `tls`: certificates; `login`: Basic and Digest; `client`: requests with both;
+//!   `clients`: one for all sessions to a server.
 //! * `endpoints`: what a server announced, and the addresses that follow from it.
 //! * `raw_connection`: requests before the replies to earlier ones have come; `pipeline`: texts that are fetched so;
 //!   `request_queue`: changes that are sent so.
@@ -11,6 +12,7 @@
 //! for a checkout, and texts as they are stored.
 
 mod client;
+mod clients;
 mod commit;
 mod edits;
 mod endpoints;
@@ -30,4 +32,5 @@ mod test_client;
 mod tls;
 mod transport;
 
+pub use clients::HttpClients;
 pub use session::HttpSession;

@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::rc::Rc;
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact as _;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
@@ -25,7 +27,9 @@ use crate::{Lock, Segment};
 /// A session over http.
 #[derive(Debug)]
 pub struct HttpSession {
-    pub(super) client: Client,
+    pub(super) client: Rc<Client>,
+    /// Bytes that the client had sent and received before this session.
+    transferred_before: u64,
     pub(super) places: Endpoints,
     place: RefCell<SessionUrl>,
     root_url: UrlBuf,
@@ -46,7 +50,8 @@ impl HttpSession {
     /// What connecting and logging in meet; E175003 for servers that are none of Subversion's;
     /// [`Error::Moved`].
     pub fn open(url: &Url, settings: &Settings) -> crate::Result<Self> {
-        let client = Client::new(url, settings)?;
+        let client = settings.http_clients.of(url, settings)?;
+        let transferred_before = client.transferred();
         let illegal = || Error::IllegalUrl(url.to_string());
         let path = url.parts().ok_or_else(illegal)?.path;
         let places = Endpoints::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
@@ -54,7 +59,7 @@ impl HttpSession {
         let root_url = UrlBuf::canonicalize(&root_url).map_err(|_| illegal())?;
         let relpath = url.below(&root_url).ok_or_else(illegal)?;
         let place = RefCell::new(SessionUrl { url: url.to_owned(), relpath });
-        Ok(Self { client, places, place, root_url })
+        Ok(Self { client, transferred_before, places, place, root_url })
     }
 
     /// The place in the repository of a path below the session's URL.
@@ -113,7 +118,7 @@ impl Session for HttpSession {
     }
 
     fn bytes_transferred(&self) -> u64 {
-        self.client.transferred()
+        self.client.transferred().minus(self.transferred_before)
     }
 
     fn reparent(&self, url: &Url) -> SvnResult<()> {

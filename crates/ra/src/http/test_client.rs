@@ -11,7 +11,8 @@ use crate::auth::{AuthOptions, Authenticator};
 use crate::file::FileCaches;
 use crate::settings::Settings;
 
-fn settings() -> Settings {
+/// Without configuration and credentials.
+pub(super) fn settings() -> Settings {
     let empty = Arc::new(Config::new(Case::INSENSITIVE));
     let auth = Authenticator::new(AuthOptions::default(), Arc::clone(&empty), None);
     Settings {
@@ -21,6 +22,7 @@ fn settings() -> Settings {
         variable: |_| None,
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
+        http_clients: crate::http::HttpClients::default(),
         open_options: sapwood_fs::OpenOptions::default(),
         client_name: None,
         cancel: CancelToken::default(),

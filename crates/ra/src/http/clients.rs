@@ -1,0 +1,61 @@
+//! The clients of a program, one for each server: several sessions to a server, at the same time or one after the other,
+//! share its connections and what the user proved to it.
+//!
+//! Invariant: a client is shared only by sessions with the same credentials to offer, to the same scheme, host and port.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sapwood_core::SvnResult;
+use sapwood_core::paths::Url;
+
+use super::client::Client;
+use crate::settings::Settings;
+
+/// The clients that there are. Clones share.
+#[derive(Clone, Debug, Default)]
+pub struct HttpClients(Rc<RefCell<Vec<Rc<Client>>>>);
+
+impl HttpClients {
+    /// The client for the server of `url`.
+    ///
+    /// # Errors
+    /// As of a new client: a URL or options that cannot be used.
+    pub(super) fn of(&self, url: &Url, settings: &Settings) -> SvnResult<Rc<Client>> {
+        let mut clients = self.0.borrow_mut();
+        let is_same = |client: &&Rc<Client>| {
+            client.is_of(url) && Arc::ptr_eq(client.authenticator(), &settings.auth)
+        };
+        if let Some(client) = clients.iter().find(is_same) {
+            return Ok(Rc::clone(client));
+        }
+        let client = Rc::new(Client::new(url, settings)?);
+        clients.push(Rc::clone(&client));
+        Ok(client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::test_client::settings;
+
+    #[test]
+    fn one_client_for_each_server_and_user() {
+        let settings_of_one = settings();
+        let of = |settings: &Settings, url: &str| {
+            settings.http_clients.of(Url::new(url).unwrap(), settings).unwrap()
+        };
+        let first = of(&settings_of_one, "http://host/svn/a");
+        for same in ["http://host/svn/b", "http://host", "http://host/svn/a"] {
+            assert!(Rc::ptr_eq(&first, &of(&settings_of_one.clone(), same)), "{same}");
+        }
+        for other in ["http://host:81/svn/a", "http://hosts/svn", "https://host/svn/a"] {
+            assert!(!Rc::ptr_eq(&first, &of(&settings_of_one, other)), "{other}");
+        }
+        // The same server for another user.
+        let other = Settings { auth: settings().auth, ..settings_of_one.clone() };
+        assert!(!Rc::ptr_eq(&first, &of(&other, "http://host/svn/a")));
+    }
+}
