@@ -1,5 +1,5 @@
 //! What administrators do with a filesystem: make it, copy it, pack it, upgrade it. Checking is a method of
-//! [`Filesystem`]. What FSX lacks (hotcopy, freeze, filling the cache of representations) is answered with E200007.
+//! [`Filesystem`]. What FSX lacks (hotcopy, filling the cache of representations) is answered with E200007.
 
 use std::path::Path;
 
@@ -58,7 +58,15 @@ pub mod hotcopy {
 }
 /// What replacing files needs.
 pub mod maintenance {
-    pub use sapwood_fsfs::maintenance::{Frozen, MaintenanceOptions};
+    pub use sapwood_fsfs::maintenance::MaintenanceOptions;
+
+    use crate::of::Of;
+
+    /// While this is there, nothing changes the filesystem.
+    #[derive(Debug)]
+    pub struct Frozen {
+        pub(super) _of: Of<sapwood_fsfs::maintenance::Frozen, sapwood_fsx::txn::Frozen>,
+    }
 }
 /// Packing one.
 pub mod pack {
@@ -77,7 +85,11 @@ pub use maintenance::MaintenanceOptions;
 impl Filesystem {
     /// Waits until no process changes the filesystem, and keeps it so. Readers go on.
     pub fn freeze(&self) -> Result<maintenance::Frozen> {
-        Ok(self.fsfs()?.freeze()?)
+        let of = match &self.0 {
+            Of::Fsfs(fs) => Of::Fsfs(fs.freeze()?),
+            Of::Fsx(fs) => Of::Fsx(fsx::Writer::new(fs, fsx::WriteOptions::default())?.freeze()?),
+        };
+        Ok(maintenance::Frozen { _of: of })
     }
 
     /// Copies this filesystem to the folder `to` (a `db` folder, which must exist). `notify` is called with the first and the last of

@@ -11,6 +11,7 @@ mod commit;
 mod disk;
 mod edit;
 mod engine;
+mod freeze;
 mod index;
 mod locks;
 mod open;
@@ -33,6 +34,7 @@ use sapwood_fsx_format::layout::Layout;
 use sapwood_store::{HeldLock, Stamp};
 
 pub use self::commit::NewRevision;
+pub use self::freeze::Frozen;
 pub(crate) use self::index::{RevisionIndex, write_indexes};
 pub use self::revprops::ChangeProps;
 pub(crate) use self::revprops::stored_len;
