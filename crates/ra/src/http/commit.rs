@@ -739,6 +739,9 @@ impl Editor for HttpCommit<'_> {
         let reply = self.last_request(call)?;
         let root = element_of(expect_status(reply, &target, &[200])?)?;
         self.ended = true;
+        // The next commit of the session goes over the same connection. If that fails, it opens one.
+        let queue = std::mem::replace(&mut self.queue, RequestQueue::new(Order::Strict));
+        let _ = queue.end(&self.session.client);
         let reply = merge::read_reply(&root)?;
         self.info = Some(CommitInfo {
             revision: reply.revision,

@@ -234,3 +234,21 @@ fn credentials_in_the_middle() {
     let outcome = run(&[&mixed[..], &again[..1]].concat(), Order::Free, 3, 10);
     assert_eq!(outcome.replies, all(1..=3, 201));
 }
+
+#[test]
+fn the_session_gets_its_connection_back() {
+    let server = server(&[Act::Reply(200, 0); 5]);
+    let client = client(server.port);
+    client.call(&Call::new("OPTIONS", "/0")).unwrap().finish().unwrap();
+    let mut queue = RequestQueue::new(Order::Strict);
+    let mut take = |(), _: &Call<'static>, reply: Reply| reply.finish();
+    for number in 1..=3 {
+        let call = Call::new("DELETE", &format!("/{number}")).into_owned();
+        queue.push(&client, call, (), &mut take).unwrap();
+    }
+    queue.finish(&client, &mut take).unwrap();
+    queue.end(&client).unwrap();
+    client.call(&Call::new("OPTIONS", "/4")).unwrap().finish().unwrap();
+    let heard = server.heard.lock().unwrap().clone();
+    assert_eq!(heard, paths(0, 0..=4));
+}
