@@ -125,6 +125,14 @@ impl Gathered<'_> {
         if self.nested { Ok(()) } else { self.finish() }
     }
 
+    /// Makes the changes so far, and keeps the locks.
+    ///
+    /// # Errors
+    /// Those of commits and of the queue.
+    pub(crate) fn commit_now(&self) -> Result<()> {
+        if self.nested { Ok(()) } else { self.commit() }
+    }
+
     fn is_enough(&self) -> bool {
         !self.nested
             && (self.wc.db().gathered() >= MOST

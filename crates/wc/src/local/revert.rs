@@ -230,6 +230,8 @@ impl WorkingCopy {
         })?;
         let mut todo = None;
         if deep && !options.metadata_only {
+            // What was seen before is compared with what is committed.
+            gathered.commit_now()?;
             let mut paths = unsettled(self, relpath)?;
             for path in gone.0.keys() {
                 add_with_parents(&mut paths, path);
