@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, ReadBuf};
 
 use super::client::Client;
 use super::edits::is_delta;
-use super::transport::Wire;
+use super::transport::{Wire, says_close};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 16 << 10;
@@ -107,10 +107,7 @@ impl Head {
                     _ => return None,
                 },
                 "content-type" => head.is_delta = is_delta(value),
-                "connection" => {
-                    let is_close = |word: &str| word.trim().eq_ignore_ascii_case("close");
-                    head.last |= value.split(',').any(is_close);
-                }
+                "connection" => head.last |= says_close(value),
                 _ => {}
             }
         }

@@ -513,6 +513,11 @@ impl Transport {
     }
 }
 
+/// Whether a `Connection` header says that the connection ends after this reply.
+pub(super) fn says_close(value: &str) -> bool {
+    value.split(',').any(|word| word.trim().eq_ignore_ascii_case("close"))
+}
+
 /// A reply: its head, and its body as it comes, decompressed.
 pub(super) struct Reply {
     pub(super) head: Parts,
@@ -576,9 +581,7 @@ impl Reply {
 
     /// Whether the connection stays open after it.
     pub(super) fn keeps_alive(&self) -> bool {
-        let closes = self.headers("connection").flat_map(|list| list.split(','));
-        self.head.version == Version::HTTP_11
-            && !closes.into_iter().any(|word| word.trim().eq_ignore_ascii_case("close"))
+        self.head.version == Version::HTTP_11 && !self.headers("connection").any(says_close)
     }
 
     pub(super) fn status(&self) -> u16 {
