@@ -143,11 +143,8 @@ impl RawConnection {
 
     /// Sends bytes, and takes what arrives meanwhile: the peer may wait until its replies are taken.
     pub(super) fn send(&mut self, client: &Client, bytes: &[u8]) -> SvnResult<()> {
-        let Self { wire, buffer, at } = self;
-        if *at >= buffer.len() {
-            buffer.clear();
-            *at = 0;
-        }
+        self.forget_read();
+        let Self { wire, buffer, .. } = self;
         let mut left = bytes;
         let sent = client.transport().wait(std::future::poll_fn(|cx| {
             loop {
@@ -176,9 +173,8 @@ impl RawConnection {
     /// Whether a part of a reply is there; takes what has arrived, and does not wait for it.
     pub(super) fn has_input(&mut self, client: &Client) -> SvnResult<bool> {
         if self.ready().is_empty() {
-            let Self { wire, buffer, at } = self;
-            buffer.clear();
-            *at = 0;
+            self.forget_read();
+            let Self { wire, buffer, .. } = self;
             // The end of the connection, and errors, are found when the reply is read.
             client.transport().wait(std::future::poll_fn(|cx| {
                 let _ = poll_into(wire, buffer, cx);
@@ -194,12 +190,17 @@ impl RawConnection {
         RawBody { open: self, client, left, chunked: length.is_none(), first: true, over: false }
     }
 
-    /// Receives more; false when the server has closed the connection.
-    fn fill(&mut self, client: &Client) -> SvnResult<bool> {
+    /// Empties the buffer when all of it was read.
+    fn forget_read(&mut self) {
         if self.at >= self.buffer.len() {
             self.buffer.clear();
             self.at = 0;
         }
+    }
+
+    /// Receives more; false when the server has closed the connection.
+    fn fill(&mut self, client: &Client) -> SvnResult<bool> {
+        self.forget_read();
         let Self { wire, buffer, .. } = self;
         buffer.reserve(BUFFER);
         let got = client.transport().wait(wire.read_buf(buffer))?;
