@@ -12,9 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use sapwood_testkit::Programs;
-
-use crate::common::places::Served;
+use crate::common::places::{LOGIN_PLACE, Served, svn_as_ada};
 
 /// How long an event is waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,10 +89,9 @@ fn forward(
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// Runs our `svn` as ada.
+/// Runs our `svn` as ada, which must not fail.
 fn svn(args: &[&str]) {
-    let login = ["--username", "ada", "--password", "a", "--no-auth-cache", "--non-interactive"];
-    Programs::ours().run("svn", [args, &login].concat()).expect_success(args[0]);
+    svn_as_ada(args).expect_success(args[0]);
 }
 
 /// Runs our `svn`, whose requests of a method go out together over one connection.
@@ -113,9 +110,7 @@ fn together(served: &Served, wc: &Path, method: &'static str, wanted: usize, arg
 
 #[test]
 fn requests_do_not_grow_into_turns() {
-    let served = Served::start(
-        "[[location]]\nurl = \"/svn\"\nfolder = \".\"\nanonymous = \"read\"\nusers = \"users\"\n",
-    );
+    let served = Served::start(LOGIN_PLACE);
     let wc = served.repo.parent().join("far");
     let wc_path = wc.to_str().unwrap();
     let url = format!("http://127.0.0.1:{}/svn/repo", served.port);

@@ -11,9 +11,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use sapwood_testkit::{Output, Programs};
+use sapwood_testkit::Programs;
 
-use crate::common::places::Served;
+use crate::common::places::{LOGIN_PLACE, Served, svn_as_ada};
 
 /// How a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,19 +175,14 @@ struct Site {
     wc: PathBuf,
 }
 
-fn svn(args: &[&str]) -> Output {
-    let login = ["--username", "ada", "--password", "a", "--no-auth-cache", "--non-interactive"];
-    Programs::ours().run("svn", [args, &login].concat())
-}
-
 impl Site {
     fn new(served: &Served, name: &str, closes: bool) -> Self {
         let proxy = Proxy::start(served.port, closes);
         let wc = served.repo.parent().join(name);
         let url = format!("http://127.0.0.1:{}/svn/repo/base", proxy.port);
         let at = |name: &str| wc.join(name).to_str().unwrap().to_owned();
-        svn(&["checkout", "-q", &url, &at("")]).expect_success("checkout");
-        let local = |args: &[&str]| svn(args).expect_success("a change");
+        svn_as_ada(&["checkout", "-q", &url, &at("")]).expect_success("checkout");
+        let local = |args: &[&str]| svn_as_ada(args).expect_success("a change");
         for name in ["a", "b"] {
             fs::write(at(name), format!("other text of {name}\n")).unwrap();
         }
@@ -207,7 +202,7 @@ impl Site {
     /// What comes of a commit: all that is said, without what is the site's own.
     fn commit(&self, plan: Option<Plan>) -> (String, i32, bool) {
         *self.proxy.plan.lock().unwrap() = plan;
-        let outcome = svn(&["commit", "-q", "-m", "all", self.wc.to_str().unwrap()]);
+        let outcome = svn_as_ada(&["commit", "-q", "-m", "all", self.wc.to_str().unwrap()]);
         let said = outcome.stderr_text().replace(&format!(":{}/", self.proxy.port), ":PORT/");
         let said = said.replace(self.wc.to_str().unwrap(), "WC");
         // Names of transactions grow.
@@ -233,9 +228,7 @@ fn youngest(repo: &Path) -> String {
 
 #[test]
 fn failures_are_those_of_one_request_at_a_time() {
-    let served = Served::start(
-        "[[location]]\nurl = \"/svn\"\nfolder = \".\"\nanonymous = \"read\"\nusers = \"users\"\n",
-    );
+    let served = Served::start(LOGIN_PLACE);
     let base = served.repo.parent().join("base");
     fs::create_dir_all(base.join("d/e")).unwrap();
     for name in ["a", "b", "c", "d/f", "d/e/g"] {

@@ -40,6 +40,16 @@ pub(crate) const ADA: &str = "Authorization: Basic YWRhOmE=\r\n";
 pub(crate) const BOB: &str = "Authorization: Basic Ym9iOmI=\r\n";
 pub(crate) const WRONG: &str = "Authorization: Basic YWRhOng=\r\n";
 
+/// The repository at `/svn/repo`, where users have to log in.
+pub(crate) const LOGIN_PLACE: &str =
+    "[[location]]\nurl = \"/svn\"\nfolder = \".\"\nanonymous = \"read\"\nusers = \"users\"\n";
+
+/// Runs our `svn` as ada.
+pub(crate) fn svn_as_ada(args: &[&str]) -> sapwood_testkit::Output {
+    let login = ["--username", "ada", "--password", "a", "--no-auth-cache", "--non-interactive"];
+    Programs::ours().run("svn", [args, &login].concat())
+}
+
 /// Starts `sapwood serve` with a configuration, and waits until it serves.
 pub(crate) fn serve(config: &Path) -> Child {
     let mut child = Programs::ours()
