@@ -126,6 +126,7 @@ fn context(here: &Path, cancel: CancelToken, told: &Rc<RefCell<Told>>) -> Contex
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
         http_clients: sapwood_ra::http::HttpClients::default(),
+        svn_connections: sapwood_ra::svn::IdleConnections::default(),
         open_options: sapwood_fs::OpenOptions::default(),
         client_name: None,
         cancel,

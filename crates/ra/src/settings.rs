@@ -10,6 +10,7 @@ use sapwood_fs::OpenOptions;
 use crate::auth::Authenticator;
 use crate::file::FileCaches;
 use crate::http::HttpClients;
+use crate::svn::IdleConnections;
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct Settings {
     pub open_options: OpenOptions,
     /// The clients of http servers, which sessions share.
     pub http_clients: HttpClients,
+    /// Connections to svn servers, which one session takes over from another.
+    pub svn_connections: IdleConnections,
     /// What the program calls itself beside the library's own name.
     pub client_name: Option<String>,
     /// Asks long work to stop.

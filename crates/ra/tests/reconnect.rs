@@ -33,6 +33,7 @@ fn settings() -> Settings {
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
         http_clients: sapwood_ra::http::HttpClients::default(),
+        svn_connections: sapwood_ra::svn::IdleConnections::default(),
         open_options: OpenOptions::default(),
         client_name: None,
         cancel: CancelToken::default(),

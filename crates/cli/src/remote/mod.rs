@@ -234,6 +234,7 @@ pub(crate) fn settings(
         caches,
         open_options: OpenOptions::default(),
         http_clients: sapwood_ra::http::HttpClients::default(),
+        svn_connections: sapwood_ra::svn::IdleConnections::default(),
         client_name: None,
         cancel: signals::cancel_token(),
     })

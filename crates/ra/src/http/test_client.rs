@@ -23,6 +23,7 @@ pub(super) fn settings() -> Settings {
         system_user: None,
         caches: Arc::new(FileCaches::new(1 << 20)),
         http_clients: crate::http::HttpClients::default(),
+        svn_connections: crate::svn::IdleConnections::default(),
         open_options: sapwood_fs::OpenOptions::default(),
         client_name: None,
         cancel: CancelToken::default(),

@@ -65,7 +65,7 @@ impl SvnSession {
         let mut revprops: PropList = request.revprops.clone();
         if any_revprops && self.knows("ephemeral-txnprops") {
             revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
-            revprops.set(TXN_USER_AGENT, &self.user_agent);
+            revprops.set(TXN_USER_AGENT, &self.repository.user_agent);
         }
         self.sync_server_url()?;
         let mut conn = self.conn()?;

@@ -54,6 +54,24 @@ impl Connection {
         }
     }
 
+    /// A connection that was given up.
+    pub(super) fn ended() -> Self {
+        let mut conn = Self::new(Transport::Recorded(std::io::Cursor::new(Vec::new())));
+        conn.give_up();
+        conn
+    }
+
+    /// Whether another session may use it: nothing is on its way, and it was not closed.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_between = self.broken.is_none() && self.input.is_empty() && self.output.is_empty();
+        is_between && !self.lost && !self.transport.readable_now()
+    }
+
+    /// Counts bytes from now on.
+    pub(super) const fn begin_count(&mut self) {
+        self.transferred = 0;
+    }
+
     /// Replaces `before`, which was closed.
     pub(super) fn replace(self, before: &mut Self) {
         let transferred = self.transferred.plus(before.transferred);

@@ -4,6 +4,7 @@
 //! * [`transport`], [`tunnel`]: a socket, or the pipes of a command that leads to the server.
 //! * [`connection`]: buffers both ways; one item of the protocol at a time.
 //! * [`login`]: ANONYMOUS, EXTERNAL, CRAM-MD5.
+//! * `idle`: connections for the next session.
 //! * `session`: greeting, URLs, and the exchange of command and reply.
 //! * `requests`, `streams`, `edits`, `commit`, `locks`: the requests.
 //!
@@ -13,6 +14,7 @@
 mod commit;
 pub mod connection;
 mod edits;
+mod idle;
 mod locks;
 pub mod login;
 mod replies;
@@ -23,4 +25,5 @@ mod streams;
 pub mod transport;
 pub mod tunnel;
 
+pub use idle::IdleConnections;
 pub use session::SvnSession;

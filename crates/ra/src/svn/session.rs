@@ -7,6 +7,7 @@
 
 use std::cell::{RefCell, RefMut};
 use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
@@ -20,6 +21,7 @@ use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
 use super::connection::{Connection, closed};
+use super::idle::IdleConnection;
 use super::login::{Login, answer_request};
 use super::transport::Transport;
 use super::{silent, tunnel};
@@ -51,21 +53,37 @@ struct SessionUrls {
     below: RelPathBuf,
 }
 
+/// A repository, as its server presented it, and how it is reached.
+#[derive(Debug)]
+pub(super) struct Repository {
+    pub(super) root_url: UrlBuf,
+    uuid: String,
+    capabilities: Vec<String>,
+    pub(super) auth: Arc<Authenticator>,
+    realm_prefix: String,
+    host: String,
+    is_tunneled: bool,
+    pub(super) user_agent: String,
+}
+
 /// A session over the svn protocol.
 #[derive(Debug)]
 pub struct SvnSession {
     conn: RefCell<Connection>,
     place: RefCell<SessionUrls>,
-    root_url: UrlBuf,
-    uuid: String,
-    capabilities: Vec<String>,
-    auth: Arc<Authenticator>,
-    realm_prefix: String,
-    host: String,
-    is_tunneled: bool,
-    pub(super) user_agent: String,
+    pub(super) repository: Rc<Repository>,
     /// What is needed to connect again.
     settings: Option<Settings>,
+}
+
+impl Drop for SvnSession {
+    fn drop(&mut self) {
+        let Some(settings) = &self.settings else { return };
+        let conn = std::mem::replace(self.conn.get_mut(), Connection::ended());
+        let server = self.place.get_mut().server.clone();
+        let repository = Rc::clone(&self.repository);
+        settings.svn_connections.put(IdleConnection { conn, server, repository });
+    }
 }
 
 /// The greeting of the server.
@@ -101,6 +119,36 @@ impl SvnSession {
     /// # Errors
     /// Errors of connecting and authentication; E210006 for servers of another protocol version.
     pub fn open(url: &Url, settings: &Settings) -> SvnResult<Self> {
+        while let Some(idle) = settings.svn_connections.take(url, &settings.auth) {
+            if let Some(session) = Self::over_idle(idle, url, settings) {
+                return Ok(session);
+            }
+        }
+        Self::connect(url, settings)
+    }
+
+    /// A session over a connection of another one, moved to `url`; `None` when that fails.
+    fn over_idle(idle: IdleConnection, url: &Url, settings: &Settings) -> Option<Self> {
+        let IdleConnection { mut conn, server, repository } = idle;
+        conn.begin_count();
+        let place = SessionUrls { client: server.clone(), server, below: RelPathBuf::default() };
+        let session = Self {
+            conn: RefCell::new(conn),
+            place: RefCell::new(place),
+            repository,
+            settings: Some(settings.clone()),
+        };
+        match Session::reparent(&session, url) {
+            Ok(()) => Some(session),
+            Err(_) => {
+                session.conn.borrow_mut().give_up();
+                None
+            }
+        }
+    }
+
+    /// Opens a session over a new connection.
+    fn connect(url: &Url, settings: &Settings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
         let transport = match parts.tunnel {
@@ -120,8 +168,9 @@ impl SvnSession {
                 tunnel::start(&words)?
             }
         };
-        let session = Self::over(transport, url, settings)?;
-        Ok(Self { settings: Some(settings.clone()), ..session })
+        let mut session = Self::over(transport, url, settings)?;
+        session.settings = Some(settings.clone());
+        Ok(session)
     }
 
     /// Begins a session with the server at the other end of `transport` only.
@@ -197,17 +246,19 @@ impl SvnSession {
                 server: url.to_owned(),
                 below: RelPathBuf::default(),
             }),
-            root_url,
-            uuid,
-            capabilities,
-            auth: Arc::clone(&settings.auth),
-            host: parts.host.to_owned(),
-            is_tunneled: parts.tunnel.is_some(),
-            realm_prefix,
-            user_agent: match &settings.client_name {
-                Some(name) => format!("{user_agent} {name}"),
-                None => user_agent,
-            },
+            repository: Rc::new(Repository {
+                root_url,
+                uuid,
+                capabilities,
+                auth: Arc::clone(&settings.auth),
+                host: parts.host.to_owned(),
+                is_tunneled: parts.tunnel.is_some(),
+                realm_prefix,
+                user_agent: match &settings.client_name {
+                    Some(name) => format!("{user_agent} {name}"),
+                    None => user_agent,
+                },
+            }),
             settings: None,
         })
     }
@@ -226,27 +277,28 @@ impl SvnSession {
     fn reopen(&self, conn: &mut Connection) -> SvnResult<()> {
         let settings = self.settings.as_ref().ok_or_else(closed)?;
         let url = self.place.borrow().server.clone();
-        let again = Self::open(&url, settings)?;
-        if again.uuid != self.uuid || again.root_url != self.root_url {
+        let again = Self::connect(&url, settings)?;
+        let (new, old) = (&again.repository, &self.repository);
+        if new.uuid != old.uuid || new.root_url != old.root_url {
             // Another repository is at this URL now.
             return Err(closed());
         }
-        again.conn.into_inner().replace(conn);
+        again.conn.replace(Connection::ended()).replace(conn);
         Ok(())
     }
 
     /// Whether the server has announced a capability, by its word.
     pub(super) fn knows(&self, word: &str) -> bool {
-        self.capabilities.iter().any(|c| c == word)
+        self.repository.capabilities.iter().any(|c| c == word)
     }
 
     /// Answers the request for authentication that follows a command.
     pub(super) fn authenticate(&self, conn: &mut Connection) -> SvnResult<()> {
         let login = Login {
-            auth: &self.auth,
-            realm_prefix: &self.realm_prefix,
-            host: &self.host,
-            is_tunneled: self.is_tunneled,
+            auth: &self.repository.auth,
+            realm_prefix: &self.repository.realm_prefix,
+            host: &self.repository.host,
+            is_tunneled: self.repository.is_tunneled,
         };
         answer_request(conn, &login)
     }
@@ -304,7 +356,7 @@ impl SvnSession {
     /// E170000 when it is not in the repository as the server names that, or not UTF-8.
     pub(super) fn fs_path(&self, path: &RelPath) -> SvnResult<FsPathBuf> {
         let place = self.place.borrow();
-        let below = place.client.below(&self.root_url);
+        let below = place.client.below(&self.repository.root_url);
         let below = below.ok_or_else(|| Error::IllegalUrl(place.client.to_string()))?;
         Ok(below.join(path).to_fspath())
     }
@@ -363,11 +415,11 @@ impl Session for SvnSession {
     }
 
     fn root_url(&self) -> UrlBuf {
-        self.root_url.clone()
+        self.repository.root_url.clone()
     }
 
     fn uuid(&self) -> String {
-        self.uuid.clone()
+        self.repository.uuid.clone()
     }
 
     fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
@@ -396,10 +448,10 @@ impl Session for SvnSession {
         };
         let below = match below {
             Some(below) => below,
-            None => match url.below(&self.root_url) {
+            None => match url.below(&self.repository.root_url) {
                 // The root is usable for most later URLs too.
                 Some(below) => {
-                    self.move_server(&self.root_url)?;
+                    self.move_server(&self.repository.root_url)?;
                     below
                 }
                 None => {
