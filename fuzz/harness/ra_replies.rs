@@ -53,6 +53,7 @@ fn settings() -> Settings {
         caches: Arc::new(FileCaches::new(1 << 16)),
         open_options: OpenOptions::default(),
         http_clients: sapwood_ra::http::HttpClients::default(),
+        svn_connections: sapwood_ra::svn::IdleConnections::default(),
         client_name: None,
         cancel: CancelToken::new(),
     }

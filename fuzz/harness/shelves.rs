@@ -215,6 +215,7 @@ fn context(root: &Path) -> Context {
         caches: Arc::new(FileCaches::new(1 << 20)),
         open_options: sapwood_fs::OpenOptions::default(),
         http_clients: sapwood_ra::http::HttpClients::default(),
+        svn_connections: sapwood_ra::svn::IdleConnections::default(),
         client_name: None,
         cancel: CancelToken::new(),
     };

@@ -3,16 +3,17 @@
 use std::io::{Read, Write};
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
+use sapwood_ra::session::{FetchedFile, FileReceiver};
 use sapwood_wc::translate::{
     Direction, KeywordSource, TranslatedReader, TranslatedWriter, Translation,
 };
 
 use crate::context::Context;
-use crate::open::session_at;
+use crate::open::{session_at, url_of};
 use crate::revision::Revision;
 use crate::target::is_url;
 use crate::text_base::{Tell, with_text_bases};
@@ -41,52 +42,92 @@ pub fn cat(
         std::io::copy(&mut text, out).map_err(SvnError::from_stream)?;
         return Ok(());
     }
+    if is_url(target) && peg == Revision::Head && revision == Revision::Head {
+        let session = ctx.open_following(&url_of(ctx, target)?)?;
+        return remote(ctx, session.as_ref(), None, expand_keywords, out);
+    }
     let located = session_at(ctx, target, peg, revision)?;
-    remote(ctx, located.session.as_ref(), located.revision, expand_keywords, out)
+    remote(ctx, located.session.as_ref(), Some(located.revision), expand_keywords, out)
 }
 
-/// Writes the file at the session's URL.
+/// Writes the file at the session's URL; of the youngest revision without one.
 fn remote(
     ctx: &Context,
     session: &dyn Session,
-    revision: Revnum,
+    revision: Option<Revnum>,
     expand_keywords: bool,
     out: &mut dyn Write,
 ) -> SvnResult<()> {
-    let found = session.get_file(RelPath::ROOT, Some(revision), None, true).map_err(|error| {
+    let (url, root) = (session.url(), session.root_url());
+    let mut printed =
+        PrintedFile { ctx, url: &url, root: &root, expand_keywords, form: Form::NotBegun(out) };
+    session.read_file(RelPath::ROOT, revision, &mut printed).map_err(|error| {
         if error.code() == ErrorCode::FS_NOT_FILE {
-            let url = session.url();
             error.wrap(ErrorCode::CLIENT_IS_DIRECTORY, format!("URL '{url}' refers to a directory"))
         } else {
             error
         }
     })?;
-    let mut props = found.props;
-    if !expand_keywords {
-        props.remove(names::KEYWORDS);
+    match printed.form {
+        Form::Translated(writer) => writer.finish().map_err(SvnError::from_stream).map(drop),
+        Form::NotBegun(_) | Form::Plain(_) | Form::Lost => Ok(()),
     }
-    props.remove(names::SPECIAL);
-    if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
-        session.get_file(RelPath::ROOT, Some(revision), Some(out), false)?;
-        return Ok(());
+}
+
+/// A file that is written as a working copy would have it.
+struct PrintedFile<'p> {
+    ctx: &'p Context,
+    url: &'p Url,
+    root: &'p Url,
+    expand_keywords: bool,
+    form: Form<'p>,
+}
+
+/// How its contents are written, which its properties say.
+enum Form<'p> {
+    /// The properties have not come.
+    NotBegun(&'p mut dyn Write),
+    /// As they are.
+    Plain(&'p mut dyn Write),
+    /// With line ends and keywords.
+    Translated(TranslatedWriter<&'p mut dyn Write>),
+    /// The properties make no sense.
+    Lost,
+}
+
+impl FileReceiver for PrintedFile<'_> {
+    fn begin(&mut self, file: FetchedFile) -> SvnResult<&mut dyn Write> {
+        let Form::NotBegun(out) = std::mem::replace(&mut self.form, Form::Lost) else {
+            return Err(SvnError::internal("a file began twice"));
+        };
+        let mut props = file.props;
+        if !self.expand_keywords {
+            props.remove(names::KEYWORDS);
+        }
+        props.remove(names::SPECIAL);
+        if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
+            self.form = Form::Plain(out);
+        } else {
+            let date = props.get(names::ENTRY_COMMITTED_DATE);
+            let source = KeywordSource {
+                modified: false,
+                revision: props.get(names::ENTRY_COMMITTED_REV).and_then(Revnum::parse),
+                date: date.map(Timestamp::parse).transpose()?,
+                author: props.get_str(names::ENTRY_LAST_AUTHOR),
+                url: self.url,
+                root: self.root,
+                zone: &self.ctx.wc.zone,
+            };
+            let translation = Translation::of(&props, Some(&source));
+            let translator = translation.translator(Direction::ToWorking, true)?;
+            self.form = Form::Translated(TranslatedWriter::new(out, translator));
+        }
+        match &mut self.form {
+            Form::Plain(out) => Ok(out),
+            Form::Translated(writer) => Ok(writer),
+            Form::NotBegun(_) | Form::Lost => Err(SvnError::internal("a file did not begin")),
+        }
     }
-    let (url, root) = (session.url(), session.root_url());
-    let date = props.get(names::ENTRY_COMMITTED_DATE);
-    let source = KeywordSource {
-        modified: false,
-        revision: props.get(names::ENTRY_COMMITTED_REV).and_then(Revnum::parse),
-        date: date.map(Timestamp::parse).transpose()?,
-        author: props.get_str(names::ENTRY_LAST_AUTHOR),
-        url: &url,
-        root: &root,
-        zone: &ctx.wc.zone,
-    };
-    let translation = Translation::of(&props, Some(&source));
-    let mut writer =
-        TranslatedWriter::new(out, translation.translator(Direction::ToWorking, true)?);
-    session.get_file(RelPath::ROOT, Some(revision), Some(&mut writer), false)?;
-    writer.finish().map_err(SvnError::from_stream)?;
-    Ok(())
 }
 
 /// The contents of a file of a working copy, as `BASE` or with its changes.

@@ -89,7 +89,7 @@ pub(crate) fn checkout_to(
     session: &mut SharedSessionSlot,
 ) -> SvnResult<Option<Revnum>> {
     let located = locate_following(ctx, source, how.revision)?;
-    let (open, revision) = (located.session, located.revision);
+    let (open, revision) = (&located.session, located.revision);
     let url = open.url();
     match open.check_path(RelPath::ROOT, Some(revision))? {
         Some(NodeKind::Dir) => {}
@@ -102,6 +102,20 @@ pub(crate) fn checkout_to(
             return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
         }
     }
+    *session = Some(located.session);
+    checkout_dir(ctx, revision, abspath, how, session)
+}
+
+/// The same of the directory at the URL of the open session.
+pub(crate) fn checkout_dir(
+    ctx: &Context,
+    revision: Revnum,
+    abspath: &Path,
+    how: &Checkout,
+    session: &mut SharedSessionSlot,
+) -> SvnResult<Option<Revnum>> {
+    let open = session.as_deref().ok_or_else(|| SvnError::internal("no session is open"))?;
+    let url = open.url();
     let (root, uuid) = (open.root_url(), open.uuid());
     let place = url.relpath(&root)?;
     prepare(
@@ -110,7 +124,6 @@ pub(crate) fn checkout_to(
         &Area { root: &root, uuid: &uuid, place: &place, url: &url, revision },
         how,
     )?;
-    *session = Some(open);
     let update = Update {
         revision: Revision::Number(revision),
         depth: how.depth,

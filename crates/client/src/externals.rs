@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf, Url};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
@@ -23,15 +23,15 @@ use sapwood_wc::db::{ExternalRow, Kind, Presence};
 use sapwood_wc::externals::parse::{External, Revision as Spec, parse};
 use sapwood_wc::update::{Params, UpdateEditor};
 
-use crate::checkout::{Checkout, Form, checkout_to};
+use crate::checkout::{Checkout, Form, checkout_dir};
 use crate::context::Context;
-use crate::open::locate_following;
+use crate::open::move_to_target;
 use crate::relocate::relocate;
 use crate::revision::Revision;
 use crate::switch::{Existence, Switch, switch_at};
 use crate::target::Target;
 use crate::target::name_of;
-use crate::update::{SharedSessionSlot, Update, notify_path, update_one};
+use crate::update::{SharedSessionSlot, Update, ensure_session, notify_path, update_one};
 
 /// Brings the externals that are defined at and below a target to what the properties say.
 pub(crate) fn handle(
@@ -40,7 +40,7 @@ pub(crate) fn handle(
     relpath: &RelPath,
     depth: Depth,
     root: &Url,
-    _session: &mut SharedSessionSlot,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<()> {
     let mut old: BTreeMap<RelPathBuf, ExternalRow> = BTreeMap::new();
     for row in wc.db().externals(RelPath::ROOT)? {
@@ -64,7 +64,7 @@ pub(crate) fn handle(
                 relpath: owner.join(RelPath::new(&item.target)?),
             };
             let known = old.remove(&place.relpath).is_some();
-            let done = bring(ctx, wc, &place, &item, known);
+            let done = bring(ctx, wc, &place, &item, known, session);
             wrap(ctx, &wc.abspath(&place.relpath), done)?;
         }
     }
@@ -160,15 +160,17 @@ fn bring(
     place: &ExternalTarget<'_>,
     item: &External,
     known: bool,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<()> {
     check_place(&wc.abspath(place.owner), &item.target, known)?;
     let url = item.resolve(place.root, place.owner_url)?;
+    let open = ensure_session(ctx, session, &url)?;
     let target = Target { text: url.into_string(), peg: revision_of(item.peg) };
-    let located = locate_following(ctx, &target, revision_of(item.revision))?;
-    let (session, revision) = (located.session, located.revision);
+    let (revision, _) = move_to_target(open, &target, revision_of(item.revision))?;
     let at = wc.abspath(&place.relpath);
-    let Some(kind) = session.check_path(RelPath::ROOT, Some(revision))? else {
-        let message = format!("URL '{}' at revision {revision} doesn't exist", session.url());
+    let url = open.url();
+    let Some(kind) = open.check_path(RelPath::ROOT, Some(revision))? else {
+        let message = format!("URL '{url}' at revision {revision} doesn't exist");
         return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
     };
     notify_path(ctx, &at, Action::UpdateExternal, None);
@@ -178,9 +180,22 @@ fn bring(
         })?;
     }
     match kind {
-        NodeKind::Dir => bring_dir(ctx, wc, place, item, session.as_ref(), revision),
-        NodeKind::File => bring_file(ctx, wc, place, item, session.as_ref(), revision),
+        NodeKind::Dir => {
+            let found = FoundDir { root: open.root_url(), uuid: open.uuid(), url, revision };
+            bring_dir(ctx, wc, place, item, &found, session)?;
+            register(wc, place, item, Kind::Dir, (&found.root, &found.uuid), &found.url)
+        }
+        NodeKind::File => bring_file(ctx, wc, place, item, open, revision),
     }
+}
+
+/// The directory that an external names.
+struct FoundDir {
+    url: UrlBuf,
+    revision: Revnum,
+    /// Its repository.
+    root: UrlBuf,
+    uuid: String,
 }
 
 fn register(
@@ -188,13 +203,12 @@ fn register(
     place: &ExternalTarget<'_>,
     item: &External,
     kind: Kind,
-    session: &dyn Session,
+    (root, uuid): (&Url, &str),
     url: &Url,
 ) -> SvnResult<()> {
-    let root = session.root_url();
-    let inside = url.relpath(&root)?;
+    let inside = url.relpath(root)?;
     wc.db().write(|db| {
-        let repos_id = db.repository_id(&root, &session.uuid())?;
+        let repos_id = db.repository_id(root, uuid)?;
         db.put_external(&ExternalRow {
             relpath: place.relpath.clone(),
             repos_id,
@@ -214,11 +228,11 @@ fn bring_dir(
     wc: &WorkingCopy,
     place: &ExternalTarget<'_>,
     item: &External,
-    session: &dyn Session,
-    revision: Revnum,
+    found: &FoundDir,
+    session: &mut SharedSessionSlot,
 ) -> SvnResult<()> {
     let at = wc.abspath(&place.relpath);
-    let url = session.url();
+    let (url, revision) = (&found.url, found.revision);
     let versioned = wc
         .db()
         .top(&place.relpath)?
@@ -238,26 +252,26 @@ fn bring_dir(
         );
         return Err(SvnError::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, message));
     }
-    let mut shared = None;
     let fixed = Revision::Number(revision);
-    let endless = ctx.nesting.check(&url, fixed);
-    let _inside = ctx.nesting.enter(&url, fixed);
+    let endless = ctx.nesting.check(url, fixed);
+    let _inside = ctx.nesting.enter(url, fixed);
     if let Some(inner) = inner_root(ctx, &at) {
         let own = inner.url(RelPath::ROOT)?;
-        if own == url {
+        if own == *url {
             let how = Update {
                 revision: Revision::Number(revision),
                 allow_obstructions: false,
                 adds_as_modification: true,
                 ..Update::default()
             };
-            update_one(ctx, &at, &how, false, &mut shared)?;
-            return register(wc, place, item, Kind::Dir, session, &url);
+            return update_one(ctx, &at, &how, false, session).map(drop);
         }
         let (id, _) = inner.repos_location(RelPath::ROOT)?;
         let inner_repos = inner.db().repository(id)?.root;
         let same = url.below(&inner_repos).is_some();
-        if same || has_moved(ctx, &at, &inner_repos, &session.root_url())? {
+        // These open sessions of their own.
+        drop(session.take());
+        if same || has_moved(ctx, &at, &inner_repos, &found.root)? {
             let to = Target { text: url.to_string(), peg: Revision::Number(revision) };
             let how = Switch {
                 revision: Revision::Number(revision),
@@ -267,15 +281,13 @@ fn bring_dir(
                 allow_obstructions: false,
                 ignore_ancestry: true,
             };
-            switch_at(ctx, &at, &to, &how, Existence::Known)?;
-            return register(wc, place, item, Kind::Dir, session, &url);
+            return switch_at(ctx, &at, &to, &how, Existence::Known).map(drop);
         }
         relegate(ctx, &inner)?;
     } else if at.is_dir() {
         return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
     }
     endless?;
-    let source = Target { text: url.to_string(), peg: Revision::Number(revision) };
     // What keeps no text bases has externals that keep none.
     let settings = wc.db().settings();
     let how = Checkout {
@@ -285,8 +297,8 @@ fn bring_dir(
         allow_obstructions: false,
         form: Form { format: Some(settings.format), store_pristine: Some(settings.store_pristine) },
     };
-    checkout_to(ctx, &source, &at, &how, &mut shared)?;
-    register(wc, place, item, Kind::Dir, session, &url)
+    ensure_session(ctx, session, url)?;
+    checkout_dir(ctx, revision, &at, &how, session).map(drop)
 }
 
 /// Whether an external's working copy is of the same repository at another URL: it is relocated to the
@@ -422,7 +434,7 @@ fn bring_file(
     let reached = editor.revision();
     drop(editor);
     session.reparent(&url)?;
-    register(wc, place, item, Kind::File, session, &url)?;
+    register(wc, place, item, Kind::File, (&root, &session.uuid()), &url)?;
     lock.release()?;
     notify_path(ctx, &at, Action::UpdateCompleted, reached);
     Ok(())

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult};
+use sapwood_ra::session::HeadNode;
 use sapwood_ra::{Dirent, DirentFields, Lock, Session};
 use sapwood_wc::db::Settings;
 
 use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
-use crate::open::{LocatedSession, move_to, session_at};
+use crate::open::{LocatedSession, move_to, session_at, url_of};
 use crate::revision::Revision;
+use crate::target::is_url;
 
 /// The information about a node.
 #[derive(Clone, Debug, Default)]
@@ -114,22 +116,17 @@ pub fn remote(
     depth: Depth,
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
-    let LocatedSession { session, revision, .. } = session_at(ctx, target, peg, revision)?;
-    let session = session.as_ref();
+    let (session, found) = look(ctx, target, peg, revision)?;
+    let (session, revision) = (session.as_ref(), found.revision);
     let url = session.url();
-    let Some(dirent) = session.stat(RelPath::ROOT, Some(revision))? else {
+    let Some(dirent) = found.dirent else {
         return Err(SvnError::new(
             ErrorCode::RA_ILLEGAL_URL,
             format!("URL '{url}' non-existent in revision {revision}"),
         ));
     };
     let tell = Teller { root: session.root_url(), uuid: session.uuid(), revision };
-    let lock = if is_same_in_head(session, revision)? {
-        allowed(session.get_lock(RelPath::ROOT))?.flatten()
-    } else {
-        None
-    };
-    session.reparent(&url)?;
+    let lock = allowed(found.lock)?.flatten();
     let name = url.parent_and_name().map_or(String::new(), |(_, name)| name);
     receiver(&name, &tell.info(&url, &dirent, lock.as_ref()))?;
     if depth <= Depth::Empty || dirent.kind != Some(NodeKind::Dir) {
@@ -162,6 +159,30 @@ pub fn remote(
         }
     }
     Ok(())
+}
+
+/// A session at a node in a revision, and what is known of it. Only what is the same node in the youngest revision has a
+/// lock.
+fn look(
+    ctx: &Context,
+    target: &str,
+    peg: Revision,
+    revision: Revision,
+) -> SvnResult<(Box<dyn Session>, HeadNode)> {
+    if is_url(target) && peg == Revision::Head && revision.or(peg) == Revision::Head {
+        let session = ctx.open_following(&url_of(ctx, target)?)?;
+        let found = session.stat_head(RelPath::ROOT)?;
+        return Ok((session, found));
+    }
+    let LocatedSession { session, revision, .. } = session_at(ctx, target, peg, revision)?;
+    let url = session.url();
+    let dirent = session.stat(RelPath::ROOT, Some(revision))?;
+    let mut lock = Ok(None);
+    if dirent.is_some() && is_same_in_head(session.as_ref(), revision)? {
+        lock = session.get_lock(RelPath::ROOT);
+    }
+    session.reparent(&url)?;
+    Ok((session, HeadNode { revision, dirent, lock }))
 }
 
 /// What all nodes of one request have in common.

@@ -130,14 +130,28 @@ fn locate_in(
     target: &Target,
     wanted: Revision,
 ) -> SvnResult<LocatedSession> {
-    let peg = number_of(session.as_ref(), target.peg)?;
+    let (revision, peg) = move_to_target(session.as_ref(), target, wanted)?;
+    Ok(LocatedSession { session, revision, peg })
+}
+
+/// Moves a session, which is at the URL of a target, to where the target is in `wanted`. Returns that revision and the
+/// peg revision.
+///
+/// # Errors
+/// As [`locate`].
+pub(crate) fn move_to_target(
+    session: &dyn Session,
+    target: &Target,
+    wanted: Revision,
+) -> SvnResult<(Revnum, Revnum)> {
+    let peg = number_of(session, target.peg)?;
     let revision = match wanted {
         Revision::Unspecified => peg,
-        Revision::Head if target.peg == Revision::Unspecified => peg,
-        other => number_of(session.as_ref(), other)?,
+        Revision::Head if matches!(target.peg, Revision::Unspecified | Revision::Head) => peg,
+        other => number_of(session, other)?,
     };
-    move_to(session.as_ref(), peg, revision)?;
-    Ok(LocatedSession { session, revision, peg })
+    move_to(session, peg, revision)?;
+    Ok((revision, peg))
 }
 
 /// Moves a session from where its URL leads in `peg` to where the same node is in `revision`.

@@ -177,6 +177,40 @@ pub trait CommitEditor: Editor {
     }
 }
 
+/// Takes a file: its properties, then its contents.
+pub trait FileReceiver {
+    /// The file's revision and properties. Returns where its contents are written.
+    ///
+    /// # Errors
+    /// Whatever the receiver meets; ends the request.
+    fn begin(&mut self, file: FetchedFile) -> SvnResult<&mut dyn Write>;
+}
+
+/// A file whose contents go to a writer as they are.
+pub(crate) struct PlainFile<'c> {
+    pub(crate) contents: &'c mut dyn Write,
+    /// Its revision and properties, once they came.
+    pub(crate) file: Option<FetchedFile>,
+}
+
+impl FileReceiver for PlainFile<'_> {
+    fn begin(&mut self, file: FetchedFile) -> SvnResult<&mut dyn Write> {
+        self.file = Some(file);
+        Ok(&mut *self.contents)
+    }
+}
+
+/// What is known of a node of the youngest revision.
+#[derive(Debug)]
+pub struct HeadNode {
+    /// The youngest revision.
+    pub revision: Revnum,
+    /// The node; `None` when there is none.
+    pub dirent: Option<Dirent>,
+    /// Its lock, or why that is not known.
+    pub lock: SvnResult<Option<Lock>>,
+}
+
 /// The request that an error of a commit is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateFailure {
@@ -223,6 +257,25 @@ pub trait Session {
         contents: Option<&mut dyn Write>,
         want_props: bool,
     ) -> SvnResult<FetchedFile>;
+    /// A file's properties and contents, in one turn where the protocol can ask for both at once.
+    fn read_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        let file = self.get_file(path, revision, None, true)?;
+        let revision = file.revision;
+        self.get_file(path, Some(revision), Some(receiver.begin(file)?), false).map(drop)
+    }
+    /// What is known of a node in the youngest revision, and its lock, in one turn where the questions can go out
+    /// together.
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        let revision = self.latest_revnum()?;
+        let dirent = self.stat(path, Some(revision))?;
+        let lock = if dirent.is_some() { self.get_lock(path) } else { Ok(None) };
+        Ok(HeadNode { revision, dirent, lock })
+    }
     /// A directory's properties, and its entries with the given fields.
     fn get_dir(
         &self,

@@ -161,6 +161,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let merged = invocation.has(Opt::UseMergeHistory);
     let printer = Printer { out: out.clone(), verbose: invocation.has(Opt::Verbose), merged };
     let mut missing = false;
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

@@ -35,6 +35,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     }
     let codes = PASSED_OVER.map(|(code, _)| code);
     let mut seen = Vec::new();
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

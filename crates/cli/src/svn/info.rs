@@ -101,6 +101,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let depth = invocation.opt.depth_or(Depth::Empty);
     let revision = invocation.opt.revision();
     let mut missing = false;
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

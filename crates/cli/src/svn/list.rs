@@ -221,6 +221,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     };
     let mut printer = Printer::new(invocation);
     let mut missing = false;
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

@@ -168,6 +168,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     }
     let several = targets.len() > 1 || depth > Depth::Empty;
     let mut missing = false;
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

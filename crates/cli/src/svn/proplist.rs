@@ -108,6 +108,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         xml_out::header(&invocation.out, "properties")?;
     }
     let mut seen = Vec::new();
+    invocation.announce(&targets);
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;

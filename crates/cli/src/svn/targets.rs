@@ -114,6 +114,19 @@ impl Invocation {
         Ok(found)
     }
 
+    /// Says that each of the targets will be looked at by itself: what is asked of an http server first is then asked
+    /// of all of them together. What is wrong with a target is reported when its turn has come.
+    pub(crate) fn announce(&self, targets: &[Arg]) {
+        let text = |arg: &Arg| self.target(Part::Target, arg).ok().filter(Target::is_url);
+        let urls: Vec<UrlBuf> = targets
+            .iter()
+            .filter_map(|arg| Some(text(arg)?.url().ok()?.to_owned()))
+            .collect();
+        if urls.len() > 1 {
+            self.ctx.ra.http_clients.announce(&urls, &self.ctx.ra);
+        }
+    }
+
     /// The targets, or the current folder when there are none.
     pub(crate) fn targets_or_here(&mut self) -> SvnResult<Vec<Arg>> {
         let targets = self.targets()?;

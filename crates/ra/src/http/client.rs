@@ -15,6 +15,7 @@ use sapwood_delta::Version;
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
 
+use super::endpoints::Greetings;
 use super::login::{Challenge, Proof};
 use super::options::Options;
 use super::tls::Tls;
@@ -108,6 +109,9 @@ pub(super) struct Client {
     agent: String,
     /// Whether the last reply left its connection open.
     keeps_alive: Cell<bool>,
+    /// Requests that were to change something.
+    changes: Cell<u64>,
+    pub(super) greetings: Greetings,
     pub(super) options: Options,
 }
 
@@ -158,6 +162,8 @@ impl Client {
                 None => agent,
             },
             keeps_alive: Cell::new(false),
+            changes: Cell::new(0),
+            greetings: Greetings::default(),
             options,
         })
     }
@@ -171,6 +177,11 @@ impl Client {
     /// The credentials that it offers.
     pub(super) const fn authenticator(&self) -> &Arc<Authenticator> {
         &self.auth
+    }
+
+    /// How many requests were made that change something.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes.get()
     }
 
     /// Bytes sent and received so far.
@@ -223,6 +234,9 @@ impl Client {
         let broken = |error: hyper::http::Error| {
             SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, error.to_string())
         };
+        if !call.may_repeat() {
+            self.changes.set(self.changes.get().wrapping_add(1));
+        }
         let mut request = Request::builder().method(call.method).header("host", &self.authority);
         request = match &self.proxy {
             None => request.uri(&*call.target),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
-use sapwood_core::paths::Url;
+use sapwood_core::paths::{Url, UrlBuf};
 
 use super::client::Client;
 use crate::settings::Settings;
@@ -18,6 +18,20 @@ use crate::settings::Settings;
 pub struct HttpClients(Rc<RefCell<Vec<Rc<Client>>>>);
 
 impl HttpClients {
+    /// Says that sessions at these URLs will be opened: what they ask first is asked together, by the first of them. URLs
+    /// of other schemes are passed over.
+    pub fn announce(&self, urls: &[UrlBuf], settings: &Settings) {
+        for url in urls {
+            let Some(parts) = url.parts().filter(|parts| parts.scheme.starts_with("http")) else {
+                continue;
+            };
+            // What is wrong with it is said when its session is opened.
+            if let Ok(client) = self.of(url, settings) {
+                client.greetings.announce(parts.path.trim_end_matches('/'));
+            }
+        }
+    }
+
     /// The client for the server of `url`.
     ///
     /// # Errors

@@ -2,8 +2,9 @@
 //! that follow from it.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use sapwood_core::exact::Cut;
 use sapwood_core::path as paths;
@@ -14,7 +15,8 @@ use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, headers, options};
 
-use super::client::{Call, Client, error_of};
+use super::client::{Call, Client, children_of, error_of, expect_status};
+use super::request_queue::{Order, RequestQueue};
 use super::transport::Reply;
 
 /// The addresses of HTTPv2: paths, without a slash at their ends.
@@ -58,6 +60,26 @@ pub(super) struct Endpoints {
     pub(super) posts_props: bool,
     /// The collection of the revision that was used last, for DeltaV.
     collection: RefCell<Option<(Revnum, String)>>,
+    /// The youngest revision, until a session has asked for it or time has passed.
+    youngest: RecentRevision,
+}
+
+/// The youngest revision that the greeting named: the first question for it need not be sent.
+#[derive(Debug, Default)]
+struct RecentRevision(Cell<Option<(Revnum, Instant, u64)>>);
+
+/// How long that revision is believed, if nothing was changed.
+const RECENT: Duration = Duration::from_secs(5);
+
+impl RecentRevision {
+    fn new(client: &Client, revision: Option<Revnum>) -> Self {
+        Self(Cell::new(revision.map(|revision| (revision, Instant::now(), client.changes()))))
+    }
+
+    fn take(&self, client: &Client) -> Option<Revnum> {
+        let (revision, since, changes) = self.0.take()?;
+        (since.elapsed() < RECENT && changes == client.changes()).then_some(revision)
+    }
 }
 
 fn bad_options(message: impl Into<String>) -> SvnError {
@@ -116,9 +138,68 @@ fn moved(client: &Client, reply: &Reply) -> crate::Error {
     }
 }
 
+/// The first request of a session at an address.
+fn greeting_call(target: &str) -> Call<'_> {
+    Call::new("OPTIONS", target).xml(options::REQUEST)
+}
+
 fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
-    let call = Call::new("OPTIONS", target).xml(options::REQUEST);
-    let reply = client.call(&call)?;
+    match client.greetings.take(target) {
+        Some(reply) => read_greeting(client, target, reply),
+        None => read_greeting(client, target, client.call(&greeting_call(target))?),
+    }
+}
+
+/// The replies to the first requests of sessions that are to come, which were sent together.
+#[derive(Debug, Default)]
+pub(super) struct Greetings {
+    /// Addresses of which a session will be opened.
+    announced: RefCell<Vec<String>>,
+    replies: RefCell<Vec<(String, Reply)>>,
+}
+
+impl Greetings {
+    /// Says that a session at an address will be opened.
+    pub(super) fn announce(&self, target: &str) {
+        self.announced.borrow_mut().push(target.to_owned());
+    }
+
+    fn take(&self, target: &str) -> Option<Reply> {
+        let mut replies = self.replies.borrow_mut();
+        let at = replies.iter().position(|(known, _)| known == target)?;
+        Some(replies.swap_remove(at).1)
+    }
+
+    /// Asks for all that were announced but the first, `but`, which has been asked. What cannot be asked now is asked
+    /// when its session is opened.
+    fn fetch(&self, client: &Client, but: &str) {
+        let mut targets = std::mem::take(&mut *self.announced.borrow_mut());
+        if let Some(at) = targets.iter().position(|target| target == but) {
+            targets.remove(at);
+        }
+        if targets.len() < 2 || !client.may_pipeline() {
+            return;
+        }
+        let mut queue = RequestQueue::new(Order::Free);
+        let mut take = |target: String, _: &Call<'static>, reply: Reply| {
+            self.replies.borrow_mut().push((target, reply));
+            Ok(())
+        };
+        let ask = || {
+            for target in targets {
+                let call = greeting_call(&target).into_owned();
+                queue.push(client, call, target, &mut take)?;
+            }
+            queue.finish(client, &mut take)
+        };
+        match ask() {
+            Ok(()) => drop(queue.end(client)),
+            Err(_) => queue.drain(client),
+        }
+    }
+}
+
+fn read_greeting(client: &Client, target: &str, reply: Reply) -> crate::Result<Greeting> {
     match reply.status() {
         200 => {}
         300..=399 => return Err(moved(client, &reply)),
@@ -186,6 +267,7 @@ impl Endpoints {
     pub(super) fn learn(client: &Client, path: &str, bulk: Option<bool>) -> crate::Result<Self> {
         let target = if path.is_empty() { "/" } else { path };
         let greeting = greet(client, target)?;
+        client.greetings.fetch(client, target);
         let mut places = Self {
             // `discover` finds what the greeting lacks.
             root: greeting.root.clone().unwrap_or_default(),
@@ -202,6 +284,7 @@ impl Endpoints {
             },
             posts_props: greeting.posts_props,
             collection: RefCell::new(None),
+            youngest: RecentRevision::new(client, greeting.youngest),
         };
         if greeting.root.is_none() || greeting.uuid.is_none() || places.stubs.is_none() {
             places.discover(client, target)?;
@@ -262,6 +345,9 @@ impl Endpoints {
     /// The youngest revision.
     pub(super) fn youngest(&self, client: &Client, path: &str) -> SvnResult<Revnum> {
         let target = if path.is_empty() { "/" } else { path };
+        if let Some(youngest) = self.youngest.take(client) {
+            return Ok(youngest);
+        }
         if let Some(youngest) = greet(client, target)?.youngest {
             return Ok(youngest);
         }
@@ -377,12 +463,22 @@ pub(super) fn propfind(
     wanted: &PropfindRequest,
     label: Option<&str>,
 ) -> SvnResult<Vec<Resource>> {
-    let mut call = Call::new("PROPFIND", target).with("depth", depth).xml(wanted.write());
+    let mut call = propfind_call(target, depth, wanted);
     if let Some(label) = label {
         call = call.with("label", label);
     }
+    read_propfind(client.call(&call)?, target)
+}
+
+/// The request for properties.
+pub(super) fn propfind_call<'t>(target: &'t str, depth: &str, wanted: &PropfindRequest) -> Call<'t> {
+    Call::new("PROPFIND", target).with("depth", depth).xml(wanted.write())
+}
+
+/// The reply to a request for properties.
+pub(super) fn read_propfind(reply: Reply, target: &str) -> SvnResult<Vec<Resource>> {
     let mut found = Vec::new();
-    client.children(&call, &[207], |child| {
+    children_of(expect_status(reply, target, &[207])?, |child| {
         found.extend(sapwood_wire_dav::multistatus::resource(child)?);
         Ok(())
     })?;

@@ -6,10 +6,10 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::report::{answer, ask};
-use sapwood_wire_dav::xml::Document;
+use sapwood_wire_dav::xml::{Document, Element};
 use sapwood_wire_dav::{NS_DAV, headers, lock};
 
-use super::client::{Call, Client, LIMITS, errors_of};
+use super::client::{Call, Client, LIMITS, children_of, errors_of};
 use super::request_queue::{Order, RequestQueue, Take};
 use super::session::HttpSession;
 use super::transport::Reply;
@@ -77,6 +77,11 @@ fn is_of_one_path(error: &SvnError) -> bool {
     )
 }
 
+/// The request for the locks at and below an address.
+pub(super) fn locks_call(target: &str, depth: Depth) -> Call<'_> {
+    Call::new("REPORT", target).xml(ask::locks(depth))
+}
+
 impl HttpSession {
     /// The lock of a file that may not exist: reports do not list those.
     pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
@@ -119,10 +124,20 @@ impl HttpSession {
 
     pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         let target = self.public(path);
+        let reply = self.client.run_expecting(&locks_call(&target, depth), &[200]);
+        self.read_locks(path, depth, reply)
+    }
+
+    /// The locks that a reply lists.
+    pub(super) fn read_locks(
+        &self,
+        path: &RelPath,
+        depth: Depth,
+        reply: SvnResult<Reply>,
+    ) -> SvnResult<Vec<Lock>> {
         let full = self.in_repository(path).to_fspath();
-        let call = Call::new("REPORT", &target).xml(ask::locks(depth));
         let mut found = Vec::new();
-        let done = self.client.children(&call, &[200], |child| {
+        let mut take = |child: Element| {
             let Some(lock) = answer::lock(&child)? else { return Ok(()) };
             // Old servers know no depth. Only files have locks.
             let below = sapwood_core::path::skip_ancestor(&full, &lock.path);
@@ -143,8 +158,8 @@ impl HttpSession {
                 });
             }
             Ok(())
-        });
-        match done {
+        };
+        match reply.and_then(|reply| children_of(reply, &mut take)) {
             Ok(_) => Ok(found),
             // There is nothing at the path, nor any lock.
             Err(error) if error.is_no_node() => Ok(Vec::new()),

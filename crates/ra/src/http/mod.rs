@@ -16,6 +16,7 @@ mod clients;
 mod commit;
 mod edits;
 mod endpoints;
+mod files;
 mod identity;
 mod locks;
 mod login;

@@ -1,23 +1,18 @@
-//! Single nodes: what they are, their properties, contents and entries.
+//! Single nodes: what they are, their properties and entries.
 
-use std::io::{Read as _, Write};
-
-use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
-use sapwood_core::exact::Cut;
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV};
 
-use super::client::Call;
-use super::endpoints::{path_of, propfind};
+use super::client::{Call, expect_status};
+use super::endpoints::{path_of, propfind, propfind_call, read_propfind};
+use super::locks::locks_call;
+use super::request_queue::{Order, RequestQueue};
 use super::session::HttpSession;
-use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile};
-
-/// Bytes of a file that are passed on at a time.
-const CHUNK: usize = 64 << 10;
+use crate::session::{Dirent, DirentFields, FetchedDir, HeadNode};
 
 /// The properties from which the wanted fields are made.
 fn wanted(fields: DirentFields) -> PropfindRequest {
@@ -57,6 +52,15 @@ fn dirent(resource: &Resource) -> SvnResult<Dirent> {
     })
 }
 
+/// The only node of a reply; `None` when the server says that there is none.
+fn first(found: SvnResult<Vec<Resource>>) -> SvnResult<Option<Resource>> {
+    match found {
+        Ok(found) => Ok(found.into_iter().next()),
+        Err(error) if error.is_no_node() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl HttpSession {
     /// Where to ask about a node: of the youngest revision at its own URL, which saves a question.
     fn place(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<String> {
@@ -74,11 +78,7 @@ impl HttpSession {
         wanted: &PropfindRequest,
     ) -> SvnResult<Option<Resource>> {
         let target = self.place(path, revision)?;
-        match propfind(&self.client, &target, "0", wanted, None) {
-            Ok(found) => Ok(found.into_iter().next()),
-            Err(error) if error.is_no_node() => Ok(None),
-            Err(error) => Err(error),
-        }
+        first(propfind(&self.client, &target, "0", wanted, None))
     }
 
     pub(super) fn kind_of(
@@ -99,77 +99,46 @@ impl HttpSession {
         found.map(|resource| dirent(&resource)).transpose()
     }
 
+    /// The youngest revision, a node in it and its lock: the last two are asked for together.
+    pub(super) fn look_at_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        let (target, revision) = self.stable(path, None)?;
+        let public = self.public(path);
+        let calls =
+            [propfind_call(&target, "0", &wanted(DirentFields::ALL)), locks_call(&public, Depth::Empty)];
+        let mut replies = Vec::new();
+        let mut take = |(): (), _: &Call<'static>, reply| {
+            replies.push(reply);
+            Ok(())
+        };
+        let client = &self.client;
+        let mut queue = RequestQueue::new(Order::Free);
+        let asked = calls
+            .into_iter()
+            .try_for_each(|call| queue.push(client, call.into_owned(), (), &mut take))
+            .and_then(|()| queue.finish(client, &mut take));
+        if let Err(error) = asked {
+            queue.drain(client);
+            return Err(error);
+        }
+        queue.end(client)?;
+        let missing = || SvnError::internal("a request has no reply");
+        let mut replies = replies.into_iter();
+        let found = replies.next().ok_or_else(missing)?;
+        let found = first(read_propfind(found, &target))?;
+        let dirent = found.map(|resource| dirent(&resource)).transpose()?;
+        let locks = replies.next().ok_or_else(missing)?;
+        let lock = self.read_locks(path, Depth::Empty, expect_status(locks, &public, &[200]));
+        let own = self.in_repository(path).to_fspath();
+        let lock = lock.map(|locks| locks.into_iter().find(|lock| own == *lock.path));
+        Ok(HeadNode { revision, dirent, lock })
+    }
+
     /// The properties of the node at an address that the server sent.
     pub(super) fn props_at(&self, target: &str) -> SvnResult<(Option<NodeKind>, PropList)> {
         let found = propfind(&self.client, target, "0", &PropfindRequest::All, None)?;
         match found.first() {
             Some(resource) => Ok((resource.kind(), resource.properties()?)),
             None => Ok((None, PropList::new())),
-        }
-    }
-
-    pub(super) fn fetch_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
-        want_props: bool,
-    ) -> SvnResult<FetchedFile> {
-        let (target, revision) = self.stable(path, revision)?;
-        let asked = if want_props {
-            PropfindRequest::All
-        } else {
-            PropfindRequest::These(vec![
-                Name::new(NS_DAV, "resourcetype"),
-                Name::new(NS_SVN_DAV, "md5-checksum"),
-            ])
-        };
-        let found = propfind(&self.client, &target, "0", &asked, None)?;
-        let resource = found.into_iter().next().ok_or_else(|| {
-            let message = "The PROPFIND response did not include the requested resource";
-            SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message)
-        })?;
-        if resource.kind() == Some(NodeKind::Dir) {
-            return Err(SvnError::new(
-                ErrorCode::FS_NOT_FILE,
-                "Can't get text contents of a directory",
-            ));
-        }
-        let props = if want_props { resource.properties()? } else { PropList::new() };
-        if let Some(contents) = contents {
-            let sum = resource.prop(NS_SVN_DAV, "md5-checksum");
-            let sum = sum.and_then(|prop| Md5::parse(prop.trimmed().as_bytes()));
-            self.copy_text(&target, path, sum, contents)?;
-        }
-        Ok(FetchedFile { revision, props })
-    }
-
-    fn copy_text(
-        &self,
-        target: &str,
-        path: &RelPath,
-        expected: Option<Md5>,
-        contents: &mut dyn Write,
-    ) -> SvnResult<()> {
-        let call = Call::new("GET", target).with("accept-encoding", self.client.packings());
-        let mut reply = self.client.run_expecting(&call, &[200])?;
-        let mut sum = Md5Hasher::new();
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let len = reply.read(&mut chunk).map_err(SvnError::from_stream)?;
-            let piece = chunk.head(len);
-            if piece.is_empty() {
-                break;
-            }
-            sum.update(piece);
-            contents.write_all(piece).map_err(SvnError::from_stream)?;
-        }
-        let actual = sum.finish();
-        match expected {
-            Some(expected) if expected != actual => {
-                Err(SvnError::checksum_mismatch(path, expected, actual))
-            }
-            _ => Ok(()),
         }
     }
 

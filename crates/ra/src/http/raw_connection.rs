@@ -7,14 +7,15 @@ use std::io::{self, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use hyper::Response;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use sapwood_core::exact::{Cut as _, Exact as _};
-use sapwood_core::{SvnError, SvnResult, len64};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, ReadBuf};
 
 use super::client::Client;
 use super::edits::is_delta;
-use super::transport::{Wire, says_close};
+use super::transport::{Reply, Wire, closed, says_close};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 16 << 10;
@@ -22,6 +23,8 @@ const BUFFER: usize = 16 << 10;
 const HEAD: usize = 64 << 10;
 /// The most bytes of replies that are taken while a request is sent.
 const TAKEN: usize = 1 << 20;
+/// The most bytes of the body of a reply that is read whole: of properties, or of an error.
+const REPLY: u64 = 16 << 20;
 
 /// Reads what has arrived.
 fn poll_into(
@@ -182,6 +185,40 @@ impl RawConnection {
             }))?;
         }
         Ok(!self.ready().is_empty())
+    }
+
+    /// The next reply, with its body, and whether it is the last one of the connection; `None` when the server has closed
+    /// the connection before it.
+    pub(super) fn reply(
+        &mut self,
+        client: &Client,
+        has_body: bool,
+    ) -> SvnResult<Option<(Reply, bool)>> {
+        loop {
+            let Some(head) = self.head(client, has_body)? else { return Ok(None) };
+            // No coding was asked for.
+            let head = head.filter(|head| !head.gzip).ok_or_else(|| {
+                let message = "The server sent a reply that cannot be understood";
+                SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message)
+            })?;
+            let mut bytes = Vec::new();
+            let mut body = self.body(client, head.length).take(REPLY.plus(1));
+            body.read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
+            if body.limit() == 0 {
+                let message = "The server sent a reply that is too long";
+                return Err(SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message));
+            }
+            if head.status < 200 {
+                continue;
+            }
+            let mut response = Response::builder().status(head.status);
+            if let Some(headers) = response.headers_mut() {
+                *headers = head.headers;
+            }
+            let response = response.body(());
+            let (parts, ()) = response.map_err(|_| closed())?.into_parts();
+            return Ok(Some((Reply::whole(parts, bytes), head.last)));
+        }
     }
 
     /// The body of the reply whose head was read, with the length that it says; without one it comes in chunks.

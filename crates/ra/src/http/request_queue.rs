@@ -12,9 +12,7 @@
 //! processed.
 
 use std::collections::VecDeque;
-use std::io::Read as _;
 
-use hyper::Response;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
@@ -28,8 +26,6 @@ const REQUESTS: usize = 256;
 const UNANSWERED: u64 = 4 << 20;
 /// Bytes of a body that are sent at a time.
 const PIECE: usize = 64 << 10;
-/// The most bytes of a reply's body: of a list of properties that were changed, or of an error.
-const REPLY: u64 = 16 << 20;
 
 /// Takes the reply to a request, with what the request was queued with.
 pub(super) type Take<'t, T> = &'t mut dyn FnMut(T, &Call<'static>, Reply) -> SvnResult<()>;
@@ -233,34 +229,7 @@ impl<T> RequestQueue<T> {
         let Some(connection) = &mut self.connection else {
             return Err(SvnError::internal("a request that was sent has no connection"));
         };
-        loop {
-            let Some(head) = connection.head(client, call.method != "HEAD")? else {
-                return Err(closed());
-            };
-            // No coding was asked for.
-            let head = head.filter(|head| !head.gzip).ok_or_else(|| {
-                let message = "The server sent a reply that cannot be understood";
-                SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message)
-            })?;
-            let mut bytes = Vec::new();
-            let body = connection.body(client, head.length);
-            let mut body = body.take(REPLY.plus(1));
-            body.read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
-            if body.limit() == 0 {
-                let message = "The server sent a reply that is too long";
-                return Err(SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message));
-            }
-            if head.status < 200 {
-                continue;
-            }
-            let mut response = Response::builder().status(head.status);
-            if let Some(headers) = response.headers_mut() {
-                *headers = head.headers;
-            }
-            let response = response.body(());
-            let (parts, ()) = response.map_err(|_| closed())?.into_parts();
-            return Ok((Reply::whole(parts, bytes), head.last));
-        }
+        connection.reply(client, call.method != "HEAD")?.ok_or_else(closed)
     }
 
     /// The server wants credentials for a request, which it did not process. Those after it were sent with the same
@@ -302,7 +271,7 @@ impl<T> RequestQueue<T> {
 }
 
 /// Sends a request.
-fn write(client: &Client, connection: &mut RawConnection, call: &Call<'_>) -> SvnResult<()> {
+pub(super) fn write(client: &Client, connection: &mut RawConnection, call: &Call<'_>) -> SvnResult<()> {
     let mut out = client.head_of(call)?;
     let mut at = 0;
     while at < call.payload.len() {

@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LockReceiver, LogEntry,
-    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest, LockReceiver, LogEntry,
+    LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver, ReplayRequest, Report, ReportRequest,
     RevpropChange, Session,
 };
 use crate::settings::Settings;
@@ -171,7 +171,27 @@ impl Session for HttpSession {
         contents: Option<&mut dyn Write>,
         want_props: bool,
     ) -> SvnResult<FetchedFile> {
-        self.fetch_file(path, revision, contents, want_props)
+        match contents {
+            Some(contents) => {
+                let mut plain = PlainFile { contents, file: None };
+                self.fetch_text(path, revision, want_props, &mut plain)?;
+                plain.file.ok_or_else(|| SvnError::internal("a file came without its properties"))
+            }
+            None => self.fetch_file(path, revision, want_props),
+        }
+    }
+
+    fn read_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        self.fetch_text(path, revision, true, receiver)
+    }
+
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        self.look_at_head(path)
     }
 
     fn get_dir(

@@ -3,14 +3,14 @@
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Lock, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_wire_svn::failure::read_failure;
-use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
 use super::connection::Connection;
 use super::replies::read_lock;
 use super::session::{SvnSession, old_server};
 use crate::session::LockReceiver;
 
-const OLD_SERVER: &str = "Server doesn't support the get-lock command";
+pub(super) const OLD_SERVER: &str = "Server doesn't support the get-lock command";
 
 /// Receives the outcome for one path; `None` when the server has ended the series before.
 fn outcome<T>(
@@ -45,16 +45,23 @@ fn finish(conn: &mut Connection, all: bool, missing: &'static str) -> SvnResult<
     conn.reply(|_| Ok(()))
 }
 
+pub(super) fn write_get_lock(out: &mut Vec<u8>, path: &RelPath) {
+    out.raw(b"( get-lock ( ");
+    out.text(path);
+    out.raw(b") ) ");
+}
+
+pub(super) fn read_get_lock(mut reply: Tuple<'_>) -> SvnResult<Option<Lock>> {
+    reply.tuple()?.opt_list()?.map(read_lock).transpose()
+}
+
 impl SvnSession {
     pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         let path = self.at(path);
         let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( get-lock ( ");
-        out.text(&path);
-        out.raw(b") ) ");
+        write_get_lock(conn.out(), &path);
         self.authenticate_new(&mut conn, OLD_SERVER)?;
-        conn.reply(|mut reply| reply.tuple()?.opt_list()?.map(read_lock).transpose())
+        conn.reply(read_get_lock)
     }
 
     pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {

@@ -68,12 +68,12 @@ fn not_authorized(message: impl Into<String>) -> SvnError {
 }
 
 /// Reads the server's request for authentication, which precedes the answer to every command, and
-/// does what it wants. Mostly it wants nothing.
+/// does what it wants. Mostly it wants nothing. Returns whether the server now knows the user's name.
 ///
 /// # Errors
 /// The server's failure; E170001 when no credentials are accepted; E210007 when no mechanism is
 /// known.
-pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<()> {
+pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<bool> {
     let wanted = conn.reply(|mut params| {
         let mut offered = OfferedMechanisms::default();
         for mechanism in params.list()? {
@@ -89,17 +89,18 @@ pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<()>
         let realm = params.text()?;
         Ok(offered.any.then(|| (offered, realm.to_owned())))
     })?;
-    let Some((offered, realm)) = wanted else { return Ok(()) };
+    let Some((offered, realm)) = wanted else { return Ok(false) };
     if login.is_tunneled && offered.external {
         choose(conn, "EXTERNAL", Some(""));
-        return accepted(conn);
+        return accepted(conn).map(|()| true);
     }
     if offered.anonymous {
         choose(conn, "ANONYMOUS", Some(""));
-        return accepted(conn);
+        return accepted(conn).map(|()| false);
     }
     if let Some(mechanism) = offered.password {
-        return prove(conn, login, &format!("{} {realm}", login.realm_prefix), mechanism);
+        let realm = format!("{} {realm}", login.realm_prefix);
+        return prove(conn, login, &realm, mechanism).map(|()| true);
     }
     Err(SvnError::new(ErrorCode::RA_SVN_NO_MECHANISMS, ""))
 }

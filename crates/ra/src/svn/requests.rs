@@ -1,20 +1,33 @@
 //! Requests whose reply is one item, or contents of a file.
 
-use std::io::Write;
-
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::{DirentFields, read_props};
-use sapwood_wire_svn::{Encode as _, Error as WireError};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
 
+use super::connection::Connection;
+use super::locks::{OLD_SERVER, read_get_lock, write_get_lock};
 use super::replies::{read_dirent, write_fields};
-use super::session::SvnSession;
+use super::session::{SvnSession, old_server};
 use crate::session::{
-    Dirent, FetchedDir, FetchedFile, InheritedProps, MergeinfoRequest, RevpropChange,
+    Dirent, FetchedDir, FetchedFile, FileReceiver, HeadNode, InheritedProps, MergeinfoRequest,
+    RevpropChange, Session as _,
 };
+
+fn write_stat(out: &mut Vec<u8>, path: &RelPath, revision: Option<Revnum>) {
+    out.raw(b"( stat ( ");
+    out.text(path);
+    out.bracketed_rev(revision);
+    out.raw(b") ) ");
+}
+
+fn read_stat(mut reply: Tuple<'_>) -> SvnResult<Option<Dirent>> {
+    let found = reply.tuple()?.opt_list()?;
+    found.map(|list| read_dirent(list.tuple())).transpose()
+}
 
 impl SvnSession {
     pub(super) fn get_dated_rev(&self, time: Timestamp) -> SvnResult<Revnum> {
@@ -109,15 +122,34 @@ impl SvnSession {
     ) -> SvnResult<Option<Dirent>> {
         let path = self.at(path);
         let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( stat ( ");
-        out.text(&path);
-        out.bracketed_rev(revision);
-        out.raw(b") ) ");
+        write_stat(conn.out(), &path, revision);
         self.authenticate_new(&mut conn, "'stat' not implemented")?;
+        conn.reply(read_stat)
+    }
+
+    /// Asks for a file, and receives its properties and the checksum of its contents.
+    fn ask_for_file(
+        &self,
+        conn: &mut Connection,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        (want_props, want_contents): (bool, bool),
+    ) -> SvnResult<(FetchedFile, Option<Md5>)> {
+        let out = conn.out();
+        out.raw(b"( get-file ( ");
+        out.text(path);
+        out.bracketed_rev(revision);
+        out.bool(want_props);
+        out.bool(want_contents);
+        // Servers 1.8.0 to 1.8.8 take what is missing here for "true".
+        out.bool(false);
+        out.raw(b") ) ");
+        self.authenticate_reader(conn)?;
         conn.reply(|mut reply| {
-            let found = reply.tuple()?.opt_list()?;
-            found.map(|list| read_dirent(list.tuple())).transpose()
+            let expected = reply.bracketed_bytes()?.and_then(Md5::parse);
+            let revision = reply.rev()?;
+            let props = read_props(reply.list()?)?;
+            Ok((FetchedFile { revision, props }, expected))
         })
     }
 
@@ -125,47 +157,77 @@ impl SvnSession {
         &self,
         path: &RelPath,
         revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
         want_props: bool,
     ) -> SvnResult<FetchedFile> {
         let path = self.at(path);
         let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( get-file ( ");
-        out.text(&path);
-        out.bracketed_rev(revision);
-        out.bool(want_props);
-        out.bool(contents.is_some());
-        // Servers 1.8.0 to 1.8.8 take what is missing here for "true".
-        out.bool(false);
-        out.raw(b") ) ");
-        self.authenticate_reader(&mut conn)?;
-        let (file, expected) = conn.reply(|mut reply| {
-            let expected = reply.bracketed_bytes()?.map(<[u8]>::to_vec);
-            let revision = reply.rev()?;
-            let props = read_props(reply.list()?)?;
-            Ok((FetchedFile { revision, props }, expected))
-        })?;
-        let Some(sink) = contents else { return Ok(file) };
+        Ok(self.ask_for_file(&mut conn, &path, revision, (want_props, false))?.0)
+    }
+
+    pub(super) fn fetch_text(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        want_props: bool,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        let path = self.at(path);
+        let mut conn = self.conn()?;
+        let (file, expected) =
+            self.ask_for_file(&mut conn, &path, revision, (want_props, true))?;
+        let mut sink = receiver.begin(file);
         let mut sum = Md5Hasher::new();
         let mut chunk = Vec::new();
         // The server goes on sending whatever happens here.
-        let mut written: SvnResult<()> = Ok(());
         while conn.receive_chunk(&mut chunk, "Non-string as part of file contents")? {
             sum.update(&chunk);
-            if written.is_ok() {
-                written = sink.write_all(&chunk).map_err(SvnError::from_stream);
+            if let Ok(to) = &mut sink
+                && let Err(error) = to.write_all(&chunk)
+            {
+                sink = Err(SvnError::from_stream(error));
             }
         }
         conn.reply(|_| Ok(()))?;
-        written?;
-        if let Some(expected) = expected.as_deref().and_then(Md5::parse) {
+        sink?;
+        if let Some(expected) = expected {
             let actual = sum.finish();
             if expected != actual {
                 return Err(SvnError::checksum_mismatch(path, expected, actual));
             }
         }
-        Ok(file)
+        Ok(())
+    }
+
+    /// The youngest revision, a node in it and its lock. The three questions go out together where the server knows the
+    /// user: otherwise it might ask for a name before it answers one of them.
+    pub(super) fn look_at_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        let below = self.at(path);
+        let mut conn = self.conn()?;
+        let (revision, dirent, lock) = if self.repository.is_logged_in {
+            let out = conn.out();
+            out.raw(b"( get-latest-rev ( ) ) ");
+            write_stat(out, &below, None);
+            write_get_lock(out, &below);
+            self.authenticate_reader(&mut conn)?;
+            let revision = conn.reply(|mut reply| Ok(reply.rev()?))?;
+            let dirent = self.authenticate(&mut conn).and_then(|()| conn.reply(read_stat));
+            let lock = self.authenticate(&mut conn).and_then(|()| conn.reply(read_get_lock));
+            drop(conn);
+            // A commit may have come between the first question and the second one.
+            let is_of_it = |found: &Dirent| found.created_rev <= revision;
+            let dirent = match dirent {
+                Ok(Some(found)) if is_of_it(&found) => Some(found),
+                _ => self.dirent_of(path, Some(revision))?,
+            };
+            (revision, dirent, lock.map_err(|error| old_server(error, OLD_SERVER)))
+        } else {
+            drop(conn);
+            let revision = self.latest_revnum()?;
+            let dirent = self.dirent_of(path, Some(revision))?;
+            let lock = if dirent.is_some() { self.fetch_lock(path) } else { Ok(None) };
+            (revision, dirent, lock)
+        };
+        Ok(HeadNode { revision, dirent, lock })
     }
 
     pub(super) fn fetch_dir(

@@ -30,9 +30,9 @@ use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LockReceiver,
+    FetchedFile, FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest, LockReceiver,
     LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session,
+    PlainFile, RevpropChange, Session,
 };
 use crate::settings::Settings;
 
@@ -63,6 +63,8 @@ pub(super) struct Repository {
     realm_prefix: String,
     host: String,
     is_tunneled: bool,
+    /// The server knows the user: it asks for no name again, whatever the command.
+    pub(super) is_logged_in: bool,
     pub(super) user_agent: String,
 }
 
@@ -221,7 +223,7 @@ impl SvnSession {
             host: parts.host,
             is_tunneled: parts.tunnel.is_some(),
         };
-        answer_request(&mut conn, &login)?;
+        let is_logged_in = answer_request(&mut conn, &login)?;
         let mut capabilities = greeting.capabilities;
         let (uuid, root_url) = conn.reply(|mut params| {
             let uuid = params.text()?.to_owned();
@@ -254,6 +256,7 @@ impl SvnSession {
                 host: parts.host.to_owned(),
                 is_tunneled: parts.tunnel.is_some(),
                 realm_prefix,
+                is_logged_in,
                 user_agent: match &settings.client_name {
                     Some(name) => format!("{user_agent} {name}"),
                     None => user_agent,
@@ -300,7 +303,7 @@ impl SvnSession {
             host: &self.repository.host,
             is_tunneled: self.repository.is_tunneled,
         };
-        answer_request(conn, &login)
+        answer_request(conn, &login).map(drop)
     }
 
     /// The same for a command that only reads and is in the output buffer as a whole: it is sent
@@ -501,7 +504,27 @@ impl Session for SvnSession {
         contents: Option<&mut dyn Write>,
         want_props: bool,
     ) -> SvnResult<FetchedFile> {
-        self.fetch_file(path, revision, contents, want_props)
+        match contents {
+            Some(contents) => {
+                let mut plain = PlainFile { contents, file: None };
+                self.fetch_text(path, revision, want_props, &mut plain)?;
+                plain.file.ok_or_else(|| SvnError::internal("a file came without its properties"))
+            }
+            None => self.fetch_file(path, revision, want_props),
+        }
+    }
+
+    fn read_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        self.fetch_text(path, revision, true, receiver)
+    }
+
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        self.look_at_head(path)
     }
 
     fn get_dir(
