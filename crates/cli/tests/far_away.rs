@@ -6,106 +6,31 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+
+use sapwood_testkit::Programs;
+use sapwood_testkit::server::Server;
 
 use crate::common::places::{LOGIN_PLACE, Served, svn_as_ada};
-
-/// How long an event is waited for before the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Requests of one method, and how many have been seen.
-struct Gate {
-    method: &'static str,
-    wanted: usize,
-    seen: Mutex<(usize, usize)>,
-    changed: Condvar,
-}
-
-impl Gate {
-    /// Counts the requests in all that the client has sent on a connection.
-    fn look(&self, sent: &[u8], counted: &mut usize) {
-        let start = format!("{} /", self.method).into_bytes();
-        let is_request = |at: usize| sent[at..].starts_with(&start) && !sent[..at].ends_with(b"UN");
-        let found = (0..sent.len()).filter(|at| is_request(*at)).count();
-        let mut seen = self.seen.lock().unwrap();
-        seen.0 += found - *counted;
-        *counted = found;
-        self.changed.notify_all();
-    }
-
-    /// Waits until a reply may pass: before the first request, and after the last one.
-    fn pass(&self) -> bool {
-        let seen = self.seen.lock().unwrap();
-        let is_shut = |seen: &mut (usize, usize)| seen.0 > 0 && seen.0 < self.wanted;
-        !self.changed.wait_timeout_while(seen, PATIENCE, is_shut).unwrap().1.timed_out()
-    }
-}
-
-/// A relay to a port; returns its own.
-fn relay(to: u16, gate: &Arc<Gate>) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let gate = Arc::clone(gate);
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let client = client.unwrap();
-            let server = TcpStream::connect(("127.0.0.1", to)).unwrap();
-            gate.seen.lock().unwrap().1 += 1;
-            let (to_client, from_server) =
-                (client.try_clone().unwrap(), server.try_clone().unwrap());
-            let (asked, answered) = (Arc::clone(&gate), Arc::clone(&gate));
-            std::thread::spawn(move || {
-                forward(client, server, &mut |sent, counted| {
-                    asked.look(sent, counted);
-                    true
-                })
-            });
-            std::thread::spawn(move || {
-                forward(from_server, to_client, &mut |_, _| answered.pass())
-            });
-        }
-    });
-    port
-}
-
-/// Passes on what one side sends, after `look` at all of it.
-fn forward(
-    mut from: TcpStream,
-    mut to: TcpStream,
-    look: &mut dyn FnMut(&[u8], &mut usize) -> bool,
-) {
-    let (mut sent, mut counted) = (Vec::new(), 0);
-    let mut piece = [0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut piece) {
-        sent.extend_from_slice(&piece[..read]);
-        if !look(&sent, &mut counted) || to.write_all(&piece[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(Shutdown::Write);
-}
+use crate::common::relay::Relay;
 
 /// Runs our `svn` as ada, which must not fail.
 fn svn(args: &[&str]) {
     svn_as_ada(args).expect_success(args[0]);
 }
 
-/// Runs our `svn`, whose requests of a method go out together over one connection.
+/// Runs our `svn`, whose requests of a method go out together over one connection: no reply passes from the first one to
+/// the last one.
 fn together(served: &Served, wc: &Path, method: &'static str, wanted: usize, args: &[&str]) {
-    let gate = Gate { method, wanted, seen: Mutex::default(), changed: Condvar::new() };
-    let gate = Arc::new(gate);
-    let url = |port: u16| format!("http://127.0.0.1:{port}/svn/repo");
-    let port = relay(served.port, &gate);
-    svn(&["relocate", &url(port), wc.to_str().unwrap()]);
-    let before = *gate.seen.lock().unwrap();
+    let is_shut = Box::new(move |seen: &[usize]| seen[0] > 0 && seen[0] < wanted);
+    let relay = Relay::start(served.port, &[method], is_shut);
+    let url = format!("http://127.0.0.1:{}/svn/repo", relay.port);
+    svn(&["relocate", &url, wc.to_str().unwrap()]);
+    let before = relay.seen();
     svn(args);
-    let after = *gate.seen.lock().unwrap();
-    assert_eq!(after.0, wanted, "requests of {method}");
-    assert_eq!(after.1 - before.1, 1, "one connection");
+    let after = relay.seen();
+    assert_eq!(after.requests, [wanted], "requests of {method}");
+    assert_eq!(after.connections - before.connections, 1, "one connection");
 }
 
 #[test]
@@ -124,12 +49,148 @@ fn requests_do_not_grow_into_turns() {
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         let folder = folder.to_str().unwrap();
         svn(&["add", "-q", folder]);
-        together(&served, &wc, "PUT", count, &["commit", "-q", "-m", "many", wc_path]);
+        together(&served, &wc, "PUT /", count, &["commit", "-q", "-m", "many", wc_path]);
         svn(&[&["propset", "-q", "p", "v"], &files[..]].concat());
-        together(&served, &wc, "PROPPATCH", count, &["commit", "-q", "-m", "props", wc_path]);
-        together(&served, &wc, "LOCK", count, &[&["lock", "-q"], &files[..]].concat());
-        together(&served, &wc, "UNLOCK", count, &[&["unlock", "-q"], &files[..]].concat());
+        together(&served, &wc, "PROPPATCH /", count, &["commit", "-q", "-m", "props", wc_path]);
+        together(&served, &wc, "LOCK /", count, &[&["lock", "-q"], &files[..]].concat());
+        together(&served, &wc, "UNLOCK /", count, &[&["unlock", "-q"], &files[..]].concat());
         svn(&[&["delete", "-q"], &files[..]].concat());
-        together(&served, &wc, "DELETE", count, &["commit", "-q", "-m", "gone", wc_path]);
+        together(&served, &wc, "DELETE /", count, &["commit", "-q", "-m", "gone", wc_path]);
+    }
+}
+
+/// Files at the root of the repository.
+const FILES: usize = 40;
+
+/// A repository with files whose properties and contents differ, over svn:// and http://, for ada only where she logs in.
+struct Far {
+    http: Served,
+    svn: Server,
+}
+
+impl Far {
+    fn start() -> Self {
+        let http = Served::start(LOGIN_PLACE);
+        let repo = http.repo.path();
+        fs::write(
+            repo.join("conf/svnserve.conf"),
+            "[general]\nanon-access = none\nauth-access = write\npassword-db = passwd\n",
+        )
+        .unwrap();
+        fs::write(repo.join("conf/passwd"), "[users]\nada = a\n").unwrap();
+        let new = http.repo.parent().join("new");
+        for n in 0..FILES {
+            fs::create_dir_all(new.join(format!("d{n}"))).unwrap();
+            fs::write(new.join(format!("d{n}/f")), format!("text {n} $Rev$\n")).unwrap();
+        }
+        let local = format!("file://{}/far", repo.display());
+        svn(&["import", "-q", "-m", "far", new.to_str().unwrap(), &local]);
+        let svn = Server::start(&Programs::ours(), http.repo.parent(), &[]);
+        Self { http, svn }
+    }
+
+    /// Runs our `svn` with URLs of so many files, through a relay; returns what it printed.
+    fn run(&self, wire: &str, relay: &Relay, count: usize, args: &[&str]) -> String {
+        let repo = match wire {
+            "svn" => self.http.repo.path().file_name().unwrap().to_str().unwrap().to_owned(),
+            _ => "svn/repo".to_owned(),
+        };
+        let base = format!("{wire}://127.0.0.1:{}/{repo}/far", relay.port);
+        let urls: Vec<String> = (0..count).map(|n| format!("{base}/d{n}/f")).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let output = svn_as_ada(&[args, &urls[..]].concat());
+        let output = output.expect_success(args[0]);
+        String::from_utf8(output.stdout).unwrap().replace(&format!(":{}/", relay.port), ":PORT/")
+    }
+}
+
+/// Never holds a reply back.
+fn open() -> Box<dyn Fn(&[usize]) -> bool + Send + Sync> {
+    Box::new(|_| false)
+}
+
+#[test]
+fn many_targets_are_asked_over_one_connection() {
+    let far = Far::start();
+    let commands: [&[&str]; 5] =
+        [&["cat"], &["info"], &["list", "-v"], &["proplist", "-v"], &["blame"]];
+    for (wire, port) in [("svn", far.svn.port()), ("http", far.http.port)] {
+        for args in commands {
+            for count in [FILES / 4, FILES] {
+                let relay = Relay::start(port, &[], open());
+                far.run(wire, &relay, count, args);
+                assert_eq!(relay.seen().connections, 1, "{wire}: {args:?} of {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_of_a_url_goes_out_together() {
+    let far = Far::start();
+    for count in [FILES / 4, FILES] {
+        // All that sessions ask first, after the first of them, which is asked again with a password.
+        let words = ["OPTIONS /", "PROPFIND /", "GET /", "REPORT /"];
+        let first = move |seen: &[usize]| seen[0] > 2 && seen[0] < count + 1;
+        let with_text = move |seen: &[usize]| first(seen) || seen[1] > seen[2];
+        let relay = Relay::start(far.http.port, &words, Box::new(with_text));
+        let text = far.run("http", &relay, count, &["cat"]);
+        assert_eq!(text.lines().count(), count);
+        assert_eq!(relay.seen().requests, [count + 1, count, count, 0]);
+        let with_lock = move |seen: &[usize]| first(seen) || seen[1] > seen[3];
+        let relay = Relay::start(far.http.port, &words, Box::new(with_lock));
+        let over_http = far.run("http", &relay, count, &["info"]);
+        assert_eq!(relay.seen().requests, [count + 1, count, 0, count]);
+
+        let words =
+            ["( get-latest-rev (", "( stat (", "( get-lock (", "( get-file (", "( reparent ("];
+        let in_one = |seen: &[usize]| seen[0] > seen[2];
+        let relay = Relay::start(far.svn.port(), &words, Box::new(in_one));
+        let over_svn = far.run("svn", &relay, count, &["info"]);
+        assert_eq!(relay.seen().requests, [count, count, count, 0, 1]);
+        let relay = Relay::start(far.svn.port(), &words, open());
+        assert_eq!(far.run("svn", &relay, count, &["cat"]), text);
+        assert_eq!(relay.seen().requests, [0, 0, 0, count, 1], "one request a file");
+        let lines = |text: &str| text.lines().filter(|line| !line.contains("URL")).count();
+        assert_eq!(lines(&over_http), lines(&over_svn));
+    }
+}
+
+#[test]
+fn externals_share_the_session_of_their_working_copy() {
+    let far = Far::start();
+    for (wire, port, path, most) in [
+        ("svn", far.svn.port(), far.http.repo.path().file_name().unwrap().to_str().unwrap(), 6),
+        ("http", far.http.port, "svn/repo", 4),
+    ] {
+        let words: &[&'static str] = match wire {
+            "svn" => &[
+                "( get-latest-rev (",
+                "( check-path (",
+                "( get-iprops (",
+                "( reparent (",
+                "( update (",
+                "( switch (",
+            ],
+            _ => &["OPTIONS /", "PROPFIND /", "REPORT /", "GET /"],
+        };
+        let relay = Relay::start(port, words, open());
+        let url = format!("{wire}://127.0.0.1:{}/{path}/far/d0", relay.port);
+        let wc = far.http.repo.parent().join(format!("externals-{wire}"));
+        let wc = wc.to_str().unwrap();
+        svn(&["checkout", "-q", &url, wc]);
+        let mut requests = Vec::new();
+        for count in [FILES / 4, FILES] {
+            let value: String = (0..count).map(|n| format!("^/far/d{n} e{n}\n")).collect();
+            svn(&["propset", "-q", "svn:externals", &value, wc]);
+            let before = relay.seen();
+            svn(&["update", "-q", wc]);
+            let after = relay.seen();
+            assert_eq!(after.connections - before.connections, 1, "{wire}: {count} externals");
+            let sum = |seen: &[usize]| seen.iter().sum::<usize>();
+            requests.push(sum(&after.requests) - sum(&before.requests));
+        }
+        let each = (requests[1] - requests[0]).div_ceil(FILES - FILES / 4);
+        assert!(each <= most, "{wire}: {each} requests an external: {requests:?}");
     }
 }
