@@ -12,7 +12,7 @@ use sapwood_testkit::Programs;
 use sapwood_testkit::server::Server;
 
 use crate::common::places::{LOGIN_PLACE, Served, svn_as_ada};
-use crate::common::relay::Relay;
+use crate::common::relay::{Relay, Rule};
 
 /// Runs our `svn` as ada, which must not fail.
 fn svn(args: &[&str]) {
@@ -105,7 +105,7 @@ impl Far {
 }
 
 /// Never holds a reply back.
-fn open() -> Box<dyn Fn(&[usize]) -> bool + Send + Sync> {
+fn open() -> Rule {
     Box::new(|_| false)
 }
 

@@ -118,10 +118,8 @@ impl Invocation {
     /// of all of them together. What is wrong with a target is reported when its turn has come.
     pub(crate) fn announce(&self, targets: &[Arg]) {
         let text = |arg: &Arg| self.target(Part::Target, arg).ok().filter(Target::is_url);
-        let urls: Vec<UrlBuf> = targets
-            .iter()
-            .filter_map(|arg| Some(text(arg)?.url().ok()?.to_owned()))
-            .collect();
+        let urls: Vec<UrlBuf> =
+            targets.iter().filter_map(|arg| Some(text(arg)?.url().ok()?.to_owned())).collect();
         if urls.len() > 1 {
             self.ctx.ra.http_clients.announce(&urls, &self.ctx.ra);
         }

@@ -19,7 +19,7 @@ pub(crate) struct Seen {
 }
 
 /// Whether replies are held back, by the numbers of requests.
-type Rule = Box<dyn Fn(&[usize]) -> bool + Send + Sync>;
+pub(crate) type Rule = Box<dyn Fn(&[usize]) -> bool + Send + Sync>;
 
 /// A relay to a port.
 pub(crate) struct Relay {

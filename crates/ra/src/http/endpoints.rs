@@ -471,7 +471,11 @@ pub(super) fn propfind(
 }
 
 /// The request for properties.
-pub(super) fn propfind_call<'t>(target: &'t str, depth: &str, wanted: &PropfindRequest) -> Call<'t> {
+pub(super) fn propfind_call<'t>(
+    target: &'t str,
+    depth: &str,
+    wanted: &PropfindRequest,
+) -> Call<'t> {
     Call::new("PROPFIND", target).with("depth", depth).xml(wanted.write())
 }
 

@@ -103,8 +103,10 @@ impl HttpSession {
     pub(super) fn look_at_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
         let (target, revision) = self.stable(path, None)?;
         let public = self.public(path);
-        let calls =
-            [propfind_call(&target, "0", &wanted(DirentFields::ALL)), locks_call(&public, Depth::Empty)];
+        let calls = [
+            propfind_call(&target, "0", &wanted(DirentFields::ALL)),
+            locks_call(&public, Depth::Empty),
+        ];
         let mut replies = Vec::new();
         let mut take = |(): (), _: &Call<'static>, reply| {
             replies.push(reply);

@@ -271,7 +271,11 @@ impl<T> RequestQueue<T> {
 }
 
 /// Sends a request.
-pub(super) fn write(client: &Client, connection: &mut RawConnection, call: &Call<'_>) -> SvnResult<()> {
+pub(super) fn write(
+    client: &Client,
+    connection: &mut RawConnection,
+    call: &Call<'_>,
+) -> SvnResult<()> {
     let mut out = client.head_of(call)?;
     let mut at = 0;
     while at < call.payload.len() {

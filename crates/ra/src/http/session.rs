@@ -17,9 +17,9 @@ use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest, LockReceiver, LogEntry,
-    LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session,
+    FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest,
+    LockReceiver, LogEntry, LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver, ReplayRequest,
+    Report, ReportRequest, RevpropChange, Session,
 };
 use crate::settings::Settings;
 use crate::{Lock, Segment};

@@ -173,8 +173,7 @@ impl SvnSession {
     ) -> SvnResult<()> {
         let path = self.at(path);
         let mut conn = self.conn()?;
-        let (file, expected) =
-            self.ask_for_file(&mut conn, &path, revision, (want_props, true))?;
+        let (file, expected) = self.ask_for_file(&mut conn, &path, revision, (want_props, true))?;
         let mut sink = receiver.begin(file);
         let mut sum = Md5Hasher::new();
         let mut chunk = Vec::new();

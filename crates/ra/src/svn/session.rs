@@ -30,9 +30,9 @@ use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest, LockReceiver,
-    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    PlainFile, RevpropChange, Session,
+    FetchedFile, FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps,
+    ListRequest, LockReceiver, LogEntry, LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver,
+    ReplayRequest, Report, ReportRequest, RevpropChange, Session,
 };
 use crate::settings::Settings;
 
