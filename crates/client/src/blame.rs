@@ -6,24 +6,31 @@
 
 mod chain;
 
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::rc::Rc;
 
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Cut as _, Exact};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::{Applier, TextDelta};
-use sapwood_diff::{Options, compare};
+use sapwood_diff::{LargeDiff, Options, compare};
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest};
 
 use crate::cat::local_text;
 use crate::context::Context;
+use crate::diff::sides::{Keeper, Text};
 use crate::open::{move_to, number_at, session_at};
 use crate::revision::Revision;
 use crate::target::is_url;
 use crate::working::Node;
 
 use self::chain::{Chain, normalize};
+
+/// Longer texts are kept in files, in bytes: most files are short, and have many revisions.
+const IN_MEMORY: usize = 1 << 20;
+/// Bytes of the last text that are read at a time.
+const PIECE: usize = 64 << 10;
 
 /// What to blame.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +117,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
         range: (start.min(end), backwards),
         check: (backwards && !request.force).then_some(&binary),
         last: None,
-        last_text: Vec::new(),
+        last_text: Text::Empty,
         last_original: None,
         plain: Chain::default(),
         merged: request.merged.then(Chain::default),
@@ -146,9 +153,9 @@ struct Collector<'a> {
     /// Looks at the properties of the first revision that comes.
     check: Option<&'a PropCheck<'a>>,
     last: Option<Rc<Change>>,
-    last_text: Vec<u8>,
+    last_text: Text,
     /// The last text of the file's own history.
-    last_original: Option<Vec<u8>>,
+    last_original: Option<Text>,
     plain: Chain,
     merged: Option<Chain>,
     /// The revision that came before, when they come youngest first.
@@ -165,12 +172,13 @@ impl FileRevReceiver for Collector<'_> {
         }
         let text = match delta {
             Some(delta) => {
-                let mut text = Vec::new();
-                let mut applier = Applier::new(self.last_text.as_slice());
+                let mut text = Keeper::up_to(IN_MEMORY);
+                let mut applier = Applier::new(self.last_text.reader()?);
                 while let Some(window) = delta.next_window()? {
-                    text.extend_from_slice(applier.apply(&window)?);
+                    let piece = applier.apply(&window)?;
+                    text.write_all(piece).map_err(SvnError::from_stream)?;
                 }
-                text
+                text.finish()?
             }
             None if self.merged.is_none() || rev.merged_revision => return Ok(()),
             None => self.last_text.clone(),
@@ -190,27 +198,27 @@ impl FileRevReceiver for Collector<'_> {
         };
         let change = Rc::new(Change { revision, props, path: rev.path.as_str().to_owned() });
         self.last = Some(Rc::clone(&change));
-        self.add(text, Some(change), rev.merged_revision);
-        Ok(())
+        self.add(text, Some(change), rev.merged_revision)
     }
 }
 
 impl Collector<'_> {
-    fn add(&mut self, text: Vec<u8>, change: Option<Rc<Change>>, is_merged: bool) {
-        let before = self.seen.then_some(self.last_text.as_slice());
+    fn add(&mut self, text: Text, change: Option<Rc<Change>>, is_merged: bool) -> SvnResult<()> {
+        let before = self.seen.then_some(&self.last_text);
         match &mut self.merged {
-            None => update(&mut self.plain, &self.diff, before, &text, change),
+            None => update(&mut self.plain, &self.diff, before, &text, change)?,
             Some(merged) => {
-                update(merged, &self.diff, before, &text, change.clone());
+                update(merged, &self.diff, before, &text, change.clone())?;
                 if !is_merged {
-                    let original = self.last_original.as_deref();
-                    update(&mut self.plain, &self.diff, original, &text, change);
+                    let original = self.last_original.as_ref();
+                    update(&mut self.plain, &self.diff, original, &text, change)?;
                     self.last_original = Some(text.clone());
                 }
             }
         }
         self.seen = true;
         self.last_text = text;
+        Ok(())
     }
 
     /// Adds what is changed in the working copy.
@@ -219,17 +227,13 @@ impl Collector<'_> {
         if !node.is_modified()? {
             return Ok(());
         }
-        let mut text = Vec::new();
-        local_text(self.ctx, target, Revision::Working, false)?.read_to_end(&mut text).map_err(
-            |error| match SvnError::from_stream(error) {
-                // The reference says it once here.
-                error if error.code() == ErrorCode::IO_INCONSISTENT_EOL => {
-                    SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, "")
-                }
-                error => error,
-            },
-        )?;
-        update(&mut self.plain, &self.diff, Some(&self.last_text), &text, None);
+        let mut local = local_text(self.ctx, target, Revision::Working, false)?;
+        let text = Text::keep(&mut local).map_err(|error| match error.code() {
+            // The reference says it once here.
+            ErrorCode::IO_INCONSISTENT_EOL => SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, ""),
+            _ => error,
+        })?;
+        update(&mut self.plain, &self.diff, Some(&self.last_text), &text, None)?;
         self.last_text = text;
         Ok(())
     }
@@ -241,7 +245,7 @@ impl Collector<'_> {
             }
             normalize(&mut self.plain, merged);
         }
-        let mut lines = split_lines(&self.last_text);
+        let mut lines = Lines::new(self.last_text.reader()?);
         let mut number = 0u64;
         let pieces = self.plain.pieces();
         for (at, piece) in pieces.iter().enumerate() {
@@ -249,7 +253,7 @@ impl Collector<'_> {
             let merged = self.merged.as_ref().and_then(|chain| chain.pieces().get(at));
             let merged = merged.and_then(|piece| piece.change.as_deref());
             while end.is_none_or(|end| number < end) {
-                let Some(text) = lines.next() else { return Ok(()) };
+                let Some(text) = lines.next_line()? else { return Ok(()) };
                 self.ctx.check_cancel()?;
                 let change = piece.change.as_deref();
                 let merged = merged.filter(|_| change.is_some());
@@ -265,38 +269,70 @@ impl Collector<'_> {
 fn update(
     chain: &mut Chain,
     diff: &Options,
-    before: Option<&[u8]>,
-    text: &[u8],
+    before: Option<&Text>,
+    text: &Text,
     change: Option<Rc<Change>>,
-) {
+) -> SvnResult<()> {
     let Some(before) = before else {
         chain.begin(change);
-        return;
+        return Ok(());
     };
-    let count = |n: usize| len64(n);
-    for range in compare(diff, before, text).changes() {
+    let changes = match (before, text) {
+        (Text::Memory(old), Text::Memory(new)) => {
+            compare(diff, old, new).changes().copied().collect()
+        }
+        _ => LargeDiff::new(*diff, before, text)
+            .and_then(|found| found.changes())
+            .map_err(SvnError::from_stream)?,
+    };
+    for range in changes {
         if range.old_len > 0 {
-            chain.delete(count(range.new_start), count(range.old_len));
+            chain.delete(len64(range.new_start), len64(range.old_len));
         }
         if range.new_len > 0 {
-            chain.insert(count(range.new_start), count(range.new_len), change.clone());
+            chain.insert(len64(range.new_start), len64(range.new_len), change.clone());
         }
     }
+    Ok(())
 }
 
-/// Lines without their endings, whatever these are.
-fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+/// Reads a text line by line. Lines have no endings, whatever these are.
+struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    /// The line before ended in a carriage return: a newline that follows belongs to that.
+    after_cr: bool,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader: BufReader::with_capacity(PIECE, reader), line: Vec::new(), after_cr: false }
+    }
+
+    fn next_line(&mut self) -> SvnResult<Option<&[u8]>> {
+        self.line.clear();
+        let mut any = false;
+        loop {
+            let mut piece = self.reader.fill_buf().map_err(SvnError::from_stream)?;
+            if std::mem::take(&mut self.after_cr) && piece.starts_with(b"\n") {
+                self.reader.consume(1);
+                continue;
+            }
+            if piece.is_empty() {
+                return Ok(any.then_some(&self.line));
+            }
+            any = true;
+            let end = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            self.after_cr = end.is_some_and(|at| piece.get(at) == Some(&b'\r'));
+            piece = piece.head(end.unwrap_or(piece.len()));
+            self.line.extend_from_slice(piece);
+            let passed = piece.len().plus(usize::from(end.is_some()));
+            self.reader.consume(passed);
+            if end.is_some() {
+                return Ok(Some(&self.line));
+            }
         }
-        let at = rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len());
-        let (line, after) = rest.split_at_checked(at)?;
-        // The last line may have no end.
-        rest = after.strip_prefix(b"\r\n").or_else(|| after.get(1..)).unwrap_or(b"");
-        Some(line)
-    })
+    }
 }
 
 #[cfg(test)]
@@ -305,9 +341,21 @@ mod tests {
 
     #[test]
     fn lines_of_any_kind() {
-        let lines: Vec<&[u8]> = split_lines(b"a\r\nb\rc\n\nd").collect();
-        assert_eq!(lines, [&b"a"[..], b"b", b"c", b"", b"d"]);
-        assert_eq!(split_lines(b"a\n").count(), 1);
-        assert_eq!(split_lines(b"").count(), 0);
+        let lines = |text: &[u8], capacity: usize| {
+            let reader = BufReader::with_capacity(capacity, text);
+            let mut lines = Lines { reader, line: Vec::new(), after_cr: false };
+            let mut found = Vec::new();
+            while let Some(line) = lines.next_line().unwrap() {
+                found.push(String::from_utf8(line.to_vec()).unwrap());
+            }
+            found
+        };
+        for capacity in 1..12 {
+            assert_eq!(lines(b"a\r\nb\rc\n\nd", capacity), ["a", "b", "c", "", "d"]);
+            assert_eq!(lines(b"a\n", capacity), ["a"]);
+            assert_eq!(lines(b"a\r\n", capacity), ["a"]);
+            assert_eq!(lines(b"a\r", capacity), ["a"]);
+            assert!(lines(b"", capacity).is_empty());
+        }
     }
 }

@@ -96,10 +96,15 @@ fn within(options: &Options, texts: [&[u8]; 3], scan: fn(&[&[u8]]) -> EndsOfAll)
         let text = texts.get(at).copied().unwrap_or_default();
         tokens(options, text, ends.prefix, start(&ends, at, text), &mut numbers)
     });
-    let count = numbers.len();
-    let with_modified = Runs::of(&original, &modified, count, &ends);
-    let with_latest = Runs::of(&original, &latest, count, &ends);
-    let merger = Merger { modified: &modified, latest: &latest, first: ends.prefix_lines, count };
+    of_tokens([&original, &modified, &latest], numbers.len(), &ends)
+}
+
+/// Compares three texts of which the lines between the common ends are numbered.
+pub(crate) fn of_tokens(texts: [&[u32]; 3], count: usize, ends: &EndsOfAll) -> Diff3 {
+    let [original, modified, latest] = texts;
+    let with_modified = Runs::of(original, modified, count, ends);
+    let with_latest = Runs::of(original, latest, count, ends);
+    let merger = Merger { modified, latest, first: ends.prefix_lines, count };
     Diff3 { hunks: merger.merge(with_modified, with_latest) }
 }
 

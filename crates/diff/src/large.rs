@@ -131,6 +131,26 @@ impl<'t> LargeDiff<'t> {
         !self.changes.is_empty() || self.old.is_empty() != self.new.is_empty()
     }
 
+    /// The stretches that differ, as [`crate::compare()`] finds them.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn changes(&self) -> io::Result<Vec<Range>> {
+        let count = |text: &dyn LargeText| window(text, 0, 0)?.skip_lines(usize::MAX);
+        if self.old.is_empty() || self.new.is_empty() {
+            let (old_len, new_len) = (count(self.old)?, count(self.new)?);
+            let all = Range { common: false, old_start: 0, old_len, new_start: 0, new_len };
+            return Ok(Vec::from_iter(self.has_changes().then_some(all)));
+        }
+        let before = self.start.lines;
+        let whole = |change: &Range| Range {
+            old_start: change.old_start.plus(before),
+            new_start: change.new_start.plus(before),
+            ..*change
+        };
+        Ok(self.changes.iter().map(whole).collect())
+    }
+
     /// Writes the hunks.
     ///
     /// # Errors
@@ -377,12 +397,12 @@ fn lockstep(
     }
 }
 
-fn skip(reader: &mut dyn Read, len: u64) -> io::Result<()> {
+pub(crate) fn skip(reader: &mut dyn Read, len: u64) -> io::Result<()> {
     io::copy(&mut reader.take(len), &mut io::sink()).map(drop)
 }
 
 /// What is left of a text without so many bytes at its start and end, as it is read.
-fn window(text: &dyn LargeText, start: u64, end: u64) -> io::Result<Window<'_>> {
+pub(crate) fn window(text: &dyn LargeText, start: u64, end: u64) -> io::Result<Window<'_>> {
     let mut reader = text.open()?;
     skip(&mut *reader, start)?;
     let len = text.len().minus(start).minus(end);
@@ -426,6 +446,9 @@ mod tests {
             Ok(Vec::new())
         };
         let large = unified_large(options, &a, &b, &mut head, &mut found).unwrap();
+        let changes = LargeDiff::new(*options, &a, &b).unwrap().changes().unwrap();
+        let whole = compare(options, old, new);
+        assert_eq!(changes, whole.changes().copied().collect::<Vec<_>>());
         assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&wanted));
         assert_eq!((large, begun), (any, i32::from(any)));
         for head in [8, 40] {

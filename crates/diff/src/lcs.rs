@@ -10,6 +10,8 @@
 //! Which of two neighbours a diagonal is reached from when both got equally far, and that lines
 //! match as early as they can, decides between alignments that are equally short.
 
+use std::collections::VecDeque;
+
 use sapwood_core::{Cut, Exact};
 
 /// A run of tokens that both sequences have. Positions count from 0.
@@ -81,6 +83,38 @@ impl Nodes {
     }
 }
 
+/// The states of the diagonals that were reached, which are next to each other.
+#[derive(Debug, Default)]
+struct Diagonals {
+    /// The number of the first one.
+    first: usize,
+    states: VecDeque<State>,
+}
+
+impl Diagonals {
+    fn get(&self, k: usize) -> State {
+        let at = k.checked_sub(self.first);
+        at.and_then(|at| self.states.get(at)).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, k: usize, state: State) {
+        if self.states.is_empty() {
+            self.first = k;
+        }
+        while k < self.first {
+            self.states.push_front(State::default());
+            self.first = self.first.minus(1);
+        }
+        let at = k.minus(self.first);
+        while self.states.len() <= at {
+            self.states.push_back(State::default());
+        }
+        if let Some(slot) = self.states.get_mut(at) {
+            *slot = state;
+        }
+    }
+}
+
 struct Aligner<'a> {
     old: &'a [u32],
     new: &'a [u32],
@@ -88,9 +122,11 @@ struct Aligner<'a> {
     in_old: Vec<u32>,
     in_new: Vec<u32>,
     nodes: Nodes,
-    states: Vec<State>,
-    /// Where diagonal 0 is in `states`.
+    states: Diagonals,
+    /// The number of diagonal 0.
     zero: usize,
+    /// How many diagonals there are.
+    most: usize,
 }
 
 /// The runs that an alignment of `old` and `new` keeps, in order, and how many edits were tried at most, one after
@@ -103,10 +139,10 @@ pub(crate) fn align(old: &[u32], new: &[u32], tokens: usize) -> (Vec<Match>, usi
     let in_new = count(new, tokens);
     let common = |text: &[u32], other: &[u32]| text.iter().filter(|t| get(other, **t) > 0).count();
     let (old_len, new_len) = (common(old, &in_new), common(new, &in_old));
-    let states = vec![State::default(); old_len.plus(new_len).plus(3)];
+    let most = old_len.plus(new_len).plus(3);
     let zero = new_len.plus(1);
-    Aligner { old, new, in_old, in_new, nodes: Nodes::default(), states, zero }
-        .run(old_len, new_len)
+    let (nodes, states) = (Nodes::default(), Diagonals::default());
+    Aligner { old, new, in_old, in_new, nodes, states, zero, most }.run(old_len, new_len)
 }
 
 fn count(sequence: &[u32], tokens: usize) -> Vec<u32> {
@@ -125,13 +161,12 @@ fn get(counts: &[u32], token: u32) -> u32 {
 
 impl Aligner<'_> {
     fn run(mut self, old_len: usize, new_len: usize) -> (Vec<Match>, usize) {
-        // Diagonals are kept as indices into `states`, so 0 is `zero` and smaller is negative.
+        // Diagonals are numbered so that 0 is `zero` and smaller is negative.
         let start = self.zero.plus(old_len).minus(new_len);
         let (low, high) = (start.min(self.zero), start.max(self.zero));
         // Stands before the first token of `new`, so that a step along it gets there.
-        if let Some(state) = self.states.get_mut(start.saturating_sub(1)) {
-            *state = State { old: 0, new: self.new.len(), reach: 0, last: None };
-        }
+        let before = State { old: 0, new: self.new.len(), reach: 0, last: None };
+        self.states.set(start.saturating_sub(1), before);
         let mut away = 0usize;
         loop {
             for k in low.saturating_sub(away)..self.zero {
@@ -141,8 +176,8 @@ impl Aligner<'_> {
                 self.advance(k);
             }
             away += 1;
-            let state = self.states.get(self.zero).copied().unwrap_or_default();
-            if state.new == self.new.len() || away > self.states.len() {
+            let state = self.states.get(self.zero);
+            if state.new == self.new.len() || away > self.most {
                 return (self.collect(state.last), high.minus(low).plus(away.times(2)));
             }
         }
@@ -160,10 +195,9 @@ impl Aligner<'_> {
 
     /// Finds the furthest state of a diagonal from those of its neighbours.
     fn advance(&mut self, k: usize) {
-        let state = |k: usize| self.states.get(k).copied().unwrap_or_default();
-        let below = state(k.saturating_sub(1));
-        let above = state(k.plus(1));
-        let replaced = state(k).last;
+        let below = self.states.get(k.saturating_sub(1));
+        let above = self.states.get(k.plus(1));
+        let replaced = self.states.get(k).last;
         self.nodes.release(replaced);
         // A step past the end of a sequence begins it again: that is how the first state,
         // which stands at the end of `new`, gets to its start.
@@ -191,8 +225,8 @@ impl Aligner<'_> {
                 break;
             }
         }
-        if let Some(slot) = self.states.get_mut(k) {
-            *slot = State { old, new, reach: new.plus(1), last };
+        if k < self.most {
+            self.states.set(k, State { old, new, reach: new.plus(1), last });
         }
     }
 }

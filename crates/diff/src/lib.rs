@@ -10,6 +10,7 @@ mod binary;
 mod compare;
 mod diff3;
 mod large;
+mod large3;
 mod lcs;
 mod lines;
 mod merged;
@@ -26,7 +27,8 @@ pub use binary::write_binary;
 pub use compare::{Diff, Range, compare, compare_whole};
 pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3, diff3_whole};
 pub use large::{LargeDiff, LargeText, unified_large};
-pub use merged::{ConflictStyle, Labels, write_merged};
+pub use large3::{FileText, diff3_large};
+pub use merged::{ConflictStyle, Labels, write_merged, write_merged_large};
 pub use options::{IgnoreSpace, Options};
 pub use unified::{Style, unified, write_header, write_hunks};
 

@@ -1,12 +1,14 @@
 //! Three texts written as one, with marks around what is in conflict.
 
-use sapwood_core::{Cut, Exact};
+use sapwood_core::Exact;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use crate::diff3::{Diff3, Hunk, HunkKind, Span};
-use crate::lines::{lines, take_line};
+use crate::large::LargeText;
+use crate::lines::lines;
 use crate::options::Options;
+use crate::window::Window;
 
 /// How conflicts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,56 +52,70 @@ pub fn write_merged(
     labels: &Labels<'_>,
     style: ConflictStyle,
 ) -> io::Result<()> {
-    let text = |rest| Text { rest, line: 0 };
+    write_merged_large(out, diff, [&original, &modified, &latest], labels, style)
+}
+
+/// The same of texts that are read while the result is written.
+///
+/// # Errors
+/// Those of reading, and of `out`.
+pub fn write_merged_large(
+    out: &mut dyn Write,
+    diff: &Diff3,
+    [original, modified, latest]: [&dyn LargeText; 3],
+    labels: &Labels<'_>,
+    style: ConflictStyle,
+) -> io::Result<()> {
     let mut writer = Writer {
-        original: text(original),
-        modified: text(modified),
-        latest: text(latest),
+        original: Text::open(original)?,
+        modified: Text::open(modified)?,
+        latest: Text::open(latest)?,
         labels,
         style,
-        eol: first_ending(modified),
+        eol: first_ending(Window::new(modified.open()?).line()?),
         context: (style == ConflictStyle::OnlyConflicts).then(Context::default),
         out,
     };
     writer.hunks(&diff.hunks)
 }
 
-fn first_ending(text: &[u8]) -> &'static [u8] {
-    match lines(text).next() {
-        Some(line) if line.ends_with(b"\r\n") => b"\r\n",
-        Some(line) if line.ends_with(b"\r") => b"\r",
+fn first_ending(first_line: &[u8]) -> &'static [u8] {
+    match first_line {
+        line if line.ends_with(b"\r\n") => b"\r\n",
+        line if line.ends_with(b"\r") => b"\r",
         _ => b"\n",
     }
 }
 
 /// A text and how far it was read.
 struct Text<'a> {
-    rest: &'a [u8],
+    window: Window<'a>,
     line: usize,
 }
 
 impl<'a> Text<'a> {
-    /// The bytes of some lines at or after where the text was read to.
-    fn take(&mut self, span: Span) -> &'a [u8] {
-        while self.line < span.start {
-            take_line(&mut self.rest);
-            self.line += 1;
-        }
-        let all = self.rest;
-        let end = span.start.plus(span.len);
-        while self.line < end {
-            take_line(&mut self.rest);
-            self.line += 1;
-        }
-        all.head(all.len().minus(self.rest.len()))
+    fn open(text: &'a dyn LargeText) -> io::Result<Self> {
+        Ok(Self { window: Window::new(text.open()?), line: 0 })
+    }
+
+    /// Passes on some lines at or after where the text was read to.
+    fn pass(
+        &mut self,
+        span: Span,
+        take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.window.skip_lines(span.start.minus(self.line))?;
+        self.window.pass_lines(span.len, take)?;
+        self.line = span.start.plus(span.len);
+        Ok(())
     }
 }
 
 /// What is shown around conflicts when nothing else is.
 #[derive(Default)]
-struct Context<'a> {
+struct Context {
     /// The last lines that were not shown.
-    before: VecDeque<&'a [u8]>,
+    before: VecDeque<Vec<u8>>,
     /// Whether there were more.
     skipped: bool,
     /// How many lines are still to be shown after a conflict.
@@ -113,44 +129,46 @@ struct Writer<'a, 'o> {
     labels: &'o Labels<'o>,
     style: ConflictStyle,
     eol: &'static [u8],
-    context: Option<Context<'a>>,
+    context: Option<Context>,
     out: &'o mut dyn Write,
 }
 
-impl<'a> Writer<'a, '_> {
+impl Writer<'_, '_> {
     fn hunks(&mut self, hunks: &[Hunk]) -> io::Result<()> {
         for hunk in hunks {
             match &hunk.kind {
-                HunkKind::Latest => {
-                    let text = self.latest.take(hunk.latest);
-                    self.agreed(text)?;
-                }
                 HunkKind::Conflict(inner) => self.conflict(hunk, inner)?,
+                HunkKind::Latest => self.agreed(true, hunk.latest)?,
                 HunkKind::Common | HunkKind::Modified | HunkKind::Both => {
-                    let text = self.modified.take(hunk.modified);
-                    self.agreed(text)?;
+                    self.agreed(false, hunk.modified)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Lines that are not in conflict.
-    fn agreed(&mut self, text: &'a [u8]) -> io::Result<()> {
-        let Some(context) = &mut self.context else { return self.out.write_all(text) };
-        for line in lines(text) {
-            if context.after > 0 {
-                self.out.write_all(line)?;
-                context.after = context.after.saturating_sub(1);
-                continue;
+    /// Lines that are not in conflict, of the latest text or of the modified one.
+    fn agreed(&mut self, is_latest: bool, span: Span) -> io::Result<()> {
+        let Self { modified, latest, context, out, .. } = self;
+        let text = if is_latest { latest } else { modified };
+        let Some(context) = context else {
+            return text.pass(span, &mut |piece| out.write_all(piece));
+        };
+        text.pass(span, &mut |piece| {
+            for line in lines(piece) {
+                if context.after > 0 {
+                    out.write_all(line)?;
+                    context.after = context.after.saturating_sub(1);
+                    continue;
+                }
+                if context.before.len() >= Options::DEFAULT_CONTEXT {
+                    context.before.pop_front();
+                    context.skipped = true;
+                }
+                context.before.push_back(line.to_vec());
             }
-            if context.before.len() >= Options::DEFAULT_CONTEXT {
-                context.before.pop_front();
-                context.skipped = true;
-            }
-            context.before.push_back(line);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn conflict(&mut self, hunk: &Hunk, inner: &[Hunk]) -> io::Result<()> {
@@ -162,8 +180,12 @@ impl<'a> Writer<'a, '_> {
             ConflictStyle::ModifiedOriginalLatest | ConflictStyle::OnlyConflicts => {
                 self.marked(hunk, true)
             }
-            ConflictStyle::Modified => self.out.write_all(self.modified.take(hunk.modified)),
-            ConflictStyle::Latest => self.out.write_all(self.latest.take(hunk.latest)),
+            ConflictStyle::Modified => {
+                self.modified.pass(hunk.modified, &mut |piece| self.out.write_all(piece))
+            }
+            ConflictStyle::Latest => {
+                self.latest.pass(hunk.latest, &mut |piece| self.out.write_all(piece))
+            }
         }
     }
 
@@ -173,19 +195,19 @@ impl<'a> Writer<'a, '_> {
                 self.out.write_all(b"@@\n")?;
             }
             for line in context.before.drain(..) {
-                self.out.write_all(line)?;
+                self.out.write_all(&line)?;
             }
             context.after = Options::DEFAULT_CONTEXT;
         }
         let labels = self.labels;
         self.mark(labels.modified, Some(hunk.modified))?;
-        self.out.write_all(self.modified.take(hunk.modified))?;
+        self.modified.pass(hunk.modified, &mut |piece| self.out.write_all(piece))?;
         if original {
             self.mark(labels.original, Some(hunk.original))?;
-            self.out.write_all(self.original.take(hunk.original))?;
+            self.original.pass(hunk.original, &mut |piece| self.out.write_all(piece))?;
         }
         self.mark(labels.separator, None)?;
-        self.out.write_all(self.latest.take(hunk.latest))?;
+        self.latest.pass(hunk.latest, &mut |piece| self.out.write_all(piece))?;
         self.mark(labels.latest, Some(hunk.latest))
     }
 

@@ -8,7 +8,7 @@ use sapwood_core::common::common_prefix;
 use sapwood_core::{Cut, Exact};
 
 /// How many lines of the common end are compared all the same.
-const KEPT_LINES: u32 = 50;
+pub(crate) const KEPT_LINES: u32 = 50;
 
 /// What two texts have in common at both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -97,6 +97,15 @@ impl<'t> Window<'t> {
 
     /// Passes up to so many lines; how many there were.
     pub(crate) fn skip_lines(&mut self, count: usize) -> io::Result<usize> {
+        self.pass_lines(count, &mut |_| Ok(()))
+    }
+
+    /// The same; `take` gets them, some at a time.
+    pub(crate) fn pass_lines(
+        &mut self,
+        count: usize,
+        take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<usize> {
         let mut passed = 0usize;
         while passed < count {
             self.fill(1)?;
@@ -106,14 +115,17 @@ impl<'t> Window<'t> {
             let whole = piece.head(end);
             let here = crate::reduce::count_lines(whole);
             if here > 0 && passed.plus(here) <= count {
+                take(whole)?;
                 self.advance(end);
                 passed = passed.plus(here);
                 continue;
             }
-            let len = self.line()?.len();
+            let line = self.line()?;
+            let len = line.len();
             if len == 0 {
                 break;
             }
+            take(line)?;
             self.advance(len);
             passed = passed.plus(1);
         }

@@ -175,16 +175,28 @@ impl LargeText for Text {
 }
 
 /// Keeps what is written as a [`Text`].
-#[derive(Default)]
 pub(crate) struct Keeper {
     memory: Vec<u8>,
+    /// How long a text in memory may be.
+    limit: usize,
     /// Where a long text goes, if not to the usual folder.
     folder: Option<PathBuf>,
     /// The file with the whole text, once it is too long for memory.
     file: Option<tempfile::NamedTempFile>,
 }
 
+impl Default for Keeper {
+    fn default() -> Self {
+        Self::up_to(KEPT_IN_MEMORY)
+    }
+}
+
 impl Keeper {
+    /// One that keeps texts of up to so many bytes in memory.
+    pub(crate) const fn up_to(limit: usize) -> Self {
+        Self { memory: Vec::new(), limit, folder: None, file: None }
+    }
+
     /// One whose long texts are files of a folder.
     pub(crate) fn within(folder: PathBuf) -> Self {
         Self { folder: Some(folder), ..Self::default() }
@@ -211,7 +223,7 @@ impl Write for Keeper {
             return file.write(bytes);
         }
         self.memory.extend_from_slice(bytes);
-        if self.memory.len() > KEPT_IN_MEMORY {
+        if self.memory.len() > self.limit {
             let mut file = match &self.folder {
                 Some(folder) => tempfile::NamedTempFile::new_in(folder)?,
                 None => tempfile::NamedTempFile::new()?,
