@@ -21,3 +21,4 @@ pub use text::{
     ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, preserved_extension, try_text,
     update_labels,
 };
+pub(crate) use text::{Temporary, ThreeFiles};

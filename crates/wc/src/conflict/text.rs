@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{PropList, Revnum, glob};
-use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
+use sapwood_diff::{
+    ConflictStyle, FileText, Labels, LargeText, Options, diff3, diff3_large, write_merged,
+    write_merged_large,
+};
 
 use super::names::reserve;
 use super::props::PropChange;
@@ -123,7 +126,7 @@ impl TextMerged {
 }
 
 /// A file below `.svn/tmp` that is removed with this value, unless it is kept for a work item.
-struct Temporary {
+pub(crate) struct Temporary {
     path: PathBuf,
     kept: bool,
 }
@@ -151,13 +154,18 @@ impl Temporary {
         Self::filled(wc, TranslatedReader::new(file, translator), source)
     }
 
-    fn filled(wc: &WorkingCopy, mut from: impl Read, source: &Path) -> Result<Self> {
+    /// A file with what is read; `source` is what errors are about.
+    pub(crate) fn filled(wc: &WorkingCopy, mut from: impl Read, source: &Path) -> Result<Self> {
         let this = Self::new(wc);
         let mut file = this.create()?;
         std::io::copy(&mut from, &mut file)
             .and_then(|_| file.flush())
             .map_err(|e| Error::io(e, "Can't copy file", source))?;
         Ok(this)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Leaves the file for a work item; its path below the working copy's root.
@@ -202,8 +210,44 @@ fn same_files(a: &Path, b: &Path) -> Result<bool> {
     same_bytes(left, right).map_err(|e| Error::io(e, "Can't read file", a))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|e| Error::io(e, "Can't read file", path))
+/// Merges three files as long as these are not held in memory, in bytes all together.
+const IN_MEMORY: u64 = 4 << 20;
+
+/// Three texts in files: the original, the modified one and the latest.
+pub(crate) struct ThreeFiles<'a>(pub(crate) [&'a Path; 3]);
+
+impl ThreeFiles<'_> {
+    /// Writes them as one; returns whether there are conflicts. Long ones are not read whole.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or `out` not be written.
+    pub(crate) fn merge(
+        &self,
+        options: &Options,
+        labels: &Labels<'_>,
+        style: ConflictStyle,
+        out: &mut dyn Write,
+    ) -> Result<bool> {
+        let failed = |path| move |e| Error::io(e, "Can't read file", path);
+        let [original, modified, latest] = self.0;
+        let file = original;
+        let open = |path| FileText::new(path).map_err(failed(path));
+        let texts = [open(original)?, open(modified)?, open(latest)?];
+        let written = |e| Error::io(e, "Can't write file", original);
+        if texts.iter().map(LargeText::len).sum::<u64>() > IN_MEMORY {
+            let [original, modified, latest] = &texts;
+            let texts: [&dyn LargeText; 3] = [original, modified, latest];
+            let diff = diff3_large(options, texts).map_err(failed(file))?;
+            write_merged_large(out, &diff, texts, labels, style).map_err(written)?;
+            return Ok(diff.has_conflicts());
+        }
+        let read = |path: &Path| fs::read(path).map_err(|e| Error::io(e, "Can't read file", path));
+        let (old, mine, new) = (read(original)?, read(modified)?, read(latest)?);
+        let diff = diff3(options, &old, &mine, &new);
+        let texts = (old.as_slice(), mine.as_slice(), new.as_slice());
+        write_merged(out, &diff, texts, labels, style).map_err(written)?;
+        Ok(diff.has_conflicts())
+    }
 }
 
 impl TextMerge<'_> {
@@ -361,18 +405,14 @@ impl TextMerge<'_> {
     }
 
     fn write_lines(&self, left: &Path, local: &Path, out: &mut dyn Write) -> Result<bool> {
-        let (old, mine, new) = (read(left)?, read(local)?, read(self.right)?);
-        let diff = diff3(&self.options, &old, &mine, &new);
         let labels = Labels {
             modified: &format!("<<<<<<< {}", self.target_label),
             original: &format!("||||||| {}", self.left_label),
             separator: "=======",
             latest: &format!(">>>>>>> {}", self.right_label),
         };
-        let texts = (old.as_slice(), mine.as_slice(), new.as_slice());
-        write_merged(out, &diff, texts, &labels, ConflictStyle::ModifiedOriginalLatest)
-            .map_err(|e| Error::io(e, "Can't write file", left))?;
-        Ok(diff.has_conflicts())
+        let style = ConflictStyle::ModifiedOriginalLatest;
+        ThreeFiles([left, local, self.right]).merge(&self.options, &labels, style, out)
     }
 
     /// Reserves the names of the three files beside the node and plans to fill them: with

@@ -2,16 +2,17 @@
 //! its record are removed.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{CancelToken, ErrorCode, PropList};
-use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
+use sapwood_diff::{ConflictStyle, Labels, Options};
 
 use super::Tell;
-use crate::conflict::{Conflict, PropConflict, TextConflict};
+use crate::conflict::{Conflict, PropConflict, Temporary, TextConflict, ThreeFiles};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
@@ -59,6 +60,30 @@ impl Part<'_> {
 
     const fn has_tree(self) -> bool {
         matches!(self, Self::All | Self::Tree)
+    }
+}
+
+/// A file with a text in normal form: a link's is in a file that goes with this value.
+enum NormalFile {
+    Itself(PathBuf),
+    OfLink(Temporary),
+}
+
+impl NormalFile {
+    fn of(wc: &WorkingCopy, path: PathBuf) -> Result<Self> {
+        if !path.is_symlink() {
+            return Ok(Self::Itself(path));
+        }
+        let text = special::read_normal(&path);
+        let text = text.map_err(|e| Error::io(e, "Can't open file", &path))?;
+        Temporary::filled(wc, text, &path).map(Self::OfLink)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Itself(path) => path,
+            Self::OfLink(copy) => copy.path(),
+        }
     }
 }
 
@@ -260,7 +285,7 @@ impl WorkingCopy {
         style: ConflictStyle,
         relpath: &RelPath,
     ) -> Result<RelPathBuf> {
-        let read = |file: &Option<RelPathBuf>| -> Result<Vec<u8>> {
+        let file = |file: &Option<RelPathBuf>| -> Result<NormalFile> {
             let file = file.as_deref().ok_or_else(|| {
                 let shown = self.abspath(relpath);
                 Error::new(
@@ -272,19 +297,16 @@ impl WorkingCopy {
                     ),
                 )
             })?;
-            let path = self.abspath(file);
-            let failed = |e| Error::io(e, "Can't open file", &path);
-            let mut bytes = Vec::new();
-            special::read_normal(&path).map_err(failed)?.read_to_end(&mut bytes).map_err(failed)?;
-            Ok(bytes)
+            NormalFile::of(self, self.abspath(file))
         };
-        let (mine, old, theirs) = (read(&text.mine)?, read(&text.old)?, read(&text.theirs)?);
-        let diff = diff3(&Options::default(), &old, &mine, &theirs);
+        let (mine, old, theirs) = (file(&text.mine)?, file(&text.old)?, file(&text.theirs)?);
         let labels = Labels { modified: "", original: "", separator: "", latest: "" };
         let path = self.temporary();
-        let failed = |e| Error::io(e, "Can't write file", &path);
-        let mut out = fs::File::create(&path).map_err(failed)?;
-        write_merged(&mut out, &diff, (&old, &mine, &theirs), &labels, style).map_err(failed)?;
+        let out = fs::File::create(&path).map_err(|e| Error::io(e, "Can't write file", &path))?;
+        let mut out = BufWriter::new(out);
+        let files = ThreeFiles([old.path(), mine.path(), theirs.path()]);
+        files.merge(&Options::default(), &labels, style, &mut out)?;
+        out.flush().map_err(|e| Error::io(e, "Can't write file", &path))?;
         self.relpath(&path)
     }
 
