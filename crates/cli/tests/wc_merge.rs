@@ -331,3 +331,27 @@ printf '[/]\n* =\n[/T2]\n* = rw\n[/T]\n* = rw\n[/br]\n* = rw\n' > repo/conf/auth
         assert_eq!(one, other, "{wc} {words}");
     }
 }
+
+/// Texts that are too long to be merged, and blamed, in memory.
+#[test]
+fn long_files_are_merged_line_by_line() {
+    compare(
+        r"
+seq -f '%06g is the number of a line that is some words long, so that the file is' 40000 > f
+svn add -q f
+svn ci -q -m one
+sed -i -e 's/^000700 .*/seven hundred/' -e '/^020000 /d' f
+svn ci -q -m two
+svn up -q -r2
+sed -i -e 's/^030000 .*/mine/' -e '/^010000 /d' f
+= up
+= ci -m three
+svn up -q -r3
+sed -i -e 's/^seven hundred/eight hundred/' -e 's/^030000 .*/not mine/' -e '/^039990 /d' f
+= up --accept postpone
+= resolve --accept theirs-conflict f
+= diff
+= blame f
+",
+    );
+}

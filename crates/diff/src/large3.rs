@@ -174,7 +174,7 @@ impl Ends {
 
     /// The common end without its first lines. The byte after the common start is never part of it.
     fn take_suffix(&mut self, texts: [&dyn LargeText; 3], shortest: u64) -> io::Result<()> {
-        let room = shortest.minus(self.prefix).saturating_sub(1);
+        let room = shortest.minus(self.prefix).minus(1);
         let common = common_end(texts, room)?;
         let [first, ..] = texts;
         let mut end = window(first, first.len().minus(common), 0)?;
