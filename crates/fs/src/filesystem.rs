@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, FsPath, Lock, PropList, Revnum, SvnError};
 use sapwood_delta::Version;
+use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
 
 use crate::changes;
@@ -84,11 +85,6 @@ impl Filesystem {
             Of::Fsfs(fs) => Ok(fs),
             Of::Fsx(_) => Err(self.not_supported()),
         }
-    }
-
-    /// E200007 when its engine cannot copy it file by file.
-    pub fn require_hotcopy(&self) -> Result<()> {
-        self.fsfs().map(|_| ())
     }
 
     fn not_supported(&self) -> Error {
@@ -328,9 +324,7 @@ impl Filesystem {
 
     /// The files that writers left behind, sorted. One of a commit that is under way may be among them.
     pub fn leftovers(&self) -> Result<Vec<Leftover>> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.leftovers()?),
-            Of::Fsx(_) => Ok(Vec::new()),
-        }
+        let (storage, db, txns) = (self.storage(), self.path(), &*self.transactions()?);
+        Ok(Leftovers { storage, db, txns }.list()?)
     }
 }

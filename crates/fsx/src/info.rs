@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum};
 
-use sapwood_fsx_format::format_file::NEWEST;
 use sapwood_fsx_format::layout::names;
 use sapwood_store::{Caches, WriteStorage};
 
@@ -35,12 +34,6 @@ impl Filesystem {
     #[must_use]
     pub fn format(&self) -> u32 {
         u32::try_from(self.0.layout.0.number).unwrap_or(u32::MAX)
-    }
-
-    /// Whether there is no newer format, which is the only one that is written.
-    #[must_use]
-    pub fn is_newest_format(&self) -> bool {
-        self.0.layout.0.number == NEWEST
     }
 
     /// Revisions a shard.

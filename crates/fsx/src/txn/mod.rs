@@ -7,6 +7,7 @@
 //!
 //! How a tree changes is said in [`sapwood_txn_rules`], which knows of no files.
 
+mod build_repcache;
 mod commit;
 mod disk;
 mod edit;

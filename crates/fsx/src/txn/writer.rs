@@ -58,12 +58,8 @@ impl Writer {
     /// Prepares to write to `fs`; reads `fsx.conf`.
     ///
     /// # Errors
-    /// E200007 for an older format than the newest; E125008 and kin for options that make no sense; system errors.
+    /// E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
-        if !fs.is_newest_format() {
-            let message = format!("FSX format {} can only be read", fs.format());
-            return Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, message));
-        }
         Ok(Arc::new(Self {
             fs: fs.clone(),
             storage: Arc::clone(&fs.0.storage),
