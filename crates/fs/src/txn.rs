@@ -9,6 +9,7 @@ use sapwood_fsfs::txn as fsfs;
 pub use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags};
 use sapwood_fsx::txn as fsx;
 
+pub use crate::bulk::Bulk;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
@@ -77,7 +78,12 @@ impl Writer {
         }))
     }
 
-    fn txn(self: &Arc<Self>, of: Of<fsfs::Txn, fsx::Txn>) -> Txn {
+    /// That of its engine.
+    pub(crate) const fn engine(&self) -> &Of<Arc<fsfs::Writer>, Arc<fsx::Writer>> {
+        &self.of
+    }
+
+    pub(crate) fn txn(self: &Arc<Self>, of: Of<fsfs::Txn, fsx::Txn>) -> Txn {
         Txn { writer: Arc::clone(self), of }
     }
 
@@ -163,7 +169,7 @@ impl Writer {
 #[derive(Debug)]
 pub struct Txn {
     writer: Arc<Writer>,
-    of: Of<fsfs::Txn, fsx::Txn>,
+    pub(crate) of: Of<fsfs::Txn, fsx::Txn>,
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -298,7 +304,10 @@ impl Txn {
     ) -> Result<()> {
         match &mut self.of {
             Of::Fsfs(txn) => txn.set_known_text(path, text, known, expected)?,
-            Of::Fsx(txn) => txn.set_text(path, text, expected)?,
+            Of::Fsx(txn) => {
+                let known = known.map(|known| (known.md5, known.sha1));
+                txn.set_known_text(path, text, known, expected)?;
+            }
         }
         Ok(())
     }
@@ -348,57 +357,5 @@ impl Txn {
                 Ok(NewRevision { revision, props })
             }
         }
-    }
-}
-
-/// Makes many revisions one after the other, each of which need not be durable before the next.
-#[derive(Debug)]
-pub struct Bulk {
-    writer: Arc<Writer>,
-    bulk: fsfs::Bulk,
-}
-
-#[allow(clippy::missing_errors_doc)]
-impl Bulk {
-    /// Of a writer; `None` when the filesystem is such that revisions are made one by one.
-    pub fn new(writer: &Arc<Writer>) -> Result<Option<Self>> {
-        let Of::Fsfs(engine) = &writer.of else { return Ok(None) };
-        let bulk = fsfs::Bulk::new(engine)?;
-        Ok(bulk.map(|bulk| Self { writer: Arc::clone(writer), bulk }))
-    }
-
-    /// Begins the next transaction.
-    pub fn begin(&self) -> Result<Txn> {
-        Ok(self.writer.txn(Of::Fsfs(self.bulk.begin()?)))
-    }
-
-    /// What went wrong in another thread.
-    #[must_use]
-    pub fn failure(&self) -> Option<Error> {
-        self.bulk.failure().map(Error::from)
-    }
-
-    /// The youngest revision, made or in the making.
-    pub fn youngest(&self) -> Result<Revnum> {
-        Ok(self.bulk.youngest()?)
-    }
-
-    /// Makes a revision of a transaction.
-    pub fn commit(&self, txn: Txn) -> Result<Revnum> {
-        match txn.of {
-            Of::Fsfs(txn) => Ok(self.bulk.commit(txn)?),
-            Of::Fsx(_) => Err(crate::filesystem::other_engine()),
-        }
-    }
-
-    /// The youngest revision that others see.
-    #[must_use]
-    pub fn published(&self) -> Revnum {
-        self.bulk.published()
-    }
-
-    /// Waits until all is durable.
-    pub fn sync(&self) -> Result<()> {
-        Ok(self.bulk.sync()?)
     }
 }

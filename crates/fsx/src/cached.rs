@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_core::{Exact, Md5, PropList, Revnum};
 use sapwood_delta::Version;
 use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::layout::names;
@@ -18,6 +18,7 @@ use sapwood_store::{Caches, Kind, Stamp, WriteStorage};
 
 use crate::directory::Directory;
 use crate::filesystem::ContainerKey;
+use crate::revfile::RevFile;
 
 /// Node-revisions: revision, item.
 const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);
@@ -45,6 +46,11 @@ const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
 /// Whole texts of files as svndiff, by their representation: revision, item, the newest version that it may have.
 const ENCODED: Kind<Vec<u8>> = Kind::new(9, Vec::capacity);
 
+/// Files of revisions that are not packed, read whole: revision.
+const FILE: Kind<RevFile> = Kind::new(11, RevFile::byte_len);
+/// Short texts whose checksum was found right, by their representation: revision, item.
+const TEXT: Kind<KeptText> = Kind::new(10, |kept: &KeptText| kept.text.capacity());
+
 fn node_rev_len(rev: &NodeRev) -> usize {
     let path =
         |other: &Option<(Revnum, Box<str>)>| other.as_ref().map_or(0, |(_, path)| path.len());
@@ -61,6 +67,13 @@ fn changes_len(changes: &[Change]) -> usize {
         let source = change.copy_from.as_ref().map_or(0, |(_, path)| path.len());
         sum.plus(size_of::<Change>()).plus(change.path.len()).plus(source)
     })
+}
+
+/// A text and its MD5.
+#[derive(Debug)]
+pub(crate) struct KeptText {
+    pub(crate) md5: Md5,
+    pub(crate) text: Vec<u8>,
 }
 
 /// The caches, and the number of the filesystem in them.
@@ -94,6 +107,34 @@ impl Cached {
     /// The caches.
     pub(crate) const fn caches(&self) -> &Arc<Caches> {
         &self.caches
+    }
+
+    /// Forgets everything: some of it was of revisions that are not to be.
+    pub(crate) fn forget(&self) {
+        self.caches.forget(self.fs);
+    }
+
+    /// The short file of a revision that is not packed.
+    pub(crate) fn file(&self, revision: Revnum) -> Option<Arc<RevFile>> {
+        self.caches.get(FILE.key(self.fs, revision.0, 0, 0))
+    }
+
+    /// Keeps such a file.
+    pub(crate) fn keep_file(&self, revision: Revnum, file: RevFile) -> Arc<RevFile> {
+        self.caches.put(FILE.key(self.fs, revision.0, 0, 0), file)
+    }
+
+    /// A short text that was read or written a short while ago, by its representation.
+    pub(crate) fn text(&self, id: Id) -> Option<Arc<KeptText>> {
+        let revision = id.change_set.revision()?;
+        self.caches.get(TEXT.key(self.fs, revision.0, id.number, 0))
+    }
+
+    /// Keeps such a text.
+    pub(crate) fn keep_text(&self, id: Id, text: KeptText) {
+        if let Some(revision) = id.change_set.revision() {
+            self.caches.put(TEXT.key(self.fs, revision.0, id.number, 0), text);
+        }
     }
 
     /// The number of the filesystem in them.

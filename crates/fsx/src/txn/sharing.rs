@@ -70,6 +70,9 @@ impl Writer {
     }
 
     fn find_row(&self, sha1: sapwood_core::Sha1) -> Result<Option<Row>> {
+        if let Some(row) = self.early_rows.lock().get(&sha1) {
+            return Ok(Some(*row));
+        }
         match self.rep_cache.lock().get(self, false)? {
             Some(cache) => Ok(cache.find(sha1)?),
             None => Ok(None),

@@ -41,6 +41,12 @@ impl Committed {
         self.nodes.put(node.rev.id, node);
     }
 
+    /// Forgets everything: some of it was of revisions that are not to be.
+    pub(super) fn clear(&self) {
+        self.nodes.clear();
+        self.directories.clear();
+    }
+
     pub(super) fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {
         self.nodes.get_or(*id, || Ok(self.fs.0.noderev(*id)?.into()))
     }
