@@ -38,6 +38,7 @@ mod revprops;
 mod root;
 mod roots;
 pub mod txn;
+mod writer;
 
 #[doc(hidden)]
 pub mod log_blocks {

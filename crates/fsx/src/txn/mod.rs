@@ -17,6 +17,7 @@ mod freeze;
 mod index;
 mod locks;
 mod open;
+mod others;
 mod proto;
 mod recover;
 mod revprops;
