@@ -21,6 +21,7 @@ mod far_away;
 mod far_away_faults;
 mod fsx;
 mod fsx_admin;
+mod fsx_locks;
 mod fuzz_kept;
 mod growth;
 mod http;

@@ -139,8 +139,9 @@ impl RevisionFiles for &Fs {
         if is_new {
             copier.remove_tree(&copier.target(&dir))?;
         }
-        let name =
-            |path: String| -> OsString { path.rsplit('/').next().unwrap_or_default().into() };
+        let name = |path: String| -> OsString {
+            path.rsplit_once('/').map_or(&*path, |(_, name)| name).into()
+        };
         let parse = |manifest: &[u8], path: &Path| {
             let entries = revprops::parse_manifest(manifest).map_err(|error| {
                 copy_error(Error::Item { path: path.to_owned(), offset: 0, error })
@@ -209,7 +210,7 @@ impl Hotcopy<'_> {
             copier.revisions(&self.fs, self.youngest, notify)?
         };
         // What was committed and packed meanwhile came with the pack.
-        let youngest = self.youngest.max(Revnum(packed.0.saturating_sub(1)));
+        let youngest = packed.prev().map_or(self.youngest, |last| self.youngest.max(last));
         if copier.in_use() {
             let from = copier.source(names::TXN_CURRENT);
             copier.copy_over(&from, &copier.target(names::TXN_CURRENT))?;

@@ -102,10 +102,8 @@ impl RevFile {
 
     /// Bytes that it takes in memory, about: the file, and as much again for what was parsed of its indexes.
     pub(crate) fn byte_len(&self) -> usize {
-        let len = self.footer.footer_offset;
-        usize::try_from(len.saturating_mul(2))
-            .unwrap_or(usize::MAX)
-            .saturating_add(size_of::<Self>())
+        let len = usize::try_from(self.footer.footer_offset).unwrap_or(usize::MAX / 4);
+        len.times(2).plus(size_of::<Self>())
     }
 
     /// An error of an item of this file.

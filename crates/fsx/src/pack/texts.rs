@@ -42,7 +42,7 @@ impl Texts {
     /// Adds a text.
     pub(super) fn push(&mut self, text: &[u8]) {
         let start = self.builder.bytes().len().saturating_sub(VIEW);
-        let start = start.max(self.path.saturating_sub(OF_OTHERS));
+        let start = self.path.checked_sub(OF_OTHERS).map_or(start, |from| start.max(from));
         let source = self.builder.bytes().tail(start);
         self.xdelta.compute(0, source, text, &mut self.window);
         self.builder.begin();

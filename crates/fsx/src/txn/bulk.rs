@@ -125,7 +125,7 @@ impl Bulk {
         let made = self.make(&mut txn, held);
         match made {
             Ok(revision) => {
-                let many = revision.0.saturating_sub(held.published.0) >= AT_ONCE;
+                let many = revision.0.minus(held.published.0) >= AT_ONCE;
                 if many || held.bytes >= BYTES_AT_ONCE {
                     self.publish(&mut state)?;
                 }
