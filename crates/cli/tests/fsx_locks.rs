@@ -85,7 +85,9 @@ fn said(output: &Output, url: &str) -> (i32, Vec<String>) {
             .iter()
             .any(|start| line.starts_with(start))
     };
-    let mut lines: Vec<String> = text.lines().filter(is_kept).map(str::to_owned).collect();
+    // The filesystem's UUID stands behind this.
+    let named = |line: &str| line.split(" in filesystem '").next().unwrap().to_owned();
+    let mut lines: Vec<String> = text.lines().filter(is_kept).map(named).collect();
     lines.sort();
     (output.code, lines)
 }

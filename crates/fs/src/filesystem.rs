@@ -136,7 +136,7 @@ impl Filesystem {
     }
 
     /// The caches, and the number of the filesystem in them.
-    pub(crate) fn caches(&self) -> (&Caches, u32) {
+    pub(crate) fn caches(&self) -> (&Arc<Caches>, u32) {
         each!(&self.0, fs => fs.caches())
     }
 

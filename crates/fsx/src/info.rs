@@ -49,7 +49,7 @@ impl Filesystem {
 
     /// The caches of the process, and the number of the filesystem in them. Kinds of values with numbers from 200 on, and that of log entries, are not this crate's.
     #[must_use]
-    pub fn caches(&self) -> (&Caches, u32) {
+    pub fn caches(&self) -> (&Arc<Caches>, u32) {
         (self.0.cached.caches(), self.0.cached.number())
     }
 

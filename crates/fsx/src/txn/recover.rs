@@ -94,6 +94,10 @@ impl Writer {
             && fs.revprops(revision).is_ok();
         if !is_whole {
             fs.youngest.store(before, Ordering::Release);
+            // A commit will make another file of it.
+            fs.files.clear();
+            fs.cached.forget();
+            self.committed.clear();
         }
         is_whole
     }
