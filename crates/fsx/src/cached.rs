@@ -43,8 +43,8 @@ const REPS_CONTAINER: Kind<RepsContainer> =
 /// Revision properties: revision, generation.
 const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
 
-/// Whole texts of files as svndiff, by their representation: revision, item, the newest version that it may have.
-const ENCODED: Kind<Vec<u8>> = Kind::new(9, Vec::capacity);
+/// Svndiff of texts of files, by their representation: revision, item, a mixture of the source and the newest version that it may have.
+const ENCODED: Kind<Encoded> = Kind::new(9, |encoded: &Encoded| encoded.bytes.capacity());
 
 /// Files of revisions that are not packed, read whole: revision.
 const FILE: Kind<RevFile> = Kind::new(11, RevFile::byte_len);
@@ -67,6 +67,14 @@ fn changes_len(changes: &[Change]) -> usize {
         let source = change.copy_from.as_ref().map_or(0, |(_, path)| path.len());
         sum.plus(size_of::<Change>()).plus(change.path.len()).plus(source)
     })
+}
+
+/// Svndiff of a text.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// Revision and item of the text that it is a delta to; `None` when it stands by itself.
+    source: Option<(Revnum, u64)>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A text and its MD5.
@@ -200,18 +208,23 @@ impl Cached {
         self.get_or(&CHANGES, (revision.0, 0), make)
     }
 
-    /// The svndiff of a text of a revision, of a version not newer than `newest`.
+    /// The svndiff of a text of a revision, of a version not newer than `newest`, as a delta to `source`, or by itself.
     pub(crate) fn encoded<E>(
         &self,
         (revision, item): (Revnum, u64),
+        source: Option<(Revnum, u64)>,
         newest: Version,
         make: impl FnOnce() -> Result<Vec<u8>, E>,
-    ) -> Result<Arc<Vec<u8>>, E> {
-        let part = u64::from(newest == Version::V1);
+    ) -> Result<Arc<Encoded>, E> {
+        // Different sources may have the same mixture, but the source is looked at.
+        let mixture = source.map_or(0, |(revision, item)| {
+            revision.0.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(item).wrapping_add(1)
+        });
+        let part = mixture.wrapping_mul(2).wrapping_add(u64::from(newest == Version::V1));
         let key = ENCODED.key(self.fs, revision.0, item, part);
-        match self.caches.get(key) {
+        match self.caches.get(key).filter(|found| found.source == source) {
             Some(found) => Ok(found),
-            None => Ok(self.caches.put(key, make()?)),
+            None => Ok(self.caches.put(key, Encoded { source, bytes: make()? })),
         }
     }
 
