@@ -171,7 +171,9 @@ def requests(options, name, cold, rules=False):
     every = servers(options.sapwood, options.before, path_rules(options, name) if rules else "")
     rows = []
     for title, command in HOT:
-        if cold and title not in COLD or "45000" in command and youngest(options, name) < 45000:
+        for old, new in options.names:
+            title, command = title.replace(old, new), command.replace(old, new)
+        if cold and title not in options.cold_titles or "45000" in command and youngest(options, name) < 45000:
             continue
         note("cold" if cold else "hot", name, title)
         taken = [[] for _ in every]
@@ -270,6 +272,9 @@ def admin(options):
 
 def fsx(options):
     """The same history in FSX, packed or not, and in FSFS 8: requests, and what administrators do."""
+    # The names of what `sapwood-bench make-repo --scale 0.15` makes.
+    options.names = [("mod3", "dir50"), ("CHANGES", "ChangeLog"), ("README", "file00077.html")]
+    options.cold_titles = [title.replace("mod3", "dir50").replace("CHANGES", "ChangeLog") for title in COLD]
     for name in ("f8", "fsx", "fsxp"):
         requests(options, name, False)
         if name != "f8":
@@ -569,6 +574,7 @@ def main():
     options.sapwood = os.path.abspath(options.sapwood)
     os.makedirs(options.scratch, exist_ok=True)
     only = options.only.split(",")
+    options.names, options.cold_titles = [], COLD
     begun = time.time()
     print(f"Made by `tools/quiet.py`, load {os.getloadavg()[0]:.1f} at the start.\n")
     sections = [
