@@ -6,7 +6,8 @@
 DIR holds the benchmark repositories f8, f8p, f6p (made by `sapwood-bench make-repo --profile ruby`; `p` is
 packed). They are only read. Everything that is written goes to --scratch, which should be on a real disk and
 have 12 GB free. Run it as root (cold runs drop the system's caches), with nothing else going on. About 15
-minutes; --only hot,hot-authz,cold,cold-authz,admin,load,commit,large,compressions,crowd picks sections, --runs sets how often each is measured.
+minutes; --only hot,hot-authz,cold,cold-authz,admin,load,commit,large,compressions,crowd picks sections; `fsx`, which is measured only when it
+is asked for, wants f8, fsx and fsxp in DIR, of one history (`sapwood convert f8 fsx --fs-type fsx`); --runs sets how often each is measured.
 
 Servers and programs take turns; figures are medians. CPU is user and system time of the server (or of the
 program), exact from a control group where there is one, else in ticks of 10 ms. Reads are read system calls
@@ -160,13 +161,19 @@ def path_rules(options, name):
     return f"--config-file {base}.conf"
 
 
+def youngest(options, name):
+    return int(subprocess.run(["svnlook", "youngest", f"{options.repos}/{name}"], capture_output=True, check=True).stdout)
+
+
 def requests(options, name, cold, rules=False):
     """One table of requests to all servers."""
     print(f"### {'Cold' if cold else 'Hot'}, {name}{', path rules' if rules else ''}\n")
     every = servers(options.sapwood, options.before, path_rules(options, name) if rules else "")
     rows = []
     for title, command in HOT:
-        if cold and title not in COLD:
+        for old, new in options.names:
+            title, command = title.replace(old, new), command.replace(old, new)
+        if cold and title not in options.cold_titles or "45000" in command and youngest(options, name) < 45000:
             continue
         note("cold" if cold else "hot", name, title)
         taken = [[] for _ in every]
@@ -178,7 +185,8 @@ def requests(options, name, cold, rules=False):
             for server, rows_of in zip(every, taken):
                 if cold:
                     server.start(options.repos)
-                    drop_caches()
+                    if not options.keep_caches:
+                        drop_caches()
                 rows_of.append(server.request(command, name))
                 if cold:
                     server.stop()
@@ -259,6 +267,44 @@ def admin(options):
         os.sync()
     against(rows, "pack of 5,000 revisions", f"svnadmin pack -q {target}", f"{ours} pack -q {target}", options.runs,
             prepare, size=target)
+    table(PROGRAMS, rows)
+
+
+def fsx(options):
+    """The same history in FSX, packed or not, and in FSFS 8: requests, and what administrators do."""
+    # The names of what `sapwood-bench make-repo --scale 0.15` makes.
+    options.names = [("mod3", "dir50"), ("CHANGES", "ChangeLog"), ("README", "file00077.html")]
+    options.cold_titles = [title.replace("mod3", "dir50").replace("CHANGES", "ChangeLog") for title in COLD]
+    for name in ("f8", "fsx", "fsxp"):
+        requests(options, name, False)
+        if name != "f8":
+            requests(options, name, False, True)
+        requests(options, name, True)
+    print("### FSX: svnadmin\n")
+    rows = []
+    ours = f"{options.sapwood} svnadmin"
+    for name in ("fsx", "fsxp", "f8"):
+        for work in ("dump -q", "verify -q"):
+            command = f"{work} {options.repos}/{name}"
+            against(rows, f"{name}: {work}", f"svnadmin {command}", f"{ours} {command}", options.runs)
+    stream = f"{options.scratch}/fsx.dump"
+    with open(stream, "wb") as out:
+        subprocess.run([options.sapwood, "svnadmin", "dump", "-q", f"{options.repos}/fsx"], stdout=out, check=True)
+    target = f"{options.scratch}/loaded"
+
+    def make(kind):
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["svnadmin", "create", "--fs-type", kind, target], check=True)
+        os.sync()
+    for kind in ("fsx", "fsfs"):
+        against(rows, f"load into {kind}", f"svnadmin load -q {target}", f"{ours} load -q {target}", options.runs,
+                lambda: make(kind), stream, target)
+
+    def copy():
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", f"{options.repos}/fsx", target], check=True)
+        os.sync()
+    against(rows, "pack fsx", f"svnadmin pack -q {target}", f"{ours} pack -q {target}", options.runs, copy, size=target)
     table(PROGRAMS, rows)
 
 
@@ -523,10 +569,12 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cold-runs", type=int, default=1)
     parser.add_argument("--commits", type=int, default=400)
+    parser.add_argument("--keep-caches", action="store_true", help="cold is a new server, but the system's caches stay")
     options = parser.parse_args()
     options.sapwood = os.path.abspath(options.sapwood)
     os.makedirs(options.scratch, exist_ok=True)
     only = options.only.split(",")
+    options.names, options.cold_titles = [], COLD
     begun = time.time()
     print(f"Made by `tools/quiet.py`, load {os.getloadavg()[0]:.1f} at the start.\n")
     sections = [
@@ -540,6 +588,7 @@ def main():
         ("large", lambda: large(options)),
         ("compressions", lambda: compressions(options)),
         ("crowd", lambda: crowd(options)),
+        ("fsx", lambda: fsx(options)),
     ]
     for name, section in sections:
         if name in only:

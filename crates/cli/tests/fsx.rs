@@ -141,15 +141,6 @@ fn looked_into(repo: &Path) {
     }
     both.same("svnfsfs", &["stats", repo]);
     both.same("svnadmin", &["upgrade", repo]);
-    let refused = both.ours.run("svnadmin", ["build-repcache", repo]);
-    assert_eq!(refused.code, 1);
-    let sentence = format!(
-        "E200007: Filesystem '{repo}/db' is of type 'fsx', for which this is not supported"
-    );
-    assert!(refused.stderr_text().contains(&sentence), "{}", refused.stderr_text());
-    let copy = format!("{repo}-copy");
-    let refused = both.ours.run("svnadmin", ["hotcopy", repo, &copy]);
-    assert_eq!((refused.code, Path::new(&copy).exists()), (1, false));
 }
 
 fn read_by_all(pack: bool) {
@@ -217,7 +208,7 @@ fn random_histories_are_dumped_as_the_reference_dumps_them() {
 }
 
 /// Makes a repository by our `svnadmin`, with small shards.
-fn create(repo: &Path) {
+pub(crate) fn create(repo: &Path) {
     let args = ["create", "--fs-type", "fsx", repo.to_str().unwrap()];
     Programs::ours().run("svnadmin", args).expect_success("create");
     let format = repo.join("db/format");
@@ -226,7 +217,7 @@ fn create(repo: &Path) {
 }
 
 /// Commits of one client below `name`: texts, properties, copies, renames, deletions, from a working copy and without one.
-fn commits(programs: &Programs, url: &str, folder: &Path, name: &str) {
+pub(crate) fn commits(programs: &Programs, url: &str, folder: &Path, name: &str) {
     let svn = |args: &[&str]| {
         programs.run("svn", args).expect_success(&format!("svn {args:?} of {name}"));
     };
@@ -251,7 +242,7 @@ fn commits(programs: &Programs, url: &str, folder: &Path, name: &str) {
 }
 
 /// The reference finds nothing wrong, and both dump the same.
-fn is_whole(both: &Both, repo: &Path) {
+pub(crate) fn is_whole(both: &Both, repo: &Path) {
     let repo = repo.to_str().unwrap();
     both.reference.run("svnadmin", ["verify", "-q", repo]).expect_success("verify");
     both.same("svnadmin", &["verify", "-q", repo]);

@@ -20,6 +20,8 @@ mod editors;
 mod far_away;
 mod far_away_faults;
 mod fsx;
+mod fsx_admin;
+mod fsx_locks;
 mod fuzz_kept;
 mod growth;
 mod http;

@@ -1,5 +1,5 @@
 //! What administrators do with a filesystem: make it, copy it, pack it, upgrade it. Checking is a method of
-//! [`Filesystem`]. What FSX lacks (hotcopy, filling the cache of representations) is answered with E200007.
+//! [`Filesystem`].
 
 use std::path::Path;
 
@@ -101,8 +101,14 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(Revnum, Revnum) -> Result<()>,
     ) -> Result<()> {
-        let mut notify = |first, last| Ok(notify(first, last)?);
-        Ok(self.fsfs()?.hotcopy(to, options, cancel, &mut notify)?)
+        match &self.0 {
+            Of::Fsfs(fs) => {
+                Ok(fs.hotcopy(to, options, cancel, &mut |first, last| Ok(notify(first, last)?))?)
+            }
+            Of::Fsx(fs) => {
+                Ok(fs.hotcopy(to, options, cancel, &mut |first, last| Ok(notify(first, last)?))?)
+            }
+        }
     }
 
     /// Packs the shards that are complete.
@@ -138,11 +144,11 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(upgrade::UpgradeNotice) -> Result<()>,
     ) -> Result<()> {
-        if matches!(&self.0, Of::Fsx(fs) if fs.is_newest_format()) {
-            return Ok(());
+        match &self.0 {
+            Of::Fsfs(fs) => Ok(fs.upgrade(options, cancel, &mut |notice| Ok(notify(notice)?))?),
+            // Only the newest format can be opened.
+            Of::Fsx(_) => Ok(()),
         }
-        let mut notify = |notice| Ok(notify(notice)?);
-        Ok(self.fsfs()?.upgrade(options, cancel, &mut notify)?)
     }
 
     /// Makes a filesystem usable again that a crash or a restored backup left in disorder.
@@ -165,7 +171,17 @@ impl Filesystem {
         cancel: &CancelToken,
         progress: &mut dyn FnMut(Revnum) -> Result<()>,
     ) -> Result<()> {
-        let mut progress = |revision| Ok(progress(revision)?);
-        Ok(self.fsfs()?.build_rep_cache(first, last, cancel, &mut progress)?)
+        match &self.0 {
+            Of::Fsfs(fs) => {
+                Ok(fs.build_rep_cache(first, last, cancel, &mut |revision| {
+                    Ok(progress(revision)?)
+                })?)
+            }
+            Of::Fsx(fs) => {
+                let writer = fsx::Writer::new(fs, fsx::WriteOptions::default())?;
+                let mut progress = |revision| Ok(progress(revision)?);
+                Ok(writer.build_rep_cache(first, last, cancel, &mut progress)?)
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, FsPath, Lock, PropList, Revnum, SvnError};
 use sapwood_delta::Version;
+use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
 
 use crate::changes;
@@ -86,11 +87,6 @@ impl Filesystem {
         }
     }
 
-    /// E200007 when its engine cannot copy it file by file.
-    pub fn require_hotcopy(&self) -> Result<()> {
-        self.fsfs().map(|_| ())
-    }
-
     fn not_supported(&self) -> Error {
         let message = format!(
             "Filesystem '{}' is of type '{}', for which this is not supported",
@@ -140,7 +136,7 @@ impl Filesystem {
     }
 
     /// The caches, and the number of the filesystem in them.
-    pub(crate) fn caches(&self) -> (&Caches, u32) {
+    pub(crate) fn caches(&self) -> (&Arc<Caches>, u32) {
         each!(&self.0, fs => fs.caches())
     }
 
@@ -328,9 +324,7 @@ impl Filesystem {
 
     /// The files that writers left behind, sorted. One of a commit that is under way may be among them.
     pub fn leftovers(&self) -> Result<Vec<Leftover>> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.leftovers()?),
-            Of::Fsx(_) => Ok(Vec::new()),
-        }
+        let (storage, db, txns) = (self.storage(), self.path(), &*self.transactions()?);
+        Ok(Leftovers { storage, db, txns }.list()?)
     }
 }

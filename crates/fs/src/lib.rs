@@ -18,6 +18,7 @@
 //! has its own form of are enums over both (`of`).
 
 pub mod admin;
+mod bulk;
 mod changes;
 mod contents;
 mod deletion;
@@ -37,6 +38,7 @@ mod revprops;
 mod root;
 mod roots;
 pub mod txn;
+mod writer;
 
 #[doc(hidden)]
 pub mod log_blocks {

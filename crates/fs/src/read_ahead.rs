@@ -57,7 +57,7 @@ impl Novelty {
 /// A second thread that brings what a request will need into the caches. It is stopped and joined when this is dropped: nothing is
 /// read after the request.
 #[derive(Debug)]
-pub struct Helper(fsfs::Helper);
+pub struct Helper(sapwood_store::Helper);
 
 impl Helper {
     /// Starts `work`, which reads through its own handle of the filesystem, and often checks the flag that
@@ -67,11 +67,10 @@ impl Helper {
         name: &str,
         work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let Of::Fsfs(fs) = &fs.0 else { return None };
-        let work = move |fs: &sapwood_fsfs::Filesystem, over: &AtomicBool| {
-            work(&Filesystem(Of::Fsfs(fs.clone())), over)
-        };
-        fsfs::Helper::start(fs, name, work).map(Self)
+        let Of::Fsfs(of) = &fs.0 else { return None };
+        let own = Filesystem(Of::Fsfs(of.for_helper()));
+        let work = move |over: &AtomicBool| work(&own, over);
+        sapwood_store::Helper::start(of.caches().0, name, work).map(Self)
     }
 
     /// Waits until the thread has done all that it can.

@@ -32,8 +32,6 @@ pub(crate) enum Number {
     Trailer,
     Encoded,
     DirSummary,
-    LogEntries,
-    DateAuthor,
     ChildNodes,
     Revprops,
 }

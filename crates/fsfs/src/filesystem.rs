@@ -213,7 +213,7 @@ impl Filesystem {
     /// An opening for a thread that reads ahead for this one, and sees what this one sees: what it has to
     /// read does not count as read by this one ([`ColdReads`](crate::read_ahead::ColdReads)).
     #[must_use]
-    pub(crate) fn for_helper(&self) -> Self {
+    pub fn for_helper(&self) -> Self {
         let fs = Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
         fs.prepared.store(self.fs.prepared.load(Ordering::Acquire), Ordering::Release);
         Self { fs: Arc::new(fs) }
@@ -235,7 +235,7 @@ impl Filesystem {
 
     /// The caches, and the number of the filesystem in them. Kinds of values with numbers from 200 on are not this crate's.
     #[must_use]
-    pub fn caches(&self) -> (&Caches, u32) {
+    pub fn caches(&self) -> (&Arc<Caches>, u32) {
         (&self.fs.caches, self.fs.id)
     }
 

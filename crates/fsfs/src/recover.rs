@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};
+use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::{NodeRev, limits};
@@ -69,7 +70,8 @@ impl Filesystem {
         let path = shared.file(names::CURRENT);
         let like = if storage.stamp(&path).is_ok() { &path } else { &shared.file(names::UUID) };
         options.replace(storage, &path, &text, like)?;
-        self.clear_leftovers(storage)
+        let (storage, db, txns) = (storage, &*shared.path, &*self.transactions()?);
+        Ok(Leftovers { storage, db, txns }.clear()?)
     }
 
     /// The next node id and copy id of old formats, which count them for all revisions.

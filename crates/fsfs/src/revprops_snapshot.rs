@@ -9,15 +9,15 @@ use sapwood_core::{PropList, Revnum};
 use sapwood_store::StoredFile;
 
 use crate::cache_kinds::REVPROPS;
-use crate::date_author::{
-    BlockInUse, CachedProps, DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord,
-    date_author_key, place,
-};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::revision_store::{missing, unreadable};
 use crate::revprop_shards::{Shard, ShardMap, StableVersion, Unread};
 use crate::unpacked_files::LooseFiles;
+use sapwood_fs_common::date_author::{
+    BlockInUse, CachedProps, DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord,
+    date_author_key, place,
+};
 
 /// How often a reader starts over because files were replaced under its feet.
 const RETRIES: u32 = 10;

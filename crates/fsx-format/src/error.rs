@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use sapwood_core::{ErrorCode, SvnError};
 
+use crate::format_file::NEWEST;
+
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -25,9 +27,12 @@ pub enum Error {
     /// E160055: an index does not cover the revision.
     #[error("Revision {0} not covered by item index")]
     IndexRevision(u64),
+    /// E160043: a format of an earlier experiment.
+    #[error("Unsupported experimental FSX format '{0}' found; current format is '{NEWEST}'")]
+    OldFormat(u64),
     /// E160043: a format number that this program does not know.
-    #[error("Expected FS format between '1' and '2'; found format '{0}'")]
-    UnsupportedFormat(u64),
+    #[error("Expected FSX format between '{next}' and '{NEWEST}'; found format '{0}'", next = NEWEST + 1)]
+    NewFormat(u64),
     /// E125006: a format file that cannot be parsed.
     #[error("{0}")]
     BadVersionFile(Cow<'static, str>),
@@ -75,7 +80,7 @@ impl Error {
             Self::IndexCorrupt(_) => ErrorCode::FS_INDEX_CORRUPTION,
             Self::IndexOverflow(_) => ErrorCode::FS_INDEX_OVERFLOW,
             Self::IndexRevision(_) => ErrorCode::FS_INDEX_REVISION,
-            Self::UnsupportedFormat(_) => ErrorCode::FS_UNSUPPORTED_FORMAT,
+            Self::OldFormat(_) | Self::NewFormat(_) => ErrorCode::FS_UNSUPPORTED_FORMAT,
             Self::BadVersionFile(_) => ErrorCode::BAD_VERSION_FILE_FORMAT,
         }
     }

@@ -4,13 +4,13 @@ use sapwood_core::Revnum;
 
 use crate::error::{Error, Result};
 
-/// The newest format, which 1.10 to 1.14 write.
+/// The format that 1.10 to 1.14 write. It is an experiment of the reference, which opens no other: 1 was that of 1.9.
 pub const NEWEST: u64 = 2;
 
 /// What `db/format` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatFile {
-    /// 1 (1.9) or 2.
+    /// [`NEWEST`].
     pub number: u64,
     /// Revisions in a shard; not zero.
     pub shard_size: u64,
@@ -28,8 +28,11 @@ impl FormatFile {
         let mut lines = text.lines();
         let number = lines.next().unwrap_or_default();
         let number = number.parse().map_err(|_| wrong("first line contains a non-digit"))?;
-        if !(1..=NEWEST).contains(&number) {
-            return Err(Error::UnsupportedFormat(number));
+        if number < NEWEST {
+            return Err(Error::OldFormat(number));
+        }
+        if number > NEWEST {
+            return Err(Error::NewFormat(number));
         }
         let layout = lines.next().and_then(|line| line.strip_prefix("layout sharded "));
         let shard_size = layout.and_then(|size| size.parse().ok()).filter(|size| *size > 0);
@@ -65,7 +68,8 @@ mod tests {
         let file = FormatFile { number: 2, shard_size: 1000 };
         assert_eq!(FormatFile::parse(file.to_text().as_bytes()), Ok(file));
         assert_eq!(file.shard(Revnum(1999)), 1);
-        assert_eq!(FormatFile::parse(b"3\nlayout sharded 9\n"), Err(Error::UnsupportedFormat(3)));
+        assert_eq!(FormatFile::parse(b"3\nlayout sharded 9\n"), Err(Error::NewFormat(3)));
+        assert_eq!(FormatFile::parse(b"1\nlayout sharded 9\n"), Err(Error::OldFormat(1)));
         for wrong in [
             "",
             "x\n",

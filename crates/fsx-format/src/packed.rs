@@ -427,11 +427,14 @@ fn read_block(cursor: &mut Cursor<'_>, len: u64) -> Result<Vec<u8>> {
     }
 }
 
+/// The zlib level: higher ones take twice the time for a twentieth less.
+const LEVEL: u32 = 3;
+
 fn write_block(plain: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
     let mut block = Vec::new();
     put_big(&mut block, len64(plain.len()));
     if plain.len() >= SMALL {
-        let level = flate2::Compression::default();
+        let level = flate2::Compression::new(LEVEL);
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);
         encoder.write_all(plain)?;
         let packed = encoder.finish()?;

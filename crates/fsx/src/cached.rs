@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood_core::{Exact, PropList, Revnum};
+use sapwood_core::{Exact, Md5, PropList, Revnum};
 use sapwood_delta::Version;
 use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::layout::names;
@@ -18,6 +18,7 @@ use sapwood_store::{Caches, Kind, Stamp, WriteStorage};
 
 use crate::directory::Directory;
 use crate::filesystem::ContainerKey;
+use crate::revfile::RevFile;
 
 /// Node-revisions: revision, item.
 const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);
@@ -42,8 +43,13 @@ const REPS_CONTAINER: Kind<RepsContainer> =
 /// Revision properties: revision, generation.
 const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
 
-/// Whole texts of files as svndiff, by their representation: revision, item, the newest version that it may have.
-const ENCODED: Kind<Vec<u8>> = Kind::new(9, Vec::capacity);
+/// Svndiff of texts of files, by their representation: revision, item, a mixture of the source and the newest version that it may have.
+const ENCODED: Kind<Encoded> = Kind::new(9, |encoded: &Encoded| encoded.bytes.capacity());
+
+/// Files of revisions that are not packed, read whole: revision.
+const FILE: Kind<RevFile> = Kind::new(11, RevFile::byte_len);
+/// Short texts whose checksum was found right, by their representation: revision, item.
+const TEXT: Kind<KeptText> = Kind::new(10, |kept: &KeptText| kept.text.capacity());
 
 fn node_rev_len(rev: &NodeRev) -> usize {
     let path =
@@ -61,6 +67,21 @@ fn changes_len(changes: &[Change]) -> usize {
         let source = change.copy_from.as_ref().map_or(0, |(_, path)| path.len());
         sum.plus(size_of::<Change>()).plus(change.path.len()).plus(source)
     })
+}
+
+/// Svndiff of a text.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// Revision and item of the text that it is a delta to; `None` when it stands by itself.
+    source: Option<(Revnum, u64)>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A text and its MD5.
+#[derive(Debug)]
+pub(crate) struct KeptText {
+    pub(crate) md5: Md5,
+    pub(crate) text: Vec<u8>,
 }
 
 /// The caches, and the number of the filesystem in them.
@@ -94,6 +115,34 @@ impl Cached {
     /// The caches.
     pub(crate) const fn caches(&self) -> &Arc<Caches> {
         &self.caches
+    }
+
+    /// Forgets everything: some of it was of revisions that are not to be.
+    pub(crate) fn forget(&self) {
+        self.caches.forget(self.fs);
+    }
+
+    /// The short file of a revision that is not packed.
+    pub(crate) fn file(&self, revision: Revnum) -> Option<Arc<RevFile>> {
+        self.caches.get(FILE.key(self.fs, revision.0, 0, 0))
+    }
+
+    /// Keeps such a file.
+    pub(crate) fn keep_file(&self, revision: Revnum, file: RevFile) -> Arc<RevFile> {
+        self.caches.put(FILE.key(self.fs, revision.0, 0, 0), file)
+    }
+
+    /// A short text that was read or written a short while ago, by its representation.
+    pub(crate) fn text(&self, id: Id) -> Option<Arc<KeptText>> {
+        let revision = id.change_set.revision()?;
+        self.caches.get(TEXT.key(self.fs, revision.0, id.number, 0))
+    }
+
+    /// Keeps such a text.
+    pub(crate) fn keep_text(&self, id: Id, text: KeptText) {
+        if let Some(revision) = id.change_set.revision() {
+            self.caches.put(TEXT.key(self.fs, revision.0, id.number, 0), text);
+        }
     }
 
     /// The number of the filesystem in them.
@@ -159,18 +208,23 @@ impl Cached {
         self.get_or(&CHANGES, (revision.0, 0), make)
     }
 
-    /// The svndiff of a text of a revision, of a version not newer than `newest`.
+    /// The svndiff of a text of a revision, of a version not newer than `newest`, as a delta to `source`, or by itself.
     pub(crate) fn encoded<E>(
         &self,
         (revision, item): (Revnum, u64),
+        source: Option<(Revnum, u64)>,
         newest: Version,
         make: impl FnOnce() -> Result<Vec<u8>, E>,
-    ) -> Result<Arc<Vec<u8>>, E> {
-        let part = u64::from(newest == Version::V1);
+    ) -> Result<Arc<Encoded>, E> {
+        // Different sources may have the same mixture, but the source is looked at.
+        let mixture = source.map_or(0, |(revision, item)| {
+            revision.0.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(item).wrapping_add(1)
+        });
+        let part = mixture.wrapping_mul(2).wrapping_add(u64::from(newest == Version::V1));
         let key = ENCODED.key(self.fs, revision.0, item, part);
-        match self.caches.get(key) {
+        match self.caches.get(key).filter(|found| found.source == source) {
             Some(found) => Ok(found),
-            None => Ok(self.caches.put(key, make()?)),
+            None => Ok(self.caches.put(key, Encoded { source, bytes: make()? })),
         }
     }
 

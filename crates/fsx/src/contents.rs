@@ -16,6 +16,7 @@ use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 use sapwood_store::StoredFile;
 
+use crate::cached::{Cached, KeptText};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::revfile::{RevFile, read_at};
@@ -27,6 +28,8 @@ const PIECE: u64 = 64 << 10;
 const LARGEST_PIECE: usize = 64 << 10;
 /// The longest first line of a representation.
 pub(crate) const HEADER: u64 = 128;
+/// The longest text that is kept when it was read or written, for deltas to it.
+pub(crate) const KEPT_TEXT: usize = 256 << 10;
 /// The longest chain of deltas.
 const CHAIN: usize = 4096;
 
@@ -36,6 +39,8 @@ pub struct Contents {
     rep: Option<Representation>,
     hasher: Option<Md5Hasher>,
     len: u64,
+    /// The text so far, while it is short, and where it is kept once its checksum is found right.
+    kept: Option<(Vec<u8>, Cached)>,
     /// What [`Contents::next_piece`] returned last.
     piece: Vec<u8>,
 }
@@ -53,11 +58,20 @@ impl Read for Contents {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(buf.get(..read).unwrap_or_default());
         }
+        if let Some((kept, _)) = &mut self.kept {
+            match kept.len().plus(read) <= KEPT_TEXT {
+                true => kept.extend_from_slice(buf.get(..read).unwrap_or_default()),
+                false => self.kept = None,
+            }
+        }
         if read == 0
             && !buf.is_empty()
             && let Some(hasher) = self.hasher.take()
         {
             self.check(hasher.finish()).map_err(|error| io::Error::other(SvnError::from(error)))?;
+            if let (Some((text, cached)), Some(rep)) = (self.kept.take(), self.rep) {
+                cached.keep_text(rep.id, KeptText { md5: rep.md5, text });
+            }
         }
         Ok(read)
     }
@@ -129,6 +143,15 @@ impl TextDelta for StoredWindows {
     }
 }
 
+/// A text that is kept in the caches, whose checksum its writer made.
+struct Kept(Arc<KeptText>);
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.text
+    }
+}
+
 /// One step of a chain.
 pub(crate) enum Link {
     Text(Vec<u8>),
@@ -138,17 +161,17 @@ pub(crate) enum Link {
 impl Filesystem {
     /// A text by its representation; `None` is the empty one.
     pub(crate) fn contents(&self, rep: Option<Representation>) -> Result<Contents> {
-        let inner: Box<dyn Read + Send + Sync> = match rep {
-            None => Box::new(io::empty()),
-            Some(rep) => self.0.while_packed(|| self.chain(&rep))?,
+        let kept =
+            rep.and_then(|rep| self.0.cached.text(rep.id).filter(|kept| kept.md5 == rep.md5));
+        let hasher = rep.filter(|_| kept.is_none()).map(|_| Md5Hasher::new());
+        let inner: Box<dyn Read + Send + Sync> = match (kept, rep) {
+            (Some(text), _) => Box::new(Cursor::new(Kept(text))),
+            (None, None) => Box::new(io::empty()),
+            (None, Some(rep)) => self.0.while_packed(|| self.chain(&rep))?,
         };
-        Ok(Contents {
-            inner,
-            rep,
-            hasher: rep.map(|_| Md5Hasher::new()),
-            len: 0,
-            piece: Vec::new(),
-        })
+        let keep = hasher.is_some() && rep.is_some_and(|rep| rep.expanded_size <= len64(KEPT_TEXT));
+        let kept = keep.then(|| (Vec::new(), self.0.cached.clone()));
+        Ok(Contents { inner, rep, hasher, len: 0, kept, piece: Vec::new() })
     }
 
     /// A whole text of at most `limit` bytes.
@@ -173,6 +196,10 @@ impl Filesystem {
         while let Some((id, size)) = next {
             if !seen.insert(id) || deltas.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
+            }
+            if let Some(text) = self.0.cached.text(id) {
+                source = Box::new(Cursor::new(Kept(text)));
+                break;
             }
             match self.link(id, size, rep.expanded_size)? {
                 Link::Text(text) => {

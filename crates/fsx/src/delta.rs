@@ -5,8 +5,9 @@ use std::sync::Arc;
 use sapwood_core::{Exact, SvnError, SvnResult};
 use sapwood_delta::svndiff::DEFAULT_LEVEL;
 use sapwood_delta::{ComputedDelta, EncodedDelta, Encoder, FullText, TextDelta, Version, Window};
-use sapwood_fsx_format::Representation;
+use sapwood_fsx_format::{Id, Representation};
 
+use crate::cached::Encoded;
 use crate::contents::{Link, StoredWindows};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -34,7 +35,7 @@ enum State {
     /// Windows are being pulled.
     Windows(Box<dyn TextDelta + Send + Sync>),
     /// Svndiff from the caches; whether it was returned.
-    Kept(Arc<Vec<u8>>, bool),
+    Kept(Arc<Encoded>, bool),
     /// Stored svndiff is passed on.
     Passing(Box<StoredWindows>, Vec<u8>),
     /// Finding svndiff failed: the next pull returns the error.
@@ -81,18 +82,23 @@ impl ContentsDelta {
         })
     }
 
-    /// A short text by itself as svndiff, which is kept for the next receiver.
+    /// The svndiff of a short text, which is kept for the next receiver.
     fn kept(&self, newest: Version) -> Result<Option<State>> {
         let Some(rep) = self.target.filter(|rep| rep.expanded_size <= KEEP) else {
             return Ok(None);
         };
-        let (Some(revision), None) = (rep.id.change_set.revision(), self.source) else {
-            return Ok(None);
+        let place = |id: Id| id.change_set.revision().map(|revision| (revision, id.number));
+        let source = match self.source {
+            None => Some(None),
+            // One from an empty text is rare.
+            Some(None) => None,
+            Some(Some(source)) => place(source.id).map(Some),
         };
+        let (Some(target), Some(source)) = (place(rep.id), source) else { return Ok(None) };
         if newest == Version::V0 {
             return Ok(None);
         }
-        let found = self.fs.0.cached.encoded((revision, rep.id.number), newest, || {
+        let found = self.fs.0.cached.encoded(target, source, newest, || {
             let mut bytes = Vec::new();
             if let Some(State::Passing(stored, _)) = self.passing(newest)? {
                 return read_at(&*stored.file, &stored.path, stored.at, stored.left);
@@ -157,7 +163,7 @@ impl EncodedDelta for ContentsDelta {
         match &mut self.state {
             State::Kept(bytes, is_returned) if !*is_returned => {
                 *is_returned = true;
-                Ok(Some(bytes))
+                Ok(Some(&bytes.bytes))
             }
             State::Passing(stored, _) if stored.left == 0 => Ok(None),
             State::Passing(stored, piece) => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum};
 
-use sapwood_fsx_format::format_file::NEWEST;
 use sapwood_fsx_format::layout::names;
 use sapwood_store::{Caches, WriteStorage};
 
@@ -37,12 +36,6 @@ impl Filesystem {
         u32::try_from(self.0.layout.0.number).unwrap_or(u32::MAX)
     }
 
-    /// Whether there is no newer format, which is the only one that is written.
-    #[must_use]
-    pub fn is_newest_format(&self) -> bool {
-        self.0.layout.0.number == NEWEST
-    }
-
     /// Revisions a shard.
     #[must_use]
     pub fn shard_size(&self) -> u64 {
@@ -56,7 +49,7 @@ impl Filesystem {
 
     /// The caches of the process, and the number of the filesystem in them. Kinds of values with numbers from 200 on, and that of log entries, are not this crate's.
     #[must_use]
-    pub fn caches(&self) -> (&Caches, u32) {
+    pub fn caches(&self) -> (&Arc<Caches>, u32) {
         (self.0.cached.caches(), self.0.cached.number())
     }
 

@@ -20,6 +20,9 @@ pub(crate) const ROOT: u64 = 2;
 /// The first item number that is free.
 pub(crate) const FIRST_ITEM: u64 = 3;
 
+/// The longest directory or property list that is read.
+pub(crate) const LIST: u64 = 1 << 30;
+
 /// The key of a container.
 const fn container(key: FileKey, item: &Item) -> ContainerKey {
     match key {

@@ -17,6 +17,7 @@
 //! | `info`, `verify` | what it says of itself, and whether it is whole |
 //! | [`create`] | new filesystems |
 //! | `config` | `fsx.conf` |
+//! | [`hotcopy`] | copies of a filesystem in use |
 //! | [`pack`] | complete shards become one file |
 //! | [`txn`] | transactions, and making revisions of them; properties of revisions |
 //! | `cached` | what is kept in the caches of the process |
@@ -31,6 +32,7 @@ mod directory;
 mod error;
 mod filesystem;
 mod history;
+pub mod hotcopy;
 mod info;
 mod items;
 pub mod locks;

@@ -9,10 +9,7 @@ use sapwood_fsx_format::{ChangeSet, Id, NodeRev, proplist};
 use crate::contents::Contents;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::items::ROOT;
-
-/// The longest directory or property list that is read.
-const LIST: u64 = 1 << 30;
+use crate::items::{LIST, ROOT};
 
 /// A file or directory of a revision.
 #[derive(Clone, Debug)]

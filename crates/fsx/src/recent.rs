@@ -37,7 +37,13 @@ impl<K: PartialEq, V> Recent<K, V> {
         made
     }
 
-    fn find(&self, key: &K) -> Option<Arc<V>> {
+    /// Keeps nothing any more.
+    pub(crate) fn clear(&self) {
+        self.entries.lock().clear();
+    }
+
+    /// What is kept for a key.
+    pub(crate) fn find(&self, key: &K) -> Option<Arc<V>> {
         let mut entries = self.entries.lock();
         let at = entries.iter().position(|(known, _)| known == key)?;
         let entry = entries.remove(at);

@@ -20,12 +20,16 @@ const FOOTER: u64 = 256;
 const INDEX: u64 = 1 << 28;
 /// The longest item that is read whole.
 const ITEM: u64 = 1 << 28;
+/// The longest file that is read whole when it is opened.
+const SMALL_FILE: u64 = 64 << 10;
 
 /// An opened file with the headers of its indexes.
 #[derive(Debug)]
 pub(crate) struct RevFile {
     pub(crate) path: PathBuf,
     pub(crate) file: Arc<dyn StoredFile>,
+    /// Whether `file` is in memory.
+    is_whole: bool,
     pub(crate) footer: Footer,
     pub(crate) l2p: l2p::Header,
     pub(crate) p2l: p2l::Header,
@@ -74,6 +78,11 @@ impl RevFile {
         let io = |error| Error::io("Can't open file", &path, error);
         let file = sapwood_store::Storage::open(&*fs.storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
+        let is_whole = len <= SMALL_FILE;
+        let file: Arc<dyn StoredFile> = match is_whole {
+            true => Arc::new(InMemory(read_at(&*file, &path, 0, len)?)),
+            false => file,
+        };
         let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
         let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;
         let (l2p_len, p2l_len) = (footer.l2p_len(), footer.p2l_len());
@@ -88,7 +97,13 @@ impl RevFile {
             return Err(Error::Item { path, offset: footer.p2l_offset, error });
         }
         let (l2p_pages, p2l_pages) = (Recent::new(PAGES), Recent::new(PAGES));
-        Ok(Self { path, file, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
+        Ok(Self { path, file, is_whole, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
+    }
+
+    /// Bytes that it takes in memory, about: the file, and as much again for what was parsed of its indexes.
+    pub(crate) fn byte_len(&self) -> usize {
+        let len = usize::try_from(self.footer.footer_offset).unwrap_or(usize::MAX / 4);
+        len.times(2).plus(size_of::<Self>())
     }
 
     /// An error of an item of this file.
@@ -197,6 +212,25 @@ impl RevFile {
     }
 }
 
+/// A file that was read whole: it does not change.
+#[derive(Debug)]
+struct InMemory(Vec<u8>);
+
+impl StoredFile for InMemory {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let rest = self.0.tail(usize::try_from(offset).unwrap_or(usize::MAX));
+        let len = rest.len().min(buf.len());
+        if let Some(to) = buf.get_mut(..len) {
+            to.copy_from_slice(rest.head(len));
+        }
+        Ok(len)
+    }
+
+    fn len(&self) -> std::io::Result<u64> {
+        Ok(len64(self.0.len()))
+    }
+}
+
 /// The header of an index, at an offset and of a length: as much of it is read as the header needs.
 fn header<T>(
     file: &dyn StoredFile,
@@ -255,6 +289,22 @@ impl Fs {
             true => FileKey::Pack(self.layout.0.shard(revision)),
             false => FileKey::Revision(revision),
         };
-        Ok((key, self.files.get_or(key, || RevFile::open(self, key))?))
+        if let Some(found) = self.files.find(&key) {
+            return Ok((key, found));
+        }
+        let FileKey::Revision(revision) = key else {
+            return Ok((key, self.files.put(key, RevFile::open(self, key)?)));
+        };
+        if let Some(found) = self.cached.file(revision) {
+            return Ok((key, found));
+        }
+        let opened = RevFile::open(self, key)?;
+        Ok((
+            key,
+            match opened.is_whole {
+                true => self.cached.keep_file(revision, opened),
+                false => self.files.put(key, opened),
+            },
+        ))
     }
 }

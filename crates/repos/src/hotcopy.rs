@@ -45,8 +45,6 @@ pub fn hotcopy(
         )
         .into());
     }
-    // Before anything of the copy is there.
-    source.fs().require_hotcopy()?;
     let storage = source.fs().storage();
     let copy = Copy { storage, options, cancel, to: &to };
     copy.folder(&from, &to, 0)?;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use crate::common::crashing::Crashing;
 use crate::common::{Growing, commit, losses, open, open_on, reference_verifies, whole, writer};
 use sapwood_core::{PropList, Revnum};
-use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
 use sapwood_fs::txn::{Bulk, WriteOptions, Writer};
 use sapwood_fs::{LocalStorage, WriteStorage};
-use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_repos::create::create_of;
 use sapwood_testkit::fspath;
 
 /// Commits `count` revisions, each a change of the one before; what is there then and whether all
@@ -61,11 +61,25 @@ fn commit_many(writer: &Arc<Writer>, count: u64, settle_after: u64) -> (Revnum, 
     (bulk.published(), done.err().map(|error| error.to_string()))
 }
 
-fn repository(path: &Path, format: u32) {
-    let logical_addressing = format == 8;
-    let fs =
-        CreateOptions { format, shard_size: 4, logical_addressing, ..CreateOptions::default() };
-    create(path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
+/// What a repository is made as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// FSFS of a format.
+    Format(u32),
+    Fsx,
+}
+
+fn repository(path: &Path, made: Made) {
+    let kind = match made {
+        Made::Format(format) => NewFilesystem::Fsfs(CreateOptions {
+            format,
+            shard_size: 4,
+            logical_addressing: format == 8,
+            ..CreateOptions::default()
+        }),
+        Made::Fsx => NewFilesystem::Fsx(FsxOptions { shard_size: 4, ..FsxOptions::default() }),
+    };
+    create_of(path, &kind, None).unwrap();
 }
 
 fn bulk_writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
@@ -75,7 +89,7 @@ fn bulk_writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
 
 /// Commits `count` revisions at once, stopped after each `step`th number of operations; after each in
 /// long tests.
-fn stopped_after_operations(format: u32, count: u64, step: usize) {
+fn stopped_after_operations(format: Made, count: u64, step: usize) {
     let step = if sapwood_testkit::long() { 1 } else { step };
     let dir = common::memory();
     let path = dir.path().join("repo");
@@ -95,7 +109,7 @@ fn stopped_after_operations(format: u32, count: u64, step: usize) {
             let crashed = storage.crash(loss);
             stopped |= crashed;
             let now = open(&path).youngest().unwrap();
-            let what = format!("format {format}, {loss:?} after {operations}: r{now}");
+            let what = format!("{format:?}, {loss:?} after {operations}: r{now}");
             assert!(now >= told && now.0 <= before.0 + count, "{what}, told of r{told}");
             assert!(crashed || failed.is_none(), "{what}: {failed:?}");
             // The storage's own error, not that a revision is gone which it did not take.
@@ -106,7 +120,7 @@ fn stopped_after_operations(format: u32, count: u64, step: usize) {
             assert_eq!(commit(&path), now.next(), "{what}");
         }
         if !stopped {
-            println!("format {format}, {count} at once: {operations} operations");
+            println!("{format:?}, {count} at once: {operations} operations");
             break;
         }
     }
@@ -117,7 +131,7 @@ fn stopped_after_operations(format: u32, count: u64, step: usize) {
 #[test]
 fn stopped_at_every_operation() {
     for (format, step) in [(2, 17), (3, 13), (8, 5)] {
-        stopped_after_operations(format, 9, step);
+        stopped_after_operations(Made::Format(format), 9, step);
     }
 }
 
@@ -125,14 +139,20 @@ fn stopped_at_every_operation() {
 #[test]
 fn thirty_stopped_at_every_operation() {
     for (format, step) in [(2, 29), (3, 29), (8, 13)] {
-        stopped_after_operations(format, 30, step);
+        stopped_after_operations(Made::Format(format), 30, step);
     }
+}
+
+#[test]
+fn fsx_stopped_at_every_operation() {
+    stopped_after_operations(Made::Fsx, 9, 5);
+    stopped_after_operations(Made::Fsx, 30, 23);
 }
 
 /// The same revisions as one by one, byte for byte, but for dates.
 #[test]
 fn the_same_files_as_one_by_one() {
-    for format in [1, 4, 6, 8] {
+    for format in [Made::Format(1), Made::Format(4), Made::Format(6), Made::Format(8), Made::Fsx] {
         let dir = common::memory();
         let (bulk, single) = (dir.path().join("bulk"), dir.path().join("single"));
         for path in [&bulk, &single] {
@@ -147,11 +167,13 @@ fn the_same_files_as_one_by_one() {
         }
         drop((writer, other));
         for revision in 1..=40 {
-            let name = format!("db/revs/{}/{revision}", revision / 4);
-            let linear = format!("db/revs/{revision}");
-            let name = if format < 3 { linear } else { name };
+            let name = match format {
+                Made::Format(1) => format!("db/revs/{revision}"),
+                Made::Format(_) => format!("db/revs/{}/{revision}", revision / 4),
+                Made::Fsx => format!("db/revs/{}/r{revision}", revision / 4),
+            };
             let read = |path: &Path| std::fs::read(path.join(&name)).unwrap();
-            assert_eq!(read(&bulk), read(&single), "format {format}, r{revision}");
+            assert_eq!(read(&bulk), read(&single), "{format:?}, r{revision}");
         }
         reference_verifies(&bulk);
     }
@@ -160,9 +182,15 @@ fn the_same_files_as_one_by_one() {
 /// Others commit in between: no client's revision is lost.
 #[test]
 fn beside_others() {
+    for made in [Made::Format(8), Made::Fsx] {
+        others_commit(made);
+    }
+}
+
+fn others_commit(made: Made) {
     let dir = common::memory();
     let path = dir.path().join("repo");
-    repository(&path, 8);
+    repository(&path, made);
     let (bulk, single) = std::thread::scope(|scope| {
         let bulk = scope.spawn(|| {
             let writer = bulk_writer(&path, Arc::new(LocalStorage));

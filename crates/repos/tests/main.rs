@@ -22,6 +22,7 @@ mod convert;
 mod deep;
 mod faults;
 mod group_commit;
+mod hotcopy_faults;
 mod hotcopy_notices;
 mod locks;
 mod log_reference;

@@ -6,7 +6,7 @@
 //!   values, open files. It knows no format: a [`Kind`] gives the type of a value and what it
 //!   weighs.
 //! - [`handles`]: what to do when there are no file handles left.
-//! - [`readers`]: which threads may read for others.
+//! - [`readers`]: which threads may read for others; [`Helper`] is one.
 //! - [`reloaded_file`]: small files that other programs replace.
 //! - [`uuid`]: new random UUIDs, for repositories and lock tokens.
 //! - [`ordered`]: jobs of several threads, their results in the order of the jobs.
@@ -15,6 +15,7 @@
 
 pub mod cache;
 pub mod handles;
+mod helper;
 pub mod ordered;
 pub mod readers;
 pub mod reloaded_file;
@@ -25,6 +26,7 @@ pub mod write;
 pub use cache::key::{Key, Kind, PassThrough};
 pub use cache::open_files::{FileKey, FileTable};
 pub use cache::{Block, CacheStats, Caches, Reads, Resident};
+pub use helper::Helper;
 pub use readers::ReaderPermit;
 pub use reloaded_file::ReloadedFile;
 pub use storage::{Folder, LocalStorage, Stamp, Storage, StoredFile};

@@ -25,6 +25,10 @@ pub trait Engine: Debug + Sized + 'static {
     /// The engine's errors.
     type Error: From<Error>;
 
+    /// Whether a merge takes a directory to have the same entries as before when their names are the same, whatever nodes they
+    /// lead to: as the reference's engine of this name does it. Otherwise they must lead to revisions of the same nodes.
+    const ENTRIES_ARE_NAMES: bool;
+
     /// The revision in which a node-revision was made; `None` for one of a transaction.
     fn revision(id: &Self::Id) -> Option<Revnum>;
 

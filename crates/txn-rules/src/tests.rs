@@ -65,6 +65,8 @@ impl Engine for Plain {
     type Directory = Names;
     type Error = Error;
 
+    const ENTRIES_ARE_NAMES: bool = false;
+
     fn revision(id: &Id) -> Option<Revnum> {
         (id.revision > 0).then_some(Revnum(id.revision))
     }

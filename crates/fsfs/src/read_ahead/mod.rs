@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | a range of revisions: changed paths, properties, encoded log entries | [`Filesystem::prefetch_revisions`](crate::Filesystem::prefetch_revisions) | up to two | the request had to read files |
 //! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system gets hints | the same, as [`ColdReads`] says |
-//! | a tree that the caller walks itself from its other end | [`Helper`], and [`Novelty`] to know where both meet | one | a permit is free |
+//! | a tree that the caller walks itself from its other end | [`Helper`](sapwood_store::Helper) with [`Filesystem::for_helper`](crate::Filesystem::for_helper), and [`Novelty`] to know where both meet | one | a permit is free |
 //! | texts of a stream that is loaded: what they will be stored as deltas to | [`Writer::delta_ahead`](crate::txn::Writer::delta_ahead) | the caller's | `svnadmin load` |
 //!
 //! ```text
@@ -34,12 +34,10 @@
 //! Not here: work that is shared out and must be done anyway, whose results are wanted in order (`dump`, `verify`:
 //! `ordered` in the crate `store`), and the stages of `svnadmin load`.
 
-mod helper;
 mod ranges;
 mod texts;
 mod trees;
 
-pub use self::helper::Helper;
 pub use self::ranges::Prefetch;
 pub use self::trees::{BATCH, ColdReads, NodesWanted, Novelty};
 pub use crate::log_blocks::LogNeeds;

@@ -28,6 +28,8 @@ impl Engine for Fsfs {
     type Directory = Directory;
     type Error = Error;
 
+    const ENTRIES_ARE_NAMES: bool = false;
+
     fn revision(id: &NodeRevId) -> Option<Revnum> {
         id.revision()
     }

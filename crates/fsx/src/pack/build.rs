@@ -26,6 +26,8 @@ use crate::txn::write_indexes;
 const CHANGE_LEN: usize = 8;
 /// Bytes that a node-revision takes in a container before compression, about.
 const NODE_LEN: u64 = 64;
+/// Texts of one path that are read at once. None is longer than two blocks.
+const READ_AT_ONCE: usize = 32;
 /// Bytes of a large item that are copied at once.
 const PIECE: u64 = 256 << 10;
 
@@ -177,14 +179,27 @@ impl Shard<'_> {
             std::mem::take(texts).builder.write(&mut bytes)?;
             out.container(ItemType::RepsContainer, &bytes, std::mem::take(items))
         };
-        let mut small = reps.iter().filter(is_small).peekable();
-        while let Some(item) = small.next() {
+        let small: Vec<&RepItem> = reps.iter().filter(is_small).collect();
+        let mut rest = &*small;
+        while let Some(first) = rest.first() {
             cancel.check()?;
-            texts.push(&self.writer.fs.whole(item.rep, block.times(2))?);
-            items.push(item.id);
-            let is_end_of_path = small.peek().is_none_or(|next| next.group != item.group);
-            if texts.is_full(block, is_end_of_path) {
-                write(out, &mut texts, &mut items)?;
+            let of_path = rest.iter().position(|item| item.group != first.group);
+            let many = of_path.unwrap_or(rest.len()).min(READ_AT_ONCE);
+            let (now, later) = rest.split_at_checked(many).unwrap_or((rest, &[]));
+            for (item, text) in now.iter().zip(self.read_texts(now, block.times(2))?) {
+                texts.push(&text);
+                items.push(item.id);
+                if texts.is_full(block, false) {
+                    write(out, &mut texts, &mut items)?;
+                }
+            }
+            rest = later;
+            let is_end_of_path = rest.first().is_none_or(|next| next.group != first.group);
+            if is_end_of_path {
+                if texts.is_full(block, true) {
+                    write(out, &mut texts, &mut items)?;
+                }
+                texts.begin_path();
             }
         }
         if !items.is_empty() {
@@ -195,6 +210,15 @@ impl Shard<'_> {
             self.copy_item(out, item)?;
         }
         Ok(())
+    }
+
+    /// Reads texts that follow one another, the youngest first. They are read from the oldest on, because the others are deltas to
+    /// those before them, which are in the caches then.
+    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Vec<u8>>> {
+        let read = items.iter().rev().map(|item| self.writer.fs.whole(item.rep, limit));
+        let mut texts = read.collect::<Result<Vec<_>>>()?;
+        texts.reverse();
+        Ok(texts)
     }
 
     /// Copies a representation as it is.

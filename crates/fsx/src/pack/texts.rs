@@ -5,8 +5,10 @@ use sapwood_delta::xdelta::Xdelta;
 use sapwood_delta::{Op, Window};
 use sapwood_fsx_format::reps_container::Builder;
 
-/// Bytes of a container in which pieces of the next text are looked for.
+/// Bytes of a container in which pieces of the next text are looked for: those of the same path, at most so many...
 const VIEW: usize = 256 << 10;
+/// ... and so many before them.
+const OF_OTHERS: usize = 32 << 10;
 /// Pieces of a container, at most: their list is read whole.
 const PIECES: usize = 1 << 16;
 /// Blocks that a container with the texts of one path may have.
@@ -16,6 +18,8 @@ const BLOCKS: u64 = 8;
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) builder: Builder,
+    /// Where the texts of the present path begin.
+    path: usize,
     xdelta: Xdelta,
     window: Window,
 }
@@ -30,9 +34,15 @@ impl Texts {
             || self.builder.pieces() >= PIECES
     }
 
+    /// Says that the next texts are of another path.
+    pub(super) fn begin_path(&mut self) {
+        self.path = self.builder.bytes().len();
+    }
+
     /// Adds a text.
     pub(super) fn push(&mut self, text: &[u8]) {
         let start = self.builder.bytes().len().saturating_sub(VIEW);
+        let start = self.path.checked_sub(OF_OTHERS).map_or(start, |from| start.max(from));
         let source = self.builder.bytes().tail(start);
         self.xdelta.compute(0, source, text, &mut self.window);
         self.builder.begin();

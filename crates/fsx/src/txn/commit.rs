@@ -93,6 +93,7 @@ impl Txn {
         self.publish_revision(revision, &props)?;
         writer.fs.0.youngest.fetch_max(revision.0, Ordering::AcqRel);
         writer.keep_chains(revision, &self.chains);
+        self.keep_texts(revision);
         for (node, entries) in written {
             writer.committed.keep(node, entries);
         }
@@ -100,7 +101,7 @@ impl Txn {
     }
 
     /// Completes the prototype but for its indexes.
-    fn write_revision(&mut self, revision: Revnum) -> Result<Vec<Written>> {
+    pub(super) fn write_revision(&mut self, revision: Revnum) -> Result<Vec<Written>> {
         let mut written = Vec::new();
         for at in self.post_order()? {
             written.push(self.write_node(at, revision)?);
@@ -242,7 +243,7 @@ impl Txn {
     }
 
     /// The revision's properties.
-    fn revision_props(&mut self) -> PropList {
+    pub(super) fn revision_props(&mut self) -> PropList {
         let mut props = std::mem::take(&mut self.props);
         let client_date = props.remove(flags::CLIENT_DATE);
         for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
@@ -258,7 +259,7 @@ impl Txn {
     fn publish_revision(&mut self, revision: Revnum, props: &PropList) -> Result<()> {
         let writer = Arc::clone(&self.writer);
         let (fs, storage, layout) = (&writer.fs.0, &writer.storage, writer.fs.0.layout);
-        writer.make_shard(revision)?;
+        writer.make_shard(revision, writer.flush)?;
         let like = writer.permissions_of(Revnum(revision.0.minus(1)));
         let (spool, file) = self.proto.finish(revision, &writer.config)?;
         let failed = |path| move |error| Error::io("Can't write to file", path, error);
@@ -278,8 +279,8 @@ impl Txn {
 }
 
 impl Writer {
-    /// Makes the folder of the shard that begins with a revision.
-    fn make_shard(&self, revision: Revnum) -> Result<()> {
+    /// Makes the folder of the shard that begins with a revision, with `sync` durably.
+    pub(super) fn make_shard(&self, revision: Revnum, sync: bool) -> Result<()> {
         let (fs, size) = (&self.fs.0, self.fs.0.layout.0.shard_size);
         if revision.0.checked_rem(size) != Some(0) {
             return Ok(());
@@ -295,7 +296,7 @@ impl Writer {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => made.map_err(|error| Error::io("Can't create directory", &path, error))?,
         }
-        let synced = if self.flush { self.storage.sync_dir(&revs) } else { Ok(()) };
+        let synced = if sync { self.storage.sync_dir(&revs) } else { Ok(()) };
         synced.map_err(|error| Error::io("Can't flush file to disk", &revs, error))
     }
 

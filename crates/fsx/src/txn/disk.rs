@@ -8,17 +8,17 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError};
+use sapwood_core::{NodeKind, PropList};
 use sapwood_fsfs_format::base36;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::{Id, NodeRev, Representation, changes, directory, proplist, txn_index};
-use sapwood_store::{HeldLock, Stamp};
+use sapwood_store::Stamp;
 use sapwood_txn_rules::ROOT;
 
 use super::commit::{now, stored_change};
 use super::engine::{Change, TxnNodeRev, TxnNumber};
-use super::{Txn, Writer, flags};
+use super::{Txn, flags};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 
@@ -274,108 +274,4 @@ fn mutable(id: Id) -> Representation {
     let id = Id { number: 0, ..id };
     let md5 = sapwood_core::Md5([0; 16]);
     Representation { id, size: 0, expanded_size: 0, md5, sha1: None }
-}
-
-impl Writer {
-    /// Removes a transaction of any process; also one that is damaged, which the reference
-    /// refuses.
-    ///
-    /// # Errors
-    /// E160007 when there is none of that name; system errors.
-    pub fn purge_txn(&self, name: &str) -> Result<()> {
-        let number = number_of(name)?;
-        let dir = self.fs.0.file(&Layout::txn_dir(number.0));
-        let failed = |error: Error| {
-            let sentence = format!("Transaction '{name}' cleanup failed");
-            Error::Svn(SvnError::from(error).context(sentence))
-        };
-        match self.storage.stamp(&dir) {
-            Ok(_) => self.remove_txn(number).map_err(failed),
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::io("Can't check path", &dir, error))
-            }
-            // A process that was killed may have left its prototype.
-            Err(_) if self.remove_proto(number).map_err(failed)? => Ok(()),
-            Err(_) => Err(Error::NoSuchTransaction(name.to_owned())),
-        }
-    }
-
-    /// Changes properties of a transaction on disk, one after the other; `None` deletes one.
-    ///
-    /// # Errors
-    /// E160007 when there is no such transaction; corruption and system errors.
-    pub fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
-        let mut props = self.fs.txn_props(name)?;
-        for (name, value) in changes {
-            // A date that is set where the client may do so is kept by the commit.
-            if *name == prop_names::DATE && props.get(flags::CLIENT_DATE).is_some() {
-                props.set(flags::CLIENT_DATE, "1");
-            }
-            match value {
-                Some(value) => drop(props.set(*name, *value)),
-                None => drop(props.remove(name)),
-            }
-        }
-        let path = self.fs.txn_file(number_of(name)?, names::TXN_PROPS);
-        let mut text = Vec::new();
-        proplist::write(&props, &mut text);
-        let done = self.storage.replace(&path, &text, None, false);
-        done.map_err(|error| Error::io("Can't write to file", &path, error))
-    }
-
-    /// Removes a transaction's folder and what belongs to it elsewhere.
-    fn remove_txn(&self, number: TxnNumber) -> Result<()> {
-        let dir = self.fs.0.file(&Layout::txn_dir(number.0));
-        let listed = self.storage.list(&dir);
-        for name in listed.map_err(|error| Error::io("Can't open directory", &dir, error))? {
-            let path = dir.join(name);
-            match self.storage.remove_file(&path) {
-                // Another process removes it too.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                removed => {
-                    removed.map_err(|error| Error::io("Can't remove file", &path, error))?;
-                }
-            }
-        }
-        let removed = self.storage.remove_dir(&dir);
-        removed.map_err(|error| Error::io("Can't remove directory", &dir, error))?;
-        self.remove_proto(number).map(drop)
-    }
-
-    /// Removes a prototype and its lock file: whether one of them was there.
-    fn remove_proto(&self, number: TxnNumber) -> Result<bool> {
-        let mut was_there = false;
-        for name in [Layout::proto_rev(number.0), Layout::proto_rev_lock(number.0)] {
-            let path = self.fs.0.file(&name);
-            match self.storage.remove_file(&path) {
-                // The commit moved it to its place.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                removed => {
-                    removed.map_err(|error| Error::io("Can't remove file", &path, error))?;
-                    was_there = true;
-                }
-            }
-        }
-        Ok(was_there)
-    }
-
-    /// Does not wait: the writer of a prototype keeps all others out.
-    pub(super) fn lock_proto(&self, number: TxnNumber) -> Result<Box<dyn HeldLock>> {
-        let path = self.fs.0.file(&Layout::proto_rev_lock(number.0));
-        let fail = |error| Error::io("Can't get exclusive lock on file", &path, error);
-        let locked = match self.storage.try_lock(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.storage.create_with(&path, b"").map_err(fail)?;
-                self.storage.try_lock(&path)
-            }
-            locked => locked,
-        };
-        locked.map_err(fail)?.ok_or_else(|| {
-            let message = format!(
-                "Cannot write to the prototype revision file of transaction '{number}' because a \
-                 previous representation is currently being written by another process"
-            );
-            Error::new(ErrorCode::FS_REP_BEING_WRITTEN, message)
-        })
-    }
 }

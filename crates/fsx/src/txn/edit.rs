@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use sapwood_core::{ErrorCode, FsPath, Md5, NodeKind, PropList, Revnum, SvnError};
+use sapwood_core::{ErrorCode, FsPath, Md5, NodeKind, PropList, Revnum, Sha1, SvnError};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_txn_rules::{TreeSource as _, not_file};
 
@@ -82,8 +82,19 @@ impl Txn {
         text: &mut dyn Read,
         expected: Option<Md5>,
     ) -> Result<()> {
+        self.set_known_text(path, text, None, expected)
+    }
+
+    /// The same of a text whose MD5 and SHA-1 may be `known`.
+    pub fn set_known_text(
+        &mut self,
+        path: &FsPath,
+        text: &mut dyn Read,
+        known: Option<(Md5, Sha1)>,
+        expected: Option<Md5>,
+    ) -> Result<()> {
         let at = self.tree.open_file(path, "set")?;
-        self.store_text(path, at, text, expected)
+        self.store_text(path, at, text, known, expected)
     }
 
     /// Gives a file new contents: what `delta` makes of the present ones, whose MD5 must be
@@ -102,7 +113,7 @@ impl Txn {
             check_md5(base, actual, || format!("Base checksum mismatch on '{path}'"))?;
         }
         let source = self.text_reader(text)?;
-        self.store_text(path, at, &mut ApplyReader::new(delta, source), expected)
+        self.store_text(path, at, &mut ApplyReader::new(delta, source), None, expected)
     }
 
     fn store_text(
@@ -110,9 +121,10 @@ impl Txn {
         path: &FsPath,
         at: usize,
         text: &mut dyn Read,
+        known: Option<(Md5, Sha1)>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let rep = self.write_text(at, text)?;
+        let rep = self.write_text(at, text, known)?;
         if let Some(expected) = expected {
             check_md5(expected, rep.md5, || format!("Checksum mismatch for '{path}'"))?;
         }

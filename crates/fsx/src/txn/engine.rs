@@ -69,6 +69,8 @@ impl Engine for Fsx {
     type Directory = Directory;
     type Error = Error;
 
+    const ENTRIES_ARE_NAMES: bool = true;
+
     fn revision(id: &Id) -> Option<Revnum> {
         id.change_set.revision()
     }

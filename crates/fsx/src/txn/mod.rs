@@ -7,6 +7,8 @@
 //!
 //! How a tree changes is said in [`sapwood_txn_rules`], which knows of no files.
 
+mod build_repcache;
+mod bulk;
 mod commit;
 mod disk;
 mod edit;
@@ -15,6 +17,7 @@ mod freeze;
 mod index;
 mod locks;
 mod open;
+mod others;
 mod proto;
 mod recover;
 mod revprops;
@@ -33,6 +36,7 @@ use sapwood_fsx_format::Representation;
 use sapwood_fsx_format::layout::Layout;
 use sapwood_store::{HeldLock, Stamp};
 
+pub use self::bulk::Bulk;
 pub use self::commit::NewRevision;
 pub use self::freeze::Frozen;
 pub(crate) use self::index::{RevisionIndex, write_indexes};
@@ -47,7 +51,7 @@ use crate::items::FIRST_ITEM;
 use engine::Tree;
 use proto::ProtoRev;
 use source::Source;
-use text::NewChain;
+use text::{NewChain, Texts};
 
 /// Properties of a transaction that say how it is to be committed, and that no revision has.
 pub mod flags {
@@ -86,6 +90,8 @@ pub struct Txn {
     rows: Vec<Row>,
     /// The chains of its own representations.
     chains: Vec<NewChain>,
+    /// Short texts of those, which later revisions may be deltas to.
+    texts: Texts,
 }
 
 impl Writer {
@@ -122,6 +128,7 @@ impl Writer {
             shared: HashMap::new(),
             rows: Vec::new(),
             chains: Vec::new(),
+            texts: Texts::default(),
         }
     }
 }

@@ -191,6 +191,31 @@ impl ProtoRev {
         Ok((&self.path, file))
     }
 
+    /// The same, with the file at its place `path`, which has the permissions `mode` and is not durable: its length.
+    pub(super) fn finish_as(
+        &mut self,
+        revision: Revnum,
+        config: &WriteConfig,
+        path: &Path,
+        mode: u32,
+    ) -> Result<u64> {
+        let data_len = self.len();
+        self.index.write(revision, data_len, config, &mut self.tail)?;
+        let len = self.len();
+        let fail = |error| Error::io("Can't write to file", path, error);
+        if self.is_on_disk() {
+            self.spill()?;
+            let file = self.file.take();
+            file.map_or(Ok(()), |mut file| file.set_mode(mode)).map_err(fail)?;
+            self.storage.rename(&self.path, path, false).map_err(fail)?;
+        } else {
+            let mut file = self.storage.create_over(path).map_err(fail)?;
+            file.append(&std::mem::take(&mut self.tail)).map_err(fail)?;
+            file.set_mode(mode).map_err(fail)?;
+        }
+        Ok(len)
+    }
+
     /// Removes the file, if there is one and it is this one's alone.
     pub(super) fn discard(&mut self) {
         if self.file.take().is_some() && !self.keep {

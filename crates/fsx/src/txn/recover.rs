@@ -4,8 +4,10 @@
 //! file and its properties are there; revisions themselves are never touched. Transactions on disk do not survive it.
 
 use std::io::ErrorKind;
+use std::sync::atomic::Ordering;
 
 use sapwood_core::{Exact, Revnum};
+use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_fsx_format::layout::names;
 
 use super::Writer;
@@ -48,7 +50,8 @@ impl Writer {
         }
         // Rows of revisions that are gone would be taken for those of later ones.
         self.forget_younger_reps(found)?;
-        self.put(names::CURRENT, format!("{found}\n").as_bytes())
+        self.put(names::CURRENT, format!("{found}\n").as_bytes())?;
+        Ok(Leftovers { storage: &*self.storage, db: &fs.db, txns: &[] }.clear()?)
     }
 
     /// Replaces a small file that may be missing.
@@ -61,14 +64,14 @@ impl Writer {
     }
 
     /// The last revision whose file, and those of all before it, are there. One after `expected` may be of a commit of another
-    /// program that did not finish it: it counts if its root can be read.
+    /// program that did not finish it: it counts if it is whole.
     fn largest_revision(&self, expected: Revnum) -> Result<Revnum> {
         let fs = &self.fs.0;
         let mut next = Revnum(fs.refresh_min_unpacked()?);
         loop {
             let path = fs.file(&fs.layout.revision(next));
             match self.storage.stamp(&path) {
-                Ok(_) if next > expected && self.committed.root(next).is_err() => break,
+                Ok(_) if next > expected && !self.is_whole(next) => break,
                 Ok(_) => next = next.next(),
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(Error::io("Can't stat", &path, error)),
@@ -78,5 +81,24 @@ impl Writer {
             Revnum(0) => Err(Error::Corrupt("There is no revision".into())),
             Revnum(next) => Ok(Revnum(next.minus(1))),
         }
+    }
+
+    /// Whether all of a revision can be read, items and properties, and has the right checksums.
+    fn is_whole(&self, revision: Revnum) -> bool {
+        let fs = &self.fs.0;
+        // Revisions are only looked at that are known to be there.
+        let before = fs.youngest.fetch_max(revision.0, Ordering::AcqRel);
+        let checked = self.fs.verify_metadata(Some(revision), Some(revision), &mut |_| Ok(()));
+        let is_whole = checked.is_ok()
+            && self.fs.verify_revision(revision).is_ok()
+            && fs.revprops(revision).is_ok();
+        if !is_whole {
+            fs.youngest.store(before, Ordering::Release);
+            // A commit will make another file of it.
+            fs.files.clear();
+            fs.cached.forget();
+            self.committed.clear();
+        }
+        is_whole
     }
 }

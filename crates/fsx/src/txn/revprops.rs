@@ -178,14 +178,20 @@ impl Writer {
         self.replace(names::REVPROP_GENERATION, format!("{changing}\n").as_bytes())?;
         let done = self.storage.rename(&beside, &path, self.flush);
         let done = done.map_err(|error| Error::io("Can't write to file", &path, error));
-        let next = format!("{}\n", changing.saturating_add(1));
-        self.replace(names::REVPROP_GENERATION, next.as_bytes())?;
+        self.forget_props()?;
         done?;
         for path in gone {
             // It does no harm when it stays.
             let _ = self.storage.remove_file(path);
         }
         Ok(())
+    }
+
+    /// Lets all readers forget what they keep of properties of revisions. The write lock is held.
+    pub(crate) fn forget_props(&self) -> Result<()> {
+        let changing = self.fs.0.number(names::REVPROP_GENERATION)? | 1;
+        let next = format!("{}\n", changing.saturating_add(1));
+        self.replace(names::REVPROP_GENERATION, next.as_bytes())
     }
 }
 

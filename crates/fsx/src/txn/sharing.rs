@@ -70,6 +70,9 @@ impl Writer {
     }
 
     fn find_row(&self, sha1: sapwood_core::Sha1) -> Result<Option<Row>> {
+        if let Some(row) = self.early_rows.lock().get(&sha1) {
+            return Ok(Some(*row));
+        }
         match self.rep_cache.lock().get(self, false)? {
             Some(cache) => Ok(cache.find(sha1)?),
             None => Ok(None),
@@ -79,20 +82,23 @@ impl Writer {
     /// Lets later revisions share the representations that a committed revision brought. That some
     /// are not found later does no harm, so this does not fail the commit.
     pub(super) fn add_rows(&self, rows: &[Row]) {
-        if rows.is_empty() {
-            return;
-        }
-        let mut opened = self.rep_cache.lock();
-        let added = match opened.get(self, true) {
-            Ok(Some(cache)) => cache.add(rows).map_err(Error::from),
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = added {
-            // It may be the connection that is broken.
-            opened.cache = None;
+        if let Err(error) = self.write_rows(rows) {
             self.error_after_commit.lock().get_or_insert(error.into());
         }
+    }
+
+    /// Writes rows, unless there are none.
+    pub(super) fn write_rows(&self, rows: &[Row]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut opened = self.rep_cache.lock();
+        let added = match opened.get(self, true)? {
+            Some(cache) => cache.add(rows).map_err(Error::from),
+            None => Ok(()),
+        };
+        // It may be the connection that is broken.
+        added.inspect_err(|_| opened.cache = None)
     }
 
     /// Packs complete shards after a commit. Like [`Self::add_rows`], this does not fail it.

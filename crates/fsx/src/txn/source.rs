@@ -11,14 +11,12 @@ use sapwood_txn_rules::{Listing as _, TreeSource};
 use super::engine::{Directory, Fsx, TxnNodeRev};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::items::ROOT as ROOT_ITEM;
+use crate::items::{LIST, ROOT as ROOT_ITEM};
 use crate::recent::Recent;
 
 /// Node-revisions, and directories, that are kept.
 const NODES: usize = 256;
 const DIRECTORIES: usize = 32;
-/// The longest directory or property list that is read.
-const LIST: u64 = 1 << 30;
 
 /// A filesystem and what was read of it last.
 #[derive(Debug)]
@@ -41,6 +39,12 @@ impl Committed {
             self.directories.put(rep.id, entries);
         }
         self.nodes.put(node.rev.id, node);
+    }
+
+    /// Forgets everything: some of it was of revisions that are not to be.
+    pub(super) fn clear(&self) {
+        self.nodes.clear();
+        self.directories.clear();
     }
 
     pub(super) fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {

@@ -13,6 +13,8 @@ use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Id, NodeRev, RepHeader, Representation, rep};
 
 use super::{Txn, Writer};
+use crate::cached::KeptText;
+use crate::contents::KEPT_TEXT;
 use crate::error::{Error, Result};
 
 /// A base shorter than this saves less than the delta's own header takes.
@@ -21,6 +23,31 @@ const SHORTEST_BASE: u64 = 64;
 const HEADER: usize = 128;
 /// The longest chain that is followed.
 const CHAIN: u64 = 4096;
+/// Bytes of the texts that are kept of one transaction.
+const KEPT_TEXTS: usize = 4 << 20;
+
+/// MD5 and SHA-1 of a text that were computed before.
+pub(super) type Digests = (Md5, Sha1);
+
+/// New texts by the numbers of their items.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    all: Vec<(u64, KeptText)>,
+    /// Bytes of them.
+    len: usize,
+}
+
+impl Texts {
+    fn add(&mut self, number: u64, md5: Md5, text: Option<Vec<u8>>) {
+        let Some(mut text) = text else { return };
+        if self.len.plus(text.len()) <= KEPT_TEXTS {
+            self.len = self.len.plus(text.len());
+            text.shrink_to_fit();
+            self.all.push((number, KeptText { md5, text }));
+        }
+    }
+}
+
 /// Chains whose lengths are kept.
 const KEPT: usize = 1 << 15;
 
@@ -58,10 +85,13 @@ impl Part {
 /// A text as `io::Read`, which hashes and counts what goes by.
 struct Hashing<'a> {
     inner: &'a mut dyn Read,
-    md5: Md5Hasher,
-    /// Not for directories, which are not shared.
+    /// Not when the checksums are known.
+    md5: Option<Md5Hasher>,
+    /// Not for directories either, which are not shared.
     sha1: Option<Sha1Hasher>,
     len: u64,
+    /// The text, while it is not longer than [`KEPT_TEXT`].
+    kept: Option<Vec<u8>>,
 }
 
 impl Read for Hashing<'_> {
@@ -70,20 +100,31 @@ impl Read for Hashing<'_> {
         let too_many =
             || io::Error::other("a reader says that it read more than there is room for");
         let bytes = buf.get(..got).ok_or_else(too_many)?;
-        self.md5.update(bytes);
+        if let Some(md5) = &mut self.md5 {
+            md5.update(bytes);
+        }
         if let Some(sha1) = &mut self.sha1 {
             sha1.update(bytes);
         }
         self.len = self.len.plus(len64(got));
+        match &mut self.kept {
+            Some(kept) if kept.len().plus(got) <= KEPT_TEXT => kept.extend_from_slice(bytes),
+            kept => *kept = None,
+        }
         Ok(got)
     }
 }
 
 impl Txn {
     /// Writes the contents of a file of the transaction to the prototype, or finds them there or in the repository.
-    pub(super) fn write_text(&mut self, at: usize, text: &mut dyn Read) -> Result<Representation> {
+    pub(super) fn write_text(
+        &mut self,
+        at: usize,
+        text: &mut dyn Read,
+        known: Option<Digests>,
+    ) -> Result<Representation> {
         let node = self.tree.txn_node(at)?.node.rev.clone();
-        self.write_rep(&node, Part::Text, text, ItemType::FileRep)
+        self.write_known_rep(&node, Part::Text, text, ItemType::FileRep, known)
     }
 
     /// Writes a text of a node as an item of a kind, or finds an equal one.
@@ -94,15 +135,30 @@ impl Txn {
         text: &mut dyn Read,
         kind: ItemType,
     ) -> Result<Representation> {
+        self.write_known_rep(node, part, text, kind, None)
+    }
+
+    fn write_known_rep(
+        &mut self,
+        node: &NodeRev,
+        part: Part,
+        text: &mut dyn Read,
+        kind: ItemType,
+        known: Option<Digests>,
+    ) -> Result<Representation> {
         let base = self.writer.delta_base(node, part)?;
         let with_sha1 = kind != ItemType::DirRep;
         self.proto.begin();
-        let written = self.write_delta(base, text, with_sha1);
-        let written = written.and_then(|rep| Ok((self.equal_rep(&rep)?, rep)));
+        let written = self.write_delta(base, text, with_sha1, known);
+        let written = written.and_then(|(rep, kept)| Ok((self.equal_rep(&rep)?, rep, kept)));
         match written {
-            Ok((None, rep)) => self.end_rep(rep, base, kind),
+            Ok((None, rep, kept)) => {
+                let rep = self.end_rep(rep, base, kind)?;
+                self.texts.add(rep.id.number, rep.md5, kept);
+                Ok(rep)
+            }
             // An equal text is there, or this one failed half way and leaves no trace. The first error counts.
-            Ok((Some(equal), rep)) => {
+            Ok((Some(equal), rep, _)) => {
                 self.proto.take_back()?;
                 Ok(Representation { md5: rep.md5, sha1: rep.sha1, ..equal })
             }
@@ -118,13 +174,20 @@ impl Txn {
         base: Option<Representation>,
         text: &mut dyn Read,
         with_sha1: bool,
-    ) -> Result<Representation> {
+        known: Option<Digests>,
+    ) -> Result<(Representation, Option<Vec<u8>>)> {
         let source = self.writer.fs.contents(base)?;
         let header = header(base)?;
         self.proto.append(header.to_string().as_bytes())?;
         let start = self.proto.len();
-        let sha1 = with_sha1.then(Sha1Hasher::new);
-        let mut target = Hashing { inner: text, md5: Md5Hasher::new(), sha1, len: 0 };
+        let hashed = known.is_none();
+        let mut target = Hashing {
+            inner: text,
+            md5: hashed.then(Md5Hasher::new),
+            sha1: (hashed && with_sha1).then(Sha1Hasher::new),
+            len: 0,
+            kept: Some(Vec::new()),
+        };
         let mut encoder = Encoder::new(Version::V1, self.writer.config.compression_level);
         let mut delta = ComputedDelta::new(source, &mut target);
         while let Some(window) = delta.next_view()? {
@@ -133,13 +196,27 @@ impl Txn {
         }
         self.proto.append_with(|out| encoder.finish(out))?;
         drop(delta);
-        Ok(Representation {
+        let (md5, sha1) = match (known, target.md5) {
+            (Some((md5, sha1)), _) => (md5, Some(sha1)),
+            (None, Some(md5)) => (md5.finish(), target.sha1.map(Sha1Hasher::finish)),
+            (None, None) => return Err(Error::internal("a text without its checksum")),
+        };
+        let rep = Representation {
             id: self.tree.txn().id(0),
             size: self.proto.len().minus(start),
             expanded_size: target.len,
-            md5: target.md5.finish(),
-            sha1: target.sha1.map(Sha1Hasher::finish),
-        })
+            md5,
+            sha1,
+        };
+        Ok((rep, target.kept))
+    }
+
+    /// Keeps the short texts of the new revision, for those that are deltas to them.
+    pub(super) fn keep_texts(&mut self, revision: Revnum) {
+        for (number, text) in std::mem::take(&mut self.texts).all {
+            let id = Id { change_set: ChangeSet::Revision(revision), number };
+            self.writer.fs.0.cached.keep_text(id, text);
+        }
     }
 
     /// Ends the open item, which `rep` describes.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
+use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsfs_format::base36::Base36;
 use sapwood_fsx_format::Id;
 use sapwood_fsx_format::layout::names;
@@ -50,6 +51,8 @@ pub struct Writer {
     /// The open `rep-cache.db`.
     pub(super) rep_cache: Mutex<OpenRepCache>,
     pub(super) error_after_commit: Mutex<Option<SvnError>>,
+    /// What a bulk commit adds to `rep-cache.db` when its revisions are there.
+    pub(super) early_rows: Mutex<HashMap<Sha1, Row>>,
     /// How long chains of deltas are, and in how many shards, by their last representation.
     pub(super) chains: Mutex<HashMap<Id, (u64, u32)>>,
 }
@@ -58,12 +61,8 @@ impl Writer {
     /// Prepares to write to `fs`; reads `fsx.conf`.
     ///
     /// # Errors
-    /// E200007 for an older format than the newest; E125008 and kin for options that make no sense; system errors.
+    /// E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
-        if !fs.is_newest_format() {
-            let message = format!("FSX format {} can only be read", fs.format());
-            return Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, message));
-        }
         Ok(Arc::new(Self {
             fs: fs.clone(),
             storage: Arc::clone(&fs.0.storage),
@@ -74,6 +73,7 @@ impl Writer {
             committed: Arc::new(Committed::new(fs)),
             rep_cache: Mutex::default(),
             error_after_commit: Mutex::default(),
+            early_rows: Mutex::default(),
             chains: Mutex::default(),
         }))
     }
@@ -108,6 +108,12 @@ impl Writer {
         let number = numbers.0;
         numbers.0 = number.saturating_add(1);
         Ok(TxnNumber(number))
+    }
+
+    /// Whether a transaction can begin without the lock of `txn-current`.
+    pub(super) fn has_number(&self) -> bool {
+        let numbers = self.numbers.lock();
+        numbers.0 < numbers.1
     }
 
     /// Takes numbers out of `txn-current`: the first one, and the first one left in there.

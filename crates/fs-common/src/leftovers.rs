@@ -4,15 +4,13 @@
 //! Invariant: nothing is removed that a process may still write. A prototype of no transaction may be that of a
 //! commit whose process keeps the rest in memory, for as long as a client may be silent: only older ones go.
 
-use std::collections::HashSet;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sapwood_core::{SvnError, SvnResult as Result};
 use sapwood_fsfs_format::layout::names;
 use sapwood_store::WriteStorage;
-
-use crate::error::{Error, Result};
-use crate::filesystem::Filesystem;
 
 /// A commit may rest so long, in nanoseconds: two days, twice the time that a server gives a silent client.
 const RESTING: i128 = 2 * 24 * 3600 * 1_000_000_000;
@@ -26,22 +24,33 @@ pub struct Leftover {
     pub txn: Option<String>,
 }
 
-impl Filesystem {
+/// The files of one filesystem.
+#[derive(Clone, Copy, Debug)]
+pub struct Leftovers<'a> {
+    /// Where they are.
+    pub storage: &'a dyn WriteStorage,
+    /// The folder `db`.
+    pub db: &'a Path,
+    /// The transactions that are there.
+    pub txns: &'a [String],
+}
+
+impl Leftovers<'_> {
     /// The files that were left, sorted. One of a commit that is under way may be among them.
     ///
     /// # Errors
     /// System errors.
-    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
-        let known: HashSet<String> = self.transactions()?.into_iter().collect();
+    pub fn list(&self) -> Result<Vec<Leftover>> {
         let mut all = Vec::new();
-        for name in self.names_in("")? {
+        for name in self.names_in(self.db)? {
             if name.ends_with(".tmp") {
                 all.push(Leftover { path: name, txn: None });
             }
         }
-        for name in self.names_in(names::TXN_PROTOREVS)? {
+        for name in self.names_in(&self.db.join(names::TXN_PROTOREVS))? {
             let txn = name.strip_suffix(".rev").or_else(|| name.strip_suffix(".rev-lock"));
-            let Some(txn) = txn.filter(|txn| !known.contains(*txn)) else { continue };
+            let is_free = |txn: &&str| !self.txns.iter().any(|known| known == txn);
+            let Some(txn) = txn.filter(is_free) else { continue };
             let (txn, path) = (Some(txn.to_owned()), format!("{}/{name}", names::TXN_PROTOREVS));
             all.push(Leftover { path, txn });
         }
@@ -49,37 +58,43 @@ impl Filesystem {
         Ok(all)
     }
 
-    /// The names of the files in a folder of `db`, if it is there.
-    fn names_in(&self, folder: &str) -> Result<Vec<String>> {
-        let path = self.fs.file(folder);
-        match self.fs.storage.list(&path) {
+    /// The names of the files in a folder, if it is there.
+    fn names_in(&self, folder: &Path) -> Result<Vec<String>> {
+        match self.storage.list(folder) {
             Ok(list) => Ok(list.into_iter().filter_map(|name| name.into_string().ok()).collect()),
             // Old formats keep them elsewhere. A user who may not look there cannot clear them either.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
                 Ok(Vec::new())
             }
-            Err(e) => Err(Error::io(e, "Can't open directory", &path)),
+            Err(e) => Err(failed(&e, "Can't open directory", folder)),
         }
     }
 
     /// Removes files that are certainly unused. All locks of writers are held.
-    pub(crate) fn clear_leftovers(&self, storage: &dyn WriteStorage) -> Result<()> {
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn clear(&self) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         let now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
-        for leftover in self.leftovers()? {
-            let path = self.fs.file(&leftover.path);
-            let is_old = match (storage.stamp(&path), now) {
+        for leftover in self.list()? {
+            let path = self.db.join(&leftover.path);
+            let is_old = match (self.storage.stamp(&path), now) {
                 (Ok(stamp), Some(now)) => now.checked_sub(stamp.modified) > Some(RESTING),
                 _ => false,
             };
             if leftover.txn.is_some() && !is_old {
                 continue;
             }
-            match storage.remove_file(&path) {
+            match self.storage.remove_file(&path) {
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
-                removed => removed.map_err(|e| Error::io(e, "Can't remove file", &path))?,
+                removed => removed.map_err(|e| failed(&e, "Can't remove file", &path))?,
             }
         }
         Ok(())
     }
+}
+
+fn failed(error: &std::io::Error, verb: &str, path: &Path) -> SvnError {
+    SvnError::io(error, format_args!("{verb} '{}'", path.display()))
 }

@@ -3,7 +3,7 @@
 //! Listings, checkouts and single look-ups need two of a revision's properties, for thousands of
 //! revisions. A property list for each would be a look-up for each, and several cold cache lines,
 //! so date and author of 64 revisions are one item of the cache. Its key holds
-//! the version of the shard's revision properties (see [`crate::revprops`]): any change
+//! the version of the shard's revision properties, as the engine has it: any change
 //! gives another key. It holds those revisions that were requested.
 
 use sapwood_core::Exact;
@@ -15,7 +15,7 @@ use sapwood_core::props::names::{AUTHOR, DATE};
 use sapwood_core::{PropList, Revnum};
 use sapwood_store::{Key, Kind, PassThrough};
 
-use crate::cache_kinds::Number;
+use crate::kinds;
 
 /// Revisions in a block.
 const LEN: u64 = 64;
@@ -26,14 +26,16 @@ const ABSENT: u8 = u8::MAX;
 
 /// Date and author as they are stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DateAuthorRecord {
+pub struct DateAuthorRecord {
     date: u8,
     author: u8,
     text: [u8; TEXT_LEN],
 }
 
 impl DateAuthorRecord {
-    pub(crate) fn new(props: &PropList) -> Option<Self> {
+    /// Those of a revision with these properties; `None` when they are too long.
+    #[must_use]
+    pub fn new(props: &PropList) -> Option<Self> {
         let mut record = Self { date: ABSENT, author: ABSENT, text: [0; TEXT_LEN] };
         let mut used = 0usize;
         for (name, len) in [(DATE, &mut record.date), (AUTHOR, &mut record.author)] {
@@ -60,7 +62,7 @@ impl DateAuthorRecord {
 
 /// Date and author of some of [`LEN`] neighbouring revisions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DateAuthorBlock {
+pub struct DateAuthorBlock {
     /// Which ones: the lowest bit is the first revision's.
     present: u64,
     /// Theirs, in the same order.
@@ -68,7 +70,9 @@ pub(crate) struct DateAuthorBlock {
 }
 
 impl DateAuthorBlock {
-    pub(crate) fn weight(&self) -> usize {
+    /// Bytes of memory.
+    #[must_use]
+    pub fn weight(&self) -> usize {
         self.records.capacity().times(size_of::<DateAuthorRecord>())
     }
 
@@ -78,7 +82,9 @@ impl DateAuthorBlock {
         usize::try_from(before.count_ones()).unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn get(&self, bit: u64) -> Option<DateAuthorRecord> {
+    /// Those of the revision at `bit`, if they are in it.
+    #[must_use]
+    pub fn get(&self, bit: u64) -> Option<DateAuthorRecord> {
         if self.present & bit == 0 {
             return None;
         }
@@ -86,16 +92,18 @@ impl DateAuthorBlock {
     }
 
     /// Whether the revision at `bit` is in it.
-    pub(crate) const fn has(&self, bit: u64) -> bool {
+    #[must_use]
+    pub const fn has(&self, bit: u64) -> bool {
         self.present & bit != 0
     }
 
     /// For the cache, which counts what is allocated.
-    pub(crate) fn shrink_to_fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.records.shrink_to_fit();
     }
 
-    pub(crate) fn insert(&mut self, bit: u64, record: DateAuthorRecord) {
+    /// Adds those of the revision at `bit`.
+    pub fn insert(&mut self, bit: u64, record: DateAuthorRecord) {
         if self.present & bit == 0 {
             self.records.insert(self.at(bit), record);
             self.present |= bit;
@@ -104,14 +112,16 @@ impl DateAuthorBlock {
 }
 
 /// Date and author of neighbouring revisions: first revision, version of the shard.
-const DATE_AUTHOR: Kind<DateAuthorBlock> = Number::DateAuthor.kind(DateAuthorBlock::weight);
+const DATE_AUTHOR: Kind<DateAuthorBlock> = Kind::new(kinds::DATE_AUTHOR, DateAuthorBlock::weight);
 
 /// Date and author of a revision, as one request found them.
 #[derive(Clone, Debug)]
-pub struct DateAuthor(pub(crate) CachedProps);
+pub struct DateAuthor(pub CachedProps);
 
+/// Where they are.
 #[derive(Clone, Debug)]
-pub(crate) enum CachedProps {
+pub enum CachedProps {
+    /// In a record.
     Record(DateAuthorRecord),
     /// Too long for a record.
     Props(Arc<PropList>),
@@ -145,35 +155,42 @@ impl DateAuthor {
 
 /// The blocks that a request used.
 #[derive(Debug, Default)]
-pub(crate) struct DateAuthorBlocks {
-    pub(crate) used: HashMap<u64, BlockInUse, BuildHasherDefault<PassThrough>>,
+pub struct DateAuthorBlocks {
+    /// By their first revisions.
+    pub used: HashMap<u64, BlockInUse, BuildHasherDefault<PassThrough>>,
 }
 
+/// A block that a request used.
 #[derive(Debug)]
-pub(crate) struct BlockInUse {
-    pub(crate) block: Arc<DateAuthorBlock>,
-    pub(crate) version: u64,
+pub struct BlockInUse {
+    /// The block.
+    pub block: Arc<DateAuthorBlock>,
+    /// The version of the properties in it.
+    pub version: u64,
     /// Whether the cache lacks some of it.
-    pub(crate) is_news: bool,
+    pub is_news: bool,
 }
 
 impl DateAuthorBlocks {
     /// Forgets what may be out of date.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.used.clear();
     }
 }
 
 /// The first revision of a block, and the revision's bit in it. No block lies in two shards, whose
 /// version it has; and revision 0, which is never packed, is not in one with others.
-pub(crate) fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
+#[must_use]
+pub fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
     let in_shard = revision.0.checked_rem(shard_size).unwrap_or(revision.0);
     let in_block = in_shard % LEN;
     let first = revision.0.saturating_sub(in_block).max(u64::from(revision.0 > 0));
     (first, 1u64 << in_block)
 }
 
-pub(crate) fn date_author_key(fs: u32, first: u64, version: u64) -> Key<DateAuthorBlock> {
+/// The key of a block.
+#[must_use]
+pub fn date_author_key(fs: u32, first: u64, version: u64) -> Key<DateAuthorBlock> {
     DATE_AUTHOR.key(fs, first, version, 0)
 }
 

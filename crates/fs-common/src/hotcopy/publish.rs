@@ -21,11 +21,9 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use sapwood_core::Revnum;
-use sapwood_fsfs_format::current::Current;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
 
-use super::Hotcopy;
-use crate::error::{Error, Result};
+use super::{Copier, CopyError, Result};
 
 /// The link that is turned around.
 const STATE: &str = "hotcopy.state";
@@ -40,12 +38,26 @@ const BOTH: [&str; 2] = [names::MIN_UNPACKED_REV, names::CURRENT];
 /// The longest of the two files that is read.
 const SMALL: usize = 256;
 
-impl Hotcopy<'_> {
+/// What the two files are to say.
+#[derive(Clone, Copy, Debug)]
+pub struct NewState<'a> {
+    /// The first revision that is not packed.
+    pub packed: Revnum,
+    /// Whether `min-unpacked-rev` is there in the format of the filesystem.
+    pub has_packs: bool,
+    /// The contents of `current`.
+    pub current: &'a [u8],
+}
+
+impl Copier<'_> {
     /// Makes the two files plain ones, if a run was stopped while they were not, and removes what
     /// it left. What they say stays.
-    pub(super) fn sync(&self) -> Result<()> {
-        let listed = self.storage().list(self.to);
-        let listed = listed.map_err(|e| Error::io(e, "Can't open directory", self.to))?;
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn sync(&self) -> Result<()> {
+        let listed = self.storage.list(self.to);
+        let listed = listed.map_err(|e| CopyError::io(e, "Can't open directory", self.to))?;
         let links = [STATE, TURNED, LINK];
         let left = |name: &str| listed.iter().any(|listed| listed == name);
         if !links.iter().chain(&[OLD, NEW]).any(|name| left(name)) {
@@ -71,39 +83,40 @@ impl Hotcopy<'_> {
 
     fn small(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.target(name);
-        let read = self.storage().read(&path, SMALL);
-        read.map_err(|e| Error::io(e, "Can't open file", &path))
+        let read = self.storage.read(&path, SMALL);
+        read.map_err(|e| CopyError::io(e, "Can't open file", &path))
     }
 
-    /// Makes everything that was copied durable, and then publishes it: packs before `packed`
-    /// and revisions up to `youngest`.
-    pub(super) fn publish(&self, packed: Revnum) -> Result<()> {
-        let mut current = Vec::new();
-        Current { youngest: self.youngest, next_ids: self.next_ids }.write(&mut current);
+    /// Makes everything that was copied durable, and then publishes it.
+    ///
+    /// # Errors
+    /// System errors. The copy is the old or the new one then.
+    pub fn publish(&self, new: NewState<'_>) -> Result<()> {
+        let NewState { packed, has_packs, current } = new;
         let unpacked = format!("{packed}\n");
-        let beyond = self.known.is_some_and(|known| packed > known.next());
-        let linked = beyond && self.prepare(unpacked.as_bytes(), &current)?;
+        let beyond = self.known.is_some_and(|known| packed > known.youngest.next());
+        let linked = beyond && self.prepare(unpacked.as_bytes(), current)?;
         if self.options.flush_to_disk {
-            let synced = self.storage().sync_all(self.to);
-            synced.map_err(|e| Error::io(e, "Can't flush directory", self.to))?;
+            let synced = self.storage.sync_all(self.to);
+            synced.map_err(|e| CopyError::io(e, "Can't flush directory", self.to))?;
         }
         if linked {
             for name in BOTH {
                 let (link, path) = (self.target(LINK), self.target(name));
-                let made = self.storage().symlink(&Path::new(STATE).join(name), &link);
-                made.map_err(|e| Error::replacing(e, &path))?;
+                let made = self.storage.symlink(&Path::new(STATE).join(name), &link);
+                made.map_err(|e| CopyError::replacing(e, &path))?;
                 self.rename(&link, &path, false)?;
             }
             // Both are links now, also after a crash.
             self.flush_names()?;
             self.rename(&self.target(TURNED), &self.target(STATE), self.options.flush_to_disk)?;
         }
-        if self.format() >= since::PACKING {
-            let like = self.source.file(names::MIN_UNPACKED_REV);
+        if has_packs {
+            let like = self.source(names::MIN_UNPACKED_REV);
             self.replace(&self.target(names::MIN_UNPACKED_REV), unpacked.as_bytes(), &like)?;
         }
-        let like = self.source.file(names::CURRENT);
-        self.replace(&self.target(names::CURRENT), &current, &like)?;
+        let like = self.source(names::CURRENT);
+        self.replace(&self.target(names::CURRENT), current, &like)?;
         if linked { self.clear() } else { Ok(()) }
     }
 
@@ -112,12 +125,12 @@ impl Hotcopy<'_> {
     fn prepare(&self, unpacked: &[u8], current: &[u8]) -> Result<bool> {
         for (link, state) in [(STATE, OLD), (TURNED, NEW)] {
             let path = self.target(link);
-            match self.storage().symlink(Path::new(state), &path) {
+            match self.storage.symlink(Path::new(state), &path) {
                 Err(e) if has_no_links(&e) => {
                     self.clear()?;
                     return Ok(false);
                 }
-                made => made.map_err(|e| Error::io(e, "Can't create symbolic link", &path))?,
+                made => made.map_err(|e| CopyError::io(e, "Can't create symbolic link", &path))?,
             }
         }
         let old = [self.small(names::MIN_UNPACKED_REV)?, self.small(names::CURRENT)?];
@@ -126,31 +139,31 @@ impl Hotcopy<'_> {
         {
             let folder = self.target(folder);
             self.make_dir(&folder)?;
-            let done = self.storage().copy_permissions(self.to, &folder);
-            done.map_err(|e| Error::io(e, "Can't set permissions on", &folder))?;
+            let done = self.storage.copy_permissions(self.to, &folder);
+            done.map_err(|e| CopyError::io(e, "Can't set permissions on", &folder))?;
             for (name, contents) in BOTH.into_iter().zip(contents) {
                 let path = folder.join(name);
                 let done = self
-                    .storage()
+                    .storage
                     .create_with(&path, contents)
-                    .and_then(|()| self.storage().copy_permissions(&self.target(name), &path));
-                done.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+                    .and_then(|()| self.storage.copy_permissions(&self.target(name), &path));
+                done.map_err(|e| CopyError::io(e, "Can't write to file", &path))?;
             }
         }
         Ok(true)
     }
 
     fn rename(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
-        let done = self.storage().rename(from, to, sync);
-        done.map_err(|e| Error::replacing(e, to))
+        let done = self.storage.rename(from, to, sync);
+        done.map_err(|e| CopyError::replacing(e, to))
     }
 
     fn flush_names(&self) -> Result<()> {
         if !self.options.flush_to_disk {
             return Ok(());
         }
-        let done = self.storage().sync_dir(self.to);
-        done.map_err(|e| Error::io(e, "Can't flush directory", self.to))
+        let done = self.storage.sync_dir(self.to);
+        done.map_err(|e| CopyError::io(e, "Can't flush directory", self.to))
     }
 }
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use sapwood_store::ReaderPermit;
-
-use crate::filesystem::Filesystem;
+use crate::ReaderPermit;
+use crate::cache::Caches;
 
 /// Stack of the thread, in bytes.
 const STACK: usize = 512 << 10;
@@ -23,18 +22,17 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts `work`, which reads through its own handle of the filesystem, and often checks the flag that
-    /// says that it is over. `None` when enough threads read for others.
+    /// Starts `work`, which often checks the flag that says that it is over. `None` when enough threads read for others.
     pub fn start<E: 'static>(
-        fs: &Filesystem,
+        caches: &Arc<Caches>,
         name: &str,
-        work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
+        work: impl FnOnce(&AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let permit = ReaderPermit::take(&fs.fs.caches)?;
+        let permit = ReaderPermit::take(caches)?;
         let over = Arc::new(AtomicBool::new(false));
-        let (fs, flag) = (fs.for_helper(), Arc::clone(&over));
+        let flag = Arc::clone(&over);
         let run = move || {
-            let _ = work(&fs, &flag);
+            let _ = work(&flag);
             drop(permit);
         };
         let builder = std::thread::Builder::new().name(name.to_owned());
