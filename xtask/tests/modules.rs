@@ -185,6 +185,44 @@ fn folders_form_no_circle() {
     assert!(seen > 8, "the walk found only {seen} folders");
 }
 
+/// Adds each line of code below `dir` that names one of `modules` of its crate.
+fn namings(dir: &Path, modules: &[&str], hits: &mut Vec<String>, files: &mut usize) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            namings(&path, modules, hits, files);
+            continue;
+        }
+        *files += 1;
+        let code = code_of(&std::fs::read_to_string(&path).unwrap());
+        let names_one = |line: &&str| {
+            let after =
+                ["crate::", "super::super::"].into_iter().flat_map(|p| line.split(p).skip(1));
+            after.flat_map(names_at).any(|name| modules.contains(&&*name))
+        };
+        let at = path.display();
+        hits.extend(code.lines().filter(names_one).map(|line| format!("{at}: {line}")));
+    }
+}
+
+#[test]
+fn what_protocols_share_names_none() {
+    let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/server/src");
+    let folders = std::fs::read_dir(&server).unwrap().map(|entry| entry.unwrap().path());
+    let folders = folders.filter(|path| path.is_dir() && !path.ends_with("common"));
+    let protocols: Vec<_> =
+        folders.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    let protocols: Vec<_> = protocols.iter().map(String::as_str).collect();
+    assert!(protocols.contains(&"dav") && protocols.contains(&"svn"), "{protocols:?}");
+    let (mut hits, mut files) = (Vec::new(), 0);
+    namings(&server.join("common"), &protocols, &mut hits, &mut files);
+    assert!(files > 10, "the walk found only {files} files");
+    assert!(hits.is_empty(), "server/src/common names a protocol: {hits:#?}");
+    // The walk sees what it looks for.
+    namings(&server.join("dav"), &["common"], &mut hits, &mut files);
+    assert!(!hits.is_empty());
+}
+
 #[test]
 fn a_circle_in_a_folder_is_found() {
     let own = "mod a;\nmod b;\npub use self::b::{B, C as D};\nuse a::A;\nstruct Own;\n";

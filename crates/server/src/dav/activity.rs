@@ -25,7 +25,7 @@ pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return Err(Fail::status(409, "The activity exists already"));
     }
     let editor = super::edit::begin(session, PropList::new())?;
-    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings.http)?;
+    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings)?;
     exchange.status(201);
     exchange.header("location", &session.address(&session.resource));
     Ok(())

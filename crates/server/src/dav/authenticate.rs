@@ -11,10 +11,10 @@ use super::digest::Proof;
 use super::head::Head;
 use super::login::{Claim, Evidence, Verdict};
 use super::session::{DavResult, Fail};
+use super::state::HttpState;
 use crate::common::config::{AccessConfig, Login};
 use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
-use crate::common::state::ServerState;
 
 /// The password files of a location.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +30,12 @@ impl Users {
     /// # Errors
     /// E215004 when httpd's cannot be read.
     pub(super) fn of(
-        shared: &ServerState,
+        shared: &HttpState,
         access: &AccessConfig,
         plain: Option<Arc<Config>>,
     ) -> SvnResult<Self> {
-        let htpasswd = access.htpasswd.as_deref().map(|path| shared.files.htpasswd(path));
-        let htdigest = access.htdigest.as_deref().map(|path| shared.files.htdigest(path));
+        let htpasswd = access.htpasswd.as_deref().map(|path| shared.server.files.htpasswd(path));
+        let htdigest = access.htdigest.as_deref().map(|path| shared.server.files.htdigest(path));
         Ok(Self { plain, htpasswd: htpasswd.transpose()?, htdigest: htdigest.transpose()? })
     }
 
@@ -44,15 +44,21 @@ impl Users {
     }
 
     /// Whether this is the user's password. May take long, and takes as long for an unknown user.
-    pub(super) fn know(&self, shared: &ServerState, user: &str, password: &str) -> bool {
+    pub(super) fn know(&self, shared: &HttpState, user: &str, password: &str) -> bool {
         self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &shared.proved))
+            || self
+                .htpasswd
+                .as_ref()
+                .is_some_and(|h| h.verify(user, password, &shared.server.proved))
     }
 
     /// Whether this password of the user is in the cache of verified ones.
-    fn have_proved(&self, shared: &ServerState, user: &str, password: &str) -> bool {
+    fn have_proved(&self, shared: &HttpState, user: &str, password: &str) -> bool {
         self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &shared.proved))
+            || self
+                .htpasswd
+                .as_ref()
+                .is_some_and(|h| h.has_proved(user, password, &shared.server.proved))
     }
 
     fn is_plain(&self, user: &str, password: &str) -> bool {
@@ -72,7 +78,7 @@ pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
 /// [`Fail::AskWho`] for wrong names and passwords, where they count; [`Fail::Prove`] while they have not
 /// been verified.
 pub(super) fn user(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     access: &AccessConfig,
     users: &Users,
@@ -123,7 +129,9 @@ pub(super) fn user(
         Evidence::Digest(is_right) => *is_right,
         Evidence::Password(word, users) => users.have_proved(shared, &user, word),
     };
-    if is_right && shared.logins.prove_at_once(Some(head.client), &user, delay, Instant::now()) {
+    if is_right
+        && shared.server.logins.prove_at_once(Some(head.client), &user, delay, Instant::now())
+    {
         return Ok(Some(user));
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
@@ -152,7 +160,7 @@ impl Asks {
     }
 
     /// The challenges, the strongest first.
-    pub(super) fn challenges(&self, shared: &ServerState, head: &Head) -> Vec<String> {
+    pub(super) fn challenges(&self, shared: &HttpState, head: &Head) -> Vec<String> {
         let digest = self.digest.then(|| shared.nonces.challenge(&self.realm, head));
         let basic = format!("Basic realm=\"{}\"", self.realm);
         digest.into_iter().chain(self.basic.then_some(basic)).collect()

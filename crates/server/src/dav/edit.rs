@@ -88,7 +88,7 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
     let other = chosen.map(|name| Name::Virtual(name.to_owned()));
     let shared = session.shared;
-    shared.txns.keep(session.repository.path(), editor, other, &shared.settings.http)?;
+    shared.txns.keep(session.repository.path(), editor, other, &shared.settings)?;
     match chosen {
         Some(chosen) => exchange.header(headers::VTXN_NAME, chosen),
         None => exchange.header(headers::TXN_NAME, &name),

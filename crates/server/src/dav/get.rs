@@ -67,7 +67,7 @@ fn get_target(session: &Session<'_>) -> DavResult<Option<GetTarget>> {
                 peg,
                 &[rev],
                 &session.access,
-                &session.shared.cancel,
+                &session.shared.server.cancel,
             )?;
             let Some((_, path)) = places.into_iter().next() else {
                 return Err(not_found(path, rev));
@@ -273,7 +273,7 @@ fn delta(
         return Ok(());
     }
     let mut delta = node.delta_from(source.as_ref())?;
-    let level = session.shared.settings.compression;
+    let level = session.shared.server.settings.compression;
     write_svndiff(&mut delta, version, level, &mut |bytes| {
         exchange.out().extend_from_slice(bytes);
         exchange.relieve()

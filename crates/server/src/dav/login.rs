@@ -12,10 +12,10 @@ use sapwood_core::base64;
 
 use super::authenticate::Users;
 use super::head::Head;
+use super::state::HttpState;
 use crate::common::fair::Caller;
 use crate::common::login_delay::{self, LoginDelay};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::state::ServerState;
 
 /// The result of checking a name and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Evidence {
 }
 
 /// Checks the credentials of a request.
-pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) -> Verdict {
+pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
     let mechanism = evidence.mechanism();
@@ -80,7 +80,7 @@ pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) 
         return Verdict::Right(user);
     }
     let penalty = attempt.failed(Instant::now());
-    if let Some(log) = &shared.log {
+    if let Some(log) = &shared.server.log {
         let host = head.client.to_string();
         let subject = Subject { host: Some(&host), ..Subject::default() };
         let failures = penalty.failures;
@@ -92,7 +92,7 @@ pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) 
 
 /// Waits until an attempt may be checked; `None` when that takes too long.
 async fn turn(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     user: &str,
     delay: Duration,
@@ -100,7 +100,7 @@ async fn turn(
     let end = Instant::now().checked_add(LoginDelay::patience(delay))?;
     let mut queue = None;
     loop {
-        match shared.logins.begin(Some(head.client), user, delay, Instant::now()) {
+        match shared.server.logins.begin(Some(head.client), user, delay, Instant::now()) {
             Ok(attempt) => return Some(attempt),
             Err(_) if Instant::now() >= end => return None,
             Err(wait) => {

@@ -4,6 +4,7 @@
 //! A request has a thread only while there is something to compute, with plain synchronous code; while
 //! it waits for its client, a login or its turn, it is a task of the runtime and a few buffers.
 //!
+//! * [`settings`]: the settings of the server; [`state`]: what its connections have in common.
 //! * [`http`]: the listener and the runtime; `socket`: what its connections are made of.
 //! * `service`: a request from its head to the end of its reply; `workers`: the threads, memory and files that requests share.
 //! * [`head`], [`body`]: the parts of a request; [`exchange`]: the body and the reply as the handler sees them.
@@ -59,7 +60,9 @@ pub mod reply;
 mod report;
 mod service;
 pub mod session;
+pub mod settings;
 mod socket;
+pub mod state;
 mod tls;
 mod top_page;
 pub mod txns;
@@ -70,4 +73,5 @@ pub use access_log::AccessLog;
 pub use certificate::ClientAuthorities;
 pub use http::HttpServer;
 pub use master::Master;
+pub use state::HttpState;
 pub use tls::TlsFiles;

@@ -7,7 +7,7 @@ use sapwood_wire_dav::{Resource, headers as names, options};
 use super::exchange::Exchange;
 use super::methods::ALLOWED;
 use super::session::{DavResult, Session};
-use crate::common::settings::BulkUpdates;
+use super::settings::BulkUpdates;
 
 pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let asks = if exchange.body.is_over() {
@@ -31,7 +31,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     if !asks {
         return Ok(());
     }
-    let http = &session.shared.settings.http;
+    let http = &session.shared.settings;
     exchange.header(names::YOUNGEST_REV, &session.youngest()?.to_string());
     exchange.header(names::REPOSITORY_UUID, &session.uuid);
     let mergeinfo = if session.repository.has_mergeinfo() { "yes" } else { "no" };
@@ -72,7 +72,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
         if !is_there {
             continue;
         }
-        if !is_svndiff || session.shared.settings.compression > 0 {
+        if !is_svndiff || session.shared.server.settings.compression > 0 {
             exchange.header(names::DAV, token);
         }
     }

@@ -402,7 +402,7 @@ fn tree(
         let nodes = NodesWanted { props: tree.wants_props, ..NodesWanted::default() };
         let wanted = EntriesWanted { nodes: Some(nodes), committed: true };
         let entries = Entries::of(root, &node)?;
-        entries.each(wanted, &session.access, &session.shared.cancel, |entry| {
+        entries.each(wanted, &session.access, &session.shared.server.cancel, |entry| {
             tree.node(exchange, &entry.node()?)
         })?;
     }

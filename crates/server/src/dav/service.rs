@@ -31,10 +31,10 @@ use super::packing;
 use super::polled_connection::Driver;
 use super::reply::{Outlet, ReplyBody};
 use super::socket::ClientSocket;
+use super::state::HttpState;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
 use crate::common::request_memory::Share;
-use crate::common::state::ServerState;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
@@ -53,7 +53,7 @@ pub(super) struct Origin {
 
 /// A request, while no thread has it. It is moved often, and is large: so it is boxed.
 struct Job {
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     head: Head,
     exchange: Exchange,
     caller: Caller,
@@ -67,7 +67,7 @@ type Reply = oneshot::Receiver<Response<ReplyBody>>;
 ///
 /// hyper moves the returned future several times. It should be small, so its rarely used parts are boxed.
 pub(super) fn answer(
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     origin: Origin,
     under_way: UnderWay,
     request: Request<Incoming>,
@@ -142,7 +142,7 @@ async fn or_gone<T>(line: &ClientSocket, work: impl Future<Output = T>) -> Optio
 
 impl Job {
     fn new(
-        shared: Arc<ServerState>,
+        shared: Arc<HttpState>,
         origin: Origin,
         under_way: UnderWay,
         request: Request<Incoming>,
@@ -150,7 +150,7 @@ impl Job {
     ) -> Box<Self> {
         let (parts, body) = request.into_parts();
         let Origin { peer, driver, line } = origin;
-        let (http, limits) = (&shared.settings.http, shared.settings.limits);
+        let (http, limits) = (&shared.settings, shared.server.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;
         let caller = workers::caller(&head);
@@ -163,7 +163,7 @@ impl Job {
             line,
             patience: limits.stall,
         };
-        let mut raw = RawBody::new(body, Handle::current(), driver, limits, under_way);
+        let mut raw = RawBody::new(body, Handle::current(), driver, http.limits, under_way);
         if workers::reads_again(&head) {
             raw.keep_collected();
         }

@@ -15,10 +15,10 @@ use super::authenticate::{self, Users};
 use super::head::Head;
 use super::login::Claim;
 use super::lookup::InRepository;
+use super::settings::Location;
+use super::state::HttpState;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
-use crate::common::settings::Location;
-use crate::common::state::ServerState;
 
 /// Why a request fails.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub(super) fn allowed(decision: Decision) -> DavResult {
 #[derive(Debug)]
 pub struct Session<'s> {
     /// The state that all requests share.
-    pub shared: &'s ServerState,
+    pub shared: &'s HttpState,
     /// The repository.
     pub repository: Repository,
     /// The user and their rights.
@@ -119,7 +119,7 @@ impl<'s> Session<'s> {
     /// # Errors
     /// [`Fail::AskWho`] for a wrong name or password; errors for malformed addresses.
     pub(super) fn new(
-        shared: &'s ServerState,
+        shared: &'s HttpState,
         head: &'s Head,
         place: InRepository<'s>,
     ) -> DavResult<Self> {
@@ -130,7 +130,7 @@ impl<'s> Session<'s> {
         let can_authenticate = authenticate::can_authenticate(&found.config, &users);
         let user = authenticate::user(shared, head, &found.config, &users)?;
         let access = UserAccess::new(
-            shared,
+            &shared.server,
             Some(&host),
             &found.name,
             &found.authz_name,
@@ -269,7 +269,7 @@ impl<'s> Session<'s> {
                 })
             })
         };
-        let compression = self.shared.settings.compression;
+        let compression = self.shared.server.settings.compression;
         match () {
             () if compression > 0 && accepts("svndiff2") => Some(Version::V2),
             () if compression > 0 && accepts("svndiff1") => Some(Version::V1),
@@ -291,14 +291,14 @@ impl<'s> Session<'s> {
 
     /// Writes a line to the operational log.
     pub fn log_command(&self, operation: &Operation<'_>) {
-        if let Some(log) = &self.shared.log {
+        if let Some(log) = &self.shared.server.log {
             log.command(self.access.subject(), operation);
         }
     }
 
     /// Writes an error to the operational log.
     pub fn log_error(&self, error: &SvnError) {
-        if let Some(log) = &self.shared.log {
+        if let Some(log) = &self.shared.server.log {
             log.error(self.access.subject(), error, false);
         }
     }

@@ -16,7 +16,7 @@ use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::Resource;
 
 use super::session::{DavResult, Fail, Session};
-use crate::common::settings::HttpSettings;
+use super::settings::HttpSettings;
 
 /// A commit with a request so recently is not aborted to make room for others.
 const FRESH: Duration = Duration::from_secs(60);

@@ -15,11 +15,11 @@ use sapwood_wire_dav::Resource;
 use super::super::exchange::Exchange;
 use super::super::propfind;
 use super::super::session::{DavResult, Session};
+use super::super::state::HttpState;
 use super::held::DavLock;
 use super::pending::{Change, ChangeKind, Context, JoinedChanges, Owner, Save, State};
 use super::{begin, changes, describe, is_on, refused, youngest};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::state::ServerState;
 
 /// How often a commit is tried again when others commit at the same time.
 const ATTEMPTS: usize = 5;
@@ -65,7 +65,7 @@ pub(super) fn kind(
 /// Whether changes may wait: not where a hook could refuse a change that was already acknowledged.
 pub(super) fn may_wait(session: &Session<'_>) -> bool {
     let hooks = session.access.hooks(&session.repository);
-    !session.shared.settings.http.autoversioning_wait.is_zero()
+    !session.shared.settings.autoversioning_wait.is_zero()
         && !hooks.has_any(&["start-commit", "pre-commit", "pre-lock"])
 }
 
@@ -176,7 +176,7 @@ pub(super) fn replay(
 /// Commits changes that have waited. A change that cannot be made any more, since others have changed or
 /// locked the same path, is logged. `there` is called when the revision exists.
 pub(super) fn make(
-    shared: &ServerState,
+    shared: &HttpState,
     who: &Owner,
     context: &Context,
     changes: &[Change],
@@ -189,7 +189,7 @@ pub(super) fn make(
         repository: context.name.as_deref(),
     };
     let failed = |error: &SvnError| {
-        if let Some(log) = &shared.log {
+        if let Some(log) = &shared.server.log {
             log.error(subject, error, false);
         }
     };
@@ -198,7 +198,7 @@ pub(super) fn make(
         match revision(&repository, who, context, changes, &failed, there) {
             Ok(None) => break,
             Ok(Some(operation)) => {
-                if let Some(log) = &shared.log {
+                if let Some(log) = &shared.server.log {
                     log.command(subject, &operation);
                 }
                 break;
@@ -252,7 +252,7 @@ fn revision(
 /// Files that were locked while they were pending get a lock in the repository, now that they exist
 /// there.
 pub(super) fn keep_locks(
-    shared: &ServerState,
+    shared: &HttpState,
     repository: &Repository,
     context: &Context,
     changes: &[Change],

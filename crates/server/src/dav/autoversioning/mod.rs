@@ -41,7 +41,7 @@ const AUTOVERSIONED: &str = "svn:autoversioned";
 pub(super) fn is_on(session: &Session<'_>) -> bool {
     match session.location {
         Some(location) => location.autoversioning,
-        None => session.shared.settings.http.autoversioning,
+        None => session.shared.settings.autoversioning,
     }
 }
 

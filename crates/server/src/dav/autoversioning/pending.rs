@@ -24,7 +24,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, PropList};
 use sapwood_repos::{Hooks, Repository};
 
-use crate::common::state::ServerState;
+use super::super::state::HttpState;
 
 /// Most changes that wait of one user at one address.
 const MAX_CHANGES: usize = 1000;
@@ -345,18 +345,18 @@ impl Saves {
 
     /// Commits the pending saves that are `wanted`, one for each user and address, and waits for
     /// other threads that do. Saves that a request is about to commit are left to it.
-    pub fn flush(&self, shared: &ServerState, wanted: impl Fn(&Save) -> bool) {
+    pub fn flush(&self, shared: &HttpState, wanted: impl Fn(&Save) -> bool) {
         self.flush_matching(shared, |save| wanted(save), |save| save.busy == 0);
     }
 
     /// Commits all pending changes, when the server ends.
-    pub fn flush_all(&self, shared: &ServerState) {
+    pub fn flush_all(&self, shared: &HttpState) {
         self.flush_matching(shared, |_| true, |_| true);
     }
 
     fn flush_matching(
         &self,
-        shared: &ServerState,
+        shared: &HttpState,
         wanted: impl Fn(&Save) -> bool,
         is_free: impl Fn(&Save) -> bool,
     ) {
@@ -405,7 +405,7 @@ impl Saves {
     }
 
     /// Commits the changes that have waited for so long.
-    pub fn flush_due(&self, shared: &ServerState, wait: Duration) {
+    pub fn flush_due(&self, shared: &HttpState, wait: Duration) {
         let now = Instant::now();
         self.flush(shared, |save| !save.is_settling && now.duration_since(save.last) >= wait);
     }
