@@ -10,10 +10,10 @@ use sapwood_repos::authz::Access;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::resource::SPECIAL;
 
-use super::browse;
+use super::authenticate;
+use super::fail::{DavResult, Fail, allowed};
 use super::head::Head;
 use super::lookup::{InNothing, name_and_rest};
-use super::session::{DavResult, Fail, allowed};
 use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
@@ -81,7 +81,7 @@ impl Admission<'_> {
 
 /// The reply where there is no repository.
 pub(super) fn of_nothing(shared: &HttpState, head: &Head, nothing: &InNothing<'_>) -> Fail {
-    let visitor = |access: &AccessConfig| browse::visitor(shared, head, access);
+    let visitor = |access: &AccessConfig| authenticate::visitor(shared, head, access);
     of_nothing_for(shared, head, nothing, &visitor)
 }
 

@@ -22,11 +22,11 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use tokio::runtime::Handle;
 
-use super::exchange::client_gone;
+use super::fail::client_gone;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::idle::UnderWay;
 use super::polled_connection::Driver;
-use super::session::{DavResult, Fail};
 use super::settings::HttpLimits;
 use crate::common::fair::Permit;
 use crate::common::spool::SpoolFile;

@@ -14,16 +14,16 @@ use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 
 use super::admission;
-use super::authenticate::{self, Users};
+use super::authenticate::visitor;
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::lookup::{InFolder, InNothing};
-use super::session::{DavResult, Fail, Session};
+use super::session::Session;
 use super::settings::Location;
 use super::state::HttpState;
-use super::workers;
 use crate::common::access::{Action, UserAccess};
-use crate::common::config::{AccessConfig, Blanket, Login};
+use crate::common::config::AccessConfig;
 use crate::common::lookup::describe;
 use sapwood_wire_dav::Resource;
 
@@ -66,37 +66,6 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
         "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     );
     exchange.out().extend_from_slice(page.into_string().as_bytes());
-}
-
-/// The user who looks at a folder that is no repository.
-///
-/// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
-/// may do such a thing.
-pub(super) fn visitor(
-    shared: &HttpState,
-    head: &Head,
-    access: &AccessConfig,
-) -> DavResult<Option<String>> {
-    let plain = match &access.password_db {
-        Some(path) => shared.server.files.passwords(path)?,
-        None => None,
-    };
-    let users = Users::of(shared, access, plain)?;
-    let user = authenticate::user(shared, head, access, &users)?;
-    let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
-    if !may_come_in(access, user.as_deref(), required) {
-        let is_nameless = user.is_none() && authenticate::can_authenticate(access, &users);
-        let may_ask = is_nameless && access.auth_access >= required;
-        return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
-    }
-    Ok(user)
-}
-
-/// Whether a user, or an anonymous visitor, may do this anywhere at a location.
-pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: Blanket) -> bool {
-    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
-    granted >= required && (user.is_some() || access.login != Login::Required)
 }
 
 /// The names of the repositories in a folder whose roots a user may read, sorted.
@@ -296,8 +265,8 @@ pub(super) fn directory(
         exchange.header("location", &format!("{}/{query}", session.head.path));
         return Ok(());
     }
-    let revision = super::propfind::revision_of(root)?;
-    exchange.header("etag", &super::get::etag(node)?);
+    let revision = super::entity::revision_of(root)?;
+    exchange.header("etag", &super::entity::etag(node)?);
     // The list depends on the user.
     exchange.header("cache-control", "max-age=0");
     let query = match &session.head.query {

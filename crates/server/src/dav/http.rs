@@ -18,7 +18,7 @@ use super::certificate::ClientCertificate;
 use super::connection_slots::ConnectionSlot;
 use super::idle::{self, Pulse, Times};
 use super::polled_connection::{Driver, PolledConnection};
-use super::service::{self, Origin};
+use super::service::{self, Origin, Peer};
 use super::socket::{SharedSocket, Socket};
 use super::state::HttpState;
 use super::tls::{Tls, TlsFiles};
@@ -108,7 +108,7 @@ impl HttpServer {
         let _ = self.stop.send(true);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
-            self.shared.saves.flush_all(&self.shared);
+            self.shared.saves.flush_all(&*self.shared);
         }
     }
 }
@@ -177,15 +177,6 @@ async fn read_over(mut stream: TcpStream) {
     let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
 }
 
-/// The peer of a connection.
-#[derive(Clone, Debug)]
-pub(super) struct Peer {
-    pub(super) address: SocketAddr,
-    /// Whether it is encrypted.
-    pub(super) secure: bool,
-    pub(super) certificate: Option<Arc<ClientCertificate>>,
-}
-
 /// How connections are served.
 fn http1() -> Builder {
     let mut builder = Builder::new();
@@ -237,16 +228,5 @@ impl AcceptedConnection {
             driven.ended().await;
             drop(place);
         }
-    }
-}
-
-/// Commits changes that wait for the rest of a save, until none is left.
-pub(super) async fn flush_due(shared: Arc<HttpState>) {
-    let wait = shared.settings.autoversioning_wait;
-    while let Some(due) = shared.saves.next_due(wait) {
-        tokio::time::sleep_until(due.into()).await;
-        let shared = Arc::clone(&shared);
-        // A panic in one commit must not stop the others.
-        let _ = tokio::task::spawn_blocking(move || shared.saves.flush_due(&shared, wait)).await;
     }
 }

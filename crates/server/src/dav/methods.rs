@@ -6,13 +6,16 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, SvnError};
 
 use super::authenticate::Asks;
+use super::credentials::Claim;
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::login::Claim;
 use super::lookup::{self, LookupResult};
 use super::master::{Forward, ForwardFailure};
-use super::session::{DavResult, Fail, Session};
+use super::options::ALLOWED;
+use super::session::Session;
 use super::settings::Redirect;
+use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
@@ -20,21 +23,8 @@ use super::{
 };
 use crate::common::operation_log::Subject;
 
-/// The methods that there are.
-pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
-                                  UNLOCK,MKCOL,PUT,REPORT,CHECKOUT,MKACTIVITY,MERGE";
-
 /// The realm of places whose configuration names none.
 const REALM: &str = "Subversion";
-
-/// How far a request is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// As far as its body is not needed.
-    Admit,
-    /// To the end.
-    Run,
-}
 
 /// The next step of a request.
 #[derive(Debug)]

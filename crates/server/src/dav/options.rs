@@ -5,9 +5,13 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers as names, options};
 
 use super::exchange::Exchange;
-use super::methods::ALLOWED;
-use super::session::{DavResult, Session};
+use super::fail::DavResult;
+use super::session::Session;
 use super::settings::BulkUpdates;
+
+/// The methods that there are.
+pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
+                                  UNLOCK,MKCOL,PUT,REPORT,CHECKOUT,MKACTIVITY,MERGE";
 
 pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let asks = if exchange.body.is_over() {
@@ -19,7 +23,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
                 &Document::open(&*body, Limits::default())?.into_root()?,
             )
     };
-    let more = if super::autoversioning::is_on(session) { ",MOVE" } else { "" };
+    let more = if session.autoversions() { ",MOVE" } else { "" };
     exchange.header("allow", &format!("{ALLOWED}{more}"));
     exchange.header("ms-author-via", "DAV");
     exchange.header(names::DAV, "1,2");

@@ -7,7 +7,7 @@
 //! request that waits, for a thread, a login, memory or its body, ends when its client disconnects.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -19,18 +19,24 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::access_log::Outcome;
+use super::autoversioning;
 use super::body::{Body, RawBody};
+use super::certificate::ClientCertificate;
 use super::continued;
-use super::exchange::{Exchange, client_gone};
+use super::credentials::Verdict;
+use super::exchange::Exchange;
+use super::fail::client_gone;
 use super::head::Head;
 use super::idle::{TrackedBody, UnderWay};
-use super::login::{self, Verdict};
+use super::login;
 use super::master::Forward;
-use super::methods::{self, Next, Stage};
+use super::methods::{self, Next};
+use super::outlet::Outlet;
 use super::packing;
 use super::polled_connection::Driver;
-use super::reply::{Outlet, ReplyBody};
+use super::reply::ReplyBody;
 use super::socket::ClientSocket;
+use super::stage::Stage;
 use super::state::HttpState;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
@@ -38,15 +44,22 @@ use crate::common::request_memory::Share;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
-/// The limit of a body that is held whole.
-pub(super) const MOST_HELD: usize = 256 << 20;
 /// How many times its size a body that is held whole may take, including what is made of it.
 const MADE_OF_BODY: usize = 8;
+
+/// The peer of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// Whether it is encrypted.
+    pub(super) secure: bool,
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
+}
 
 /// The connection that a request came by.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
-    pub(super) peer: super::http::Peer,
+    pub(super) peer: Peer,
     pub(super) driver: Driver,
     pub(super) line: ClientSocket,
 }
@@ -199,7 +212,7 @@ impl Job {
         }
         let handle = self.exchange.outlet().handle.clone();
         if self.shared.saves.needs_watch() {
-            handle.spawn(super::http::flush_due(Arc::clone(&self.shared)));
+            handle.spawn(autoversioning::flush_due(Arc::clone(&self.shared)));
         }
         if self.exchange.is_for_later() {
             handle.spawn(self.send_rest());
@@ -272,7 +285,7 @@ impl Job {
             if raw.has_ended() {
                 break;
             }
-            if is_held && raw.arrived() > MOST_HELD {
+            if is_held && raw.arrived() > workers::MOST_HELD {
                 return Err((too_large(), 413));
             }
             if raw.collected() >= WINDOW {

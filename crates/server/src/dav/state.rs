@@ -1,6 +1,5 @@
 //! What all connections over http have in common, beside the state of the server.
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use sapwood_core::SvnResult;
@@ -13,7 +12,7 @@ use super::digest::Nonces;
 use super::settings::HttpSettings;
 use super::txns::OpenTxns;
 use super::workers::Workers;
-use crate::common::state::{Protocol, ServerState};
+use crate::common::state::ServerState;
 
 /// The state that is shared by all connections over http.
 #[derive(Debug)]
@@ -62,15 +61,5 @@ impl HttpState {
         let protocol: Weak<Self> = Arc::downgrade(&state);
         server.add(protocol);
         Ok(state)
-    }
-}
-
-impl Protocol for HttpState {
-    fn commit_pending(&self, repository: &Path) {
-        self.saves.flush(self, |save| save.is_of(repository));
-    }
-
-    fn reload(&self) -> SvnResult<()> {
-        self.access_log.as_ref().map_or(Ok(()), AccessLog::reopen)
     }
 }

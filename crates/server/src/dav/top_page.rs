@@ -8,8 +8,9 @@
 use maud::html;
 use sapwood_core::{FsPath, uri};
 
-use super::authenticate::{self, Users};
+use super::authenticate::{self, may_come_in};
 use super::browse;
+use super::credentials::Users;
 use super::error_page;
 use super::exchange::Exchange;
 use super::head::Head;
@@ -42,7 +43,7 @@ pub(super) fn write(shared: &HttpState, head: &Head, exchange: &mut Exchange) ->
 fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
     let user = match location.access.as_deref() {
         Some(access) => match authenticate::user(shared, head, access, &Users::default()) {
-            Ok(user) if browse::may_come_in(access, user.as_deref(), Blanket::Read) => user,
+            Ok(user) if may_come_in(access, user.as_deref(), Blanket::Read) => user,
             _ => return false,
         },
         None => None,

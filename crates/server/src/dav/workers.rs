@@ -25,6 +25,8 @@ const STREAMS: usize = 64;
 const ATTEMPTS: usize = 1024;
 /// Replies that may wait for clients that do not read.
 const UNREAD: usize = 2048;
+/// The limit of a body that is held whole.
+pub(super) const MOST_HELD: usize = 256 << 20;
 /// Threads for reading and writing temporary files.
 const FILE_THREADS: usize = 32;
 

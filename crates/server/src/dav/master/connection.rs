@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
-use super::super::tls::unusable;
+use super::super::certificate::unusable;
 use super::addresses::Base;
 use super::bad_gateway;
 

@@ -18,7 +18,8 @@ use sapwood_core::{SvnError, SvnResult};
 use tokio::sync::mpsc;
 
 use super::super::body::RawBody;
-use super::super::exchange::{CHUNK, Exchange, client_gone};
+use super::super::exchange::{CHUNK, Exchange};
+use super::super::fail::client_gone;
 use super::super::head::Head;
 use super::addresses::{AddressMap, Base};
 use super::connection::{ForwardedBody, Master};

@@ -18,7 +18,8 @@ use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
 use sapwood_wire_dav::xml::{Element, Xml as _};
 
 use super::super::exchange::Exchange;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::{full_path, readable_path};
 use crate::common::operation_log::Operation;
 

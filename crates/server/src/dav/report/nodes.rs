@@ -14,7 +14,8 @@ use sapwood_wire_dav::report::{Sink as _, reply};
 use sapwood_wire_dav::xml::Element;
 
 use super::super::exchange::Exchange;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::{full_path, readable_path, revision_of};
 use crate::common::operation_log::Operation;
 

@@ -10,7 +10,8 @@ use sapwood_wire_dav::report::request;
 use sapwood_wire_dav::xml::Element;
 
 use super::super::exchange::Exchange;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use crate::common::operation_log::Operation;
 
 pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {

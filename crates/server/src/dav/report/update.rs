@@ -14,7 +14,8 @@ use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
 use super::super::exchange::Exchange;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::super::settings::BulkUpdates;
 use crate::common::access::{Action, Decision};
 use crate::common::operation_log::Operation;
