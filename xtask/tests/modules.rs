@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The crates that this is true of.
-const CRATES: [&str; 5] = ["core", "fsfs", "repos", "server", "store"];
+const CRATES: [&str; 6] = ["core", "fsfs", "ra", "repos", "server", "store"];
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
