@@ -8,7 +8,7 @@ use sapwood_core::config::Config;
 use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
-use crate::file::FileCaches;
+use crate::caches::FileCaches;
 use crate::http::{ClientSettings, HttpClients};
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
