@@ -8,8 +8,8 @@ use sapwood_core::config::Config;
 use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
-use crate::file::FileCaches;
-use crate::http::HttpClients;
+use crate::caches::FileCaches;
+use crate::http::{ClientSettings, HttpClients};
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -34,6 +34,18 @@ pub struct Settings {
     pub client_name: Option<String>,
     /// Asks long work to stop.
     pub cancel: CancelToken,
+}
+
+impl Settings {
+    /// What a client of an http server needs of these.
+    pub(crate) fn of_http(&self) -> ClientSettings {
+        ClientSettings {
+            servers: Arc::clone(&self.servers),
+            auth: Arc::clone(&self.auth),
+            client_name: self.client_name.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Settings {

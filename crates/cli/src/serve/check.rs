@@ -5,7 +5,8 @@
 use sapwood_core::uri;
 use sapwood_server::common::config::CertificateName;
 use sapwood_server::dav::Master;
-use sapwood_server::settings::{Network, Redirect};
+use sapwood_server::dav::settings::Redirect;
+use sapwood_server::settings::Network;
 
 use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
 use super::lines::Problem;

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
+use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{ClientAuthorities, Master};
-use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
+use sapwood_server::settings::{Network, Settings};
 use serde::Deserialize;
 
 use super::check::{MOST_DELAY, MOST_WAIT};

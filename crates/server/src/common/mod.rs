@@ -1,4 +1,5 @@
-//! What all protocols share.
+//! What all protocols share. Nothing here knows one of them: a protocol with a state of its own gives
+//! the server a [`state::Protocol`].
 //!
 //! * [`settings`]: the settings that a server is started with.
 //! * [`state`]: what all connections of a server have in common: caches, opened repositories,

@@ -19,8 +19,8 @@ use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
 use crate::common::config::Blanket;
-use crate::svn::auth::{CramMd5, cram_md5, password_failed, password_proved, refuse};
 use crate::svn::connection::{Connection, Wait};
+use crate::svn::mechanisms::{CramMd5, cram_md5, password_failed, password_proved, refuse};
 use crate::svn::session::Session;
 
 /// The name of this service in SASL.
