@@ -318,8 +318,8 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
         Some(LoginWord::Never) | None => {}
         Some(_) if can_login => {}
         Some(_) => {
-            let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'user-header' or \
-                       'certificate-user'";
+            let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'accounts', \
+                       'user-header' or 'certificate-user'";
             found.push(Problem::error("login", why));
         }
     }
@@ -477,6 +477,7 @@ mod tests {
             "users",
             "digest-users",
             "svnserve-users",
+            "accounts",
             "authz",
             "authz-in-conf",
             "hooks-env",

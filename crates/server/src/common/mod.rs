@@ -17,6 +17,7 @@
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
+pub mod accounts;
 pub mod config;
 pub(crate) mod fair;
 pub mod files;
@@ -28,6 +29,7 @@ pub mod login_delay;
 pub mod lookup;
 pub mod operation;
 pub mod operation_log;
+pub mod principal;
 pub mod request_memory;
 mod rss;
 pub mod settings;

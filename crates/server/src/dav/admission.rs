@@ -18,6 +18,7 @@ use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup;
+use crate::common::principal::Principal;
 
 /// A request that was admitted.
 #[derive(Clone, Copy)]
@@ -90,7 +91,7 @@ pub(super) fn of_nothing_for(
     shared: &HttpState,
     head: &Head,
     nothing: &InNothing<'_>,
-    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<Principal>>,
 ) -> Fail {
     let missing = || {
         let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
@@ -109,7 +110,7 @@ fn as_if_there(
     head: &Head,
     nothing: &InNothing<'_>,
     access: &AccessConfig,
-    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<Principal>>,
 ) -> DavResult {
     let (name, rest) = name_and_rest(&nothing.below)?;
     let resource = Resource::parse(rest, SPECIAL)?;

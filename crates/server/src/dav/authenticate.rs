@@ -9,6 +9,7 @@ use super::head::Head;
 use super::state::HttpState;
 use super::workers;
 use crate::common::config::{AccessConfig, Blanket, Login};
+use crate::common::principal::Principal;
 
 /// Whether users can authenticate here.
 pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
@@ -25,7 +26,7 @@ pub(super) fn user(
     head: &Head,
     access: &AccessConfig,
     users: &Users,
-) -> DavResult<Option<String>> {
+) -> DavResult<Option<Principal>> {
     let shown = head.certificate.as_deref();
     if access.requires_certificate && shown.is_none() {
         return Err(Fail::Forbidden);
@@ -36,13 +37,13 @@ pub(super) fn user(
     if let (Some(header), true) = (&access.user_header, head.is_proxied) {
         let told = head.header(header).map(str::trim).filter(|user| !user.is_empty());
         if let Some(user) = told {
-            return Ok(Some(user.to_owned()));
+            return Ok(Some(Principal::named(user.to_owned())));
         }
     }
     let realm = access.realm.as_deref().unwrap_or("");
     if let (Some(which), Some(certificate)) = (access.certificate_name, shown) {
         match certificate.name(which) {
-            Some(name) => return Ok(Some(name.to_owned())),
+            Some(name) => return Ok(Some(Principal::named(name.to_owned()))),
             // The certificate has to name the user, and does not.
             None if access.requires_certificate => return Err(Fail::Forbidden),
             None => {}
@@ -68,14 +69,14 @@ pub(super) fn user(
         (None, _) => return Ok(None),
     };
     let delay = access.password_delay;
-    let is_right = match &evidence {
-        Evidence::Digest(is_right) => *is_right,
+    let known = match &evidence {
+        Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
         Evidence::Password(word, users) => users.have_proved(&shared.server, &user, word),
     };
-    if is_right
+    if known.is_some()
         && shared.server.logins.prove_at_once(Some(head.client), &user, delay, Instant::now())
     {
-        return Ok(Some(user));
+        return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
 }
@@ -89,7 +90,7 @@ pub(super) fn visitor(
     shared: &HttpState,
     head: &Head,
     access: &AccessConfig,
-) -> DavResult<Option<String>> {
+) -> DavResult<Option<Principal>> {
     let plain = match &access.password_db {
         Some(path) => shared.server.files.passwords(path)?,
         None => None,
@@ -97,7 +98,7 @@ pub(super) fn visitor(
     let users = Users::of(&shared.server, access, plain)?;
     let user = user(shared, head, access, &users)?;
     let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
-    if !may_come_in(access, user.as_deref(), required) {
+    if !may_come_in(access, user.as_ref(), required) {
         let is_nameless = user.is_none() && can_authenticate(access, &users);
         let may_ask = is_nameless && access.auth_access >= required;
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
@@ -106,7 +107,11 @@ pub(super) fn visitor(
 }
 
 /// Whether a user, or an anonymous visitor, may do this anywhere at a location.
-pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: Blanket) -> bool {
+pub(super) fn may_come_in(
+    access: &AccessConfig,
+    user: Option<&Principal>,
+    required: Blanket,
+) -> bool {
     let granted = if user.is_some() { access.auth_access } else { access.anon_access };
     granted >= required && (user.is_some() || access.login != Login::Required)
 }
@@ -129,7 +134,9 @@ impl Asks {
         // Characters that would end the quoted string are left out.
         let realm = own.unwrap_or(realm).chars().filter(|c| !matches!(c, '"' | '\\')).collect();
         let digest = access.is_some_and(|access| access.htdigest.is_some());
-        let has_basic = |a: &AccessConfig| a.htpasswd.is_some() || a.password_db.is_some();
+        let has_basic = |a: &AccessConfig| {
+            a.htpasswd.is_some() || a.password_db.is_some() || a.accounts.is_some()
+        };
         Self { realm, basic: !digest || access.is_some_and(has_basic), digest }
     }
 

@@ -25,6 +25,7 @@ use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::AccessConfig;
 use crate::common::lookup::describe;
+use crate::common::principal::Principal;
 use sapwood_wire_dav::Resource;
 
 /// Simple enough for any browser, with a light and a dark scheme.
@@ -72,7 +73,7 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
 pub(super) fn names_in(
     shared: &HttpState,
     place: &InFolder<'_>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> Vec<String> {
     repositories(shared, &place.folder, place.start, place.location, user)
 }
@@ -90,7 +91,7 @@ pub(super) fn folder(
         Some(access) => visitor(shared, head, access)?,
         None => None,
     };
-    let names = || repositories(shared, &folder, start, location, exchange.user.as_deref());
+    let names = || repositories(shared, &folder, start, location, exchange.user.as_ref());
     // A folder in which the visitor may read nothing looks like one that does not exist.
     let mut known = None;
     if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
@@ -137,7 +138,7 @@ fn repositories(
     folder: &Path,
     start: &Path,
     location: Option<&Location>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> Vec<String> {
     let access = location.and_then(|location| location.access.as_deref());
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -162,7 +163,7 @@ fn is_open(
     start: &Path,
     place: &Path,
     access: Option<&AccessConfig>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> bool {
     let Ok(found) = describe(&shared.server, start, place, access, &mut |_| {}) else {
         return false;
@@ -175,7 +176,7 @@ fn is_open(
         found.authz,
         found.config,
     );
-    access.set_user(user.map(str::to_owned));
+    access.set_user(user.cloned());
     access.may(Action::Read, Some(FsPath::ROOT), false)
 }
 

@@ -1,4 +1,4 @@
-//! Who a request says its user is, and with what proof; and the password files that know.
+//! Who a request says its user is, and with what proof; and the files of passwords and accounts that know.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,18 @@ use sapwood_core::config::Config;
 use sapwood_core::{SvnResult, base64};
 use sha2::{Digest as _, Sha256};
 
+use crate::common::accounts::OpenAccounts;
 use crate::common::config::AccessConfig;
 use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
+use crate::common::principal::Principal;
 use crate::common::state::ServerState;
 
 /// The result of checking a name and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// This user is authenticated.
-    Right(String),
+    Right(Principal),
     /// The password is wrong, or there is no such user.
     Wrong,
     /// Too many attempts are in progress.
@@ -57,6 +59,7 @@ pub struct Users {
     plain: Option<Arc<Config>>,
     htpasswd: Option<Arc<Htpasswd>>,
     pub(super) htdigest: Option<Arc<Htdigest>>,
+    accounts: Option<Arc<OpenAccounts>>,
 }
 
 impl Users {
@@ -71,23 +74,50 @@ impl Users {
     ) -> SvnResult<Self> {
         let htpasswd = access.htpasswd.as_deref().map(|path| server.files.htpasswd(path));
         let htdigest = access.htdigest.as_deref().map(|path| server.files.htdigest(path));
-        Ok(Self { plain, htpasswd: htpasswd.transpose()?, htdigest: htdigest.transpose()? })
+        let accounts = access.accounts.as_deref().map(|path| server.files.accounts(path));
+        Ok(Self {
+            plain,
+            htpasswd: htpasswd.transpose()?,
+            htdigest: htdigest.transpose()?,
+            accounts: accounts.transpose()?,
+        })
     }
 
     pub(super) fn are_some(&self) -> bool {
-        self.plain.is_some() || self.htpasswd.is_some() || self.htdigest.is_some()
+        self.plain.is_some()
+            || self.htpasswd.is_some()
+            || self.htdigest.is_some()
+            || self.accounts.is_some()
     }
 
-    /// Whether this is the user's password. May take long, and takes as long for an unknown user.
-    pub(super) fn know(&self, server: &ServerState, user: &str, password: &str) -> bool {
-        self.is_plain(user, password)
+    /// The user, if this is the user's password or token. May take long, and takes as long for an unknown user.
+    pub(super) fn know(
+        &self,
+        server: &ServerState,
+        user: &str,
+        password: &str,
+    ) -> Option<Principal> {
+        if self.is_plain(user, password)
             || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &server.proved))
+        {
+            return Some(Principal::named(user.to_owned()));
+        }
+        self.accounts.as_ref()?.know(&server.proved, user, password)
     }
 
-    /// Whether this password of the user is in the cache of verified ones.
-    pub(super) fn have_proved(&self, server: &ServerState, user: &str, password: &str) -> bool {
-        self.is_plain(user, password)
+    /// The user, if this password is in the cache of verified ones, or this token has been used a short time ago.
+    pub(super) fn have_proved(
+        &self,
+        server: &ServerState,
+        user: &str,
+        password: &str,
+    ) -> Option<Principal> {
+        if self.is_plain(user, password)
             || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &server.proved))
+        {
+            return Some(Principal::named(user.to_owned()));
+        }
+        self.accounts.as_ref()?.has_proved(&server.proved, user, password)
     }
 
     fn is_plain(&self, user: &str, password: &str) -> bool {

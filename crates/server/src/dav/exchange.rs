@@ -23,6 +23,7 @@ use super::packing::{self, Packer};
 use super::piece::Piece;
 use super::polled_connection::Driver;
 use super::reply::{ReplyBody, ReplySender};
+use crate::common::principal::Principal;
 
 /// A reply that grows beyond this is sent in chunks of about this size.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -61,7 +62,7 @@ pub struct Exchange {
     /// The bytes of the reply's body that were sent.
     sent: u64,
     /// The user of the request, if it is known.
-    pub user: Option<String>,
+    pub user: Option<Principal>,
     /// Whether the reply may be compressed.
     pub takes_gzip: bool,
     packer: Option<Packer>,

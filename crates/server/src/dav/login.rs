@@ -13,30 +13,31 @@ use super::state::HttpState;
 use crate::common::fair::Caller;
 use crate::common::login_delay::{self, LoginDelay};
 use crate::common::operation_log::{Operation, Subject};
+use crate::common::principal::Principal;
 
 /// Checks the credentials of a request.
 pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
     let mechanism = evidence.mechanism();
-    let is_right = match evidence {
-        Evidence::Digest(is_right) => is_right,
+    let known = match evidence {
+        Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
         Evidence::Password(password, users) => {
             let caller = Caller::new(Some(head.client), Some(&user));
             let permit = shared.workers.hashes.acquire(caller).await;
             let (shared, user) = (Arc::clone(shared), user.clone());
             let known = tokio::task::spawn_blocking(move || {
-                let is_known = users.know(&shared.server, &user, &password);
+                let known = users.know(&shared.server, &user, &password);
                 drop(permit);
-                is_known
+                known
             });
             // After a fault of ours no user is admitted.
-            known.await.unwrap_or(false)
+            known.await.unwrap_or(None)
         }
     };
-    if is_right {
+    if let Some(principal) = known {
         attempt.succeeded(Instant::now());
-        return Verdict::Right(user);
+        return Verdict::Right(principal);
     }
     let penalty = attempt.failed(Instant::now());
     if let Some(log) = &shared.server.log {

@@ -22,6 +22,7 @@ use super::{
     only_https, options, propfind, proppatch, report, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
+use crate::common::principal::Principal;
 
 /// The realm of places whose configuration names none.
 const REALM: &str = "Subversion";
@@ -206,7 +207,7 @@ fn answer(
         if place.location.is_some_and(|l| l.access.is_some()) { REALM } else { &place.found.realm };
     let asks = Asks::of(Some(&place.found.config), realm);
     let result = Session::new(shared, head, *place).and_then(|mut session| {
-        exchange.user = session.access.user().map(str::to_owned);
+        exchange.user = session.access.principal().cloned();
         session.admit()?;
         let result = match master::of(&session) {
             Some(master) => match master::forward(&session, exchange, master, stage) {
@@ -236,7 +237,7 @@ pub(super) fn fail_forwarded(
     if let Some(log) = &shared.server.log {
         let host = head.client.to_string();
         let repository = Some(failure.repository.as_str());
-        let user = exchange.user.as_deref();
+        let user = exchange.user.as_ref().map(Principal::name);
         log.error(Subject { host: Some(&host), user, repository }, error, false);
     }
     if exchange.has_begun() {

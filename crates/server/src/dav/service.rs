@@ -40,6 +40,7 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
+use crate::common::principal::Principal;
 use crate::common::request_memory::Share;
 
 /// Bytes of a body that are collected in memory.
@@ -242,7 +243,10 @@ impl Job {
     fn log(&self) {
         if let Some(log) = &self.shared.access_log {
             let (status, bytes) = self.exchange.outcome();
-            log.write(&self.head, Outcome { user: self.exchange.user.as_deref(), status, bytes });
+            log.write(
+                &self.head,
+                Outcome { user: self.exchange.user.as_ref().map(Principal::name), status, bytes },
+            );
         }
     }
 

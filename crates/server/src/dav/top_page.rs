@@ -43,7 +43,7 @@ pub(super) fn write(shared: &HttpState, head: &Head, exchange: &mut Exchange) ->
 fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
     let user = match location.access.as_deref() {
         Some(access) => match authenticate::user(shared, head, access, &Users::default()) {
-            Ok(user) if may_come_in(access, user.as_deref(), Blanket::Read) => user,
+            Ok(user) if may_come_in(access, user.as_ref(), Blanket::Read) => user,
             _ => return false,
         },
         None => None,
@@ -59,7 +59,7 @@ fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
             access.may(Action::Read, Some(FsPath::ROOT), false)
         }
         Ok(Some(LookupResult::Folder(folder))) => {
-            location.list && !browse::names_in(shared, &folder, user.as_deref()).is_empty()
+            location.list && !browse::names_in(shared, &folder, user.as_ref()).is_empty()
         }
         _ => false,
     }

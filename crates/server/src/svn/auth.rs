@@ -7,6 +7,7 @@ use sapwood_wire_svn::Encode as _;
 
 use crate::common::access::{Action, Decision};
 use crate::common::config::Blanket;
+use crate::common::principal::Principal;
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::mechanisms::{CramMd5, cram_md5, password_failed, password_proved, refuse};
 use crate::svn::sasl;
@@ -93,7 +94,7 @@ fn try_mechanism(
                 refuse(&mut session.conn, "Requested username does not match");
                 return Ok(false);
             }
-            session.access.set_user(user);
+            session.access.set_user(user.map(Principal::named));
             session.conn.success();
             Ok(true)
         }
@@ -108,7 +109,7 @@ fn try_mechanism(
             match cram_md5(&mut session.conn, &password)? {
                 CramMd5::Proven(user) => {
                     password_proved(session, &user)?;
-                    session.access.set_user(Some(user));
+                    session.access.set_user(Some(Principal::named(user)));
                     session.conn.success();
                     Ok(true)
                 }
