@@ -14,7 +14,8 @@
 use std::path::Path;
 
 /// For each crate: `unwrap_or_default`, and `saturating_*`, outside comments and unit tests.
-const MOST: [(&str, usize, usize); 22] = [
+const MOST: [(&str, usize, usize); 23] = [
+    ("accounts", 2, 3),
     ("bench", 5, 16),
     ("cli", 25, 26),
     ("client", 24, 39),

@@ -42,6 +42,7 @@ mod svnserve;
 mod svnsync;
 mod svnversion;
 mod tool;
+mod user;
 mod user_date;
 mod watch;
 mod xml;

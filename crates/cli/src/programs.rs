@@ -36,6 +36,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::import_httpd::manual),
     },
     Program {
+        name: "user",
+        linked: false,
+        about: "look after the accounts of 'serve': users, passwords, groups, tokens",
+        run: crate::user::run,
+        manual: Some(crate::user::manual),
+    },
+    Program {
         name: "convert",
         linked: false,
         about: "convert a repository to another format, also while it is used",

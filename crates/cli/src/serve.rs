@@ -17,9 +17,9 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_fs::Filesystem;
 use sapwood_repos::Repository;
-use sapwood_server::dav::{AccessLog, HttpServer, TlsFiles};
+use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
+use sapwood_server::dav::{HttpServer, HttpState, TlsFiles};
 use sapwood_server::operation_log::OpLog;
-use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, ServerState, Settings};
 
@@ -361,8 +361,6 @@ fn serve(options: &Options) -> SvnResult<()> {
     settings.scratch = std::env::temp_dir();
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
-    settings.http = options.http.clone();
-    settings.http.locations_only = only_locations;
     options.file.others(&mut settings);
     settings.config_file = match &options.config_file {
         Some(file) => Some(
@@ -371,26 +369,23 @@ fn serve(options: &Options) -> SvnResult<()> {
         ),
         None => None,
     };
-    let access_log = settings.http.access_log.as_deref();
-    let access_log =
-        access_log.map(|path| AccessLog::new(path, settings.http.combined_log)).transpose()?;
-    let mut shared = ServerState::new(settings, log);
-    shared.access_log = access_log;
-    let shared = Arc::new(shared);
+    let shared = Arc::new(ServerState::new(settings, log));
+    let of_http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
+    let of_http = HttpState::new(&shared, of_http)?;
     if let Some(file) = &shared.settings.config_file {
         // Errors in it are reported now, not to the first client.
         shared.files.server(file, true)?;
     }
     let tls = tls_files(options, &options.file);
     let http = if options.speaks_http() {
-        Some(start_http(options, &shared, options.http_port, DEFAULT_HTTP_PORT, None)?)
+        Some(start_http(options, &of_http, options.http_port, DEFAULT_HTTP_PORT, None)?)
     } else {
         None
     };
     let https = match tls {
         Some(files) => {
             let port = options.https_port;
-            Some(start_http(options, &shared, port, DEFAULT_HTTPS_PORT, Some(files))?)
+            Some(start_http(options, &of_http, port, DEFAULT_HTTPS_PORT, Some(files))?)
         }
         None => None,
     };
@@ -400,11 +395,11 @@ fn serve(options: &Options) -> SvnResult<()> {
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
     // A port that only redirects to https is not listed.
-    let plain = url("http", 80, &http).filter(|_| shared.settings.http.redirect_to_https.is_none());
+    let plain = url("http", 80, &http).filter(|_| of_http.settings.redirect_to_https.is_none());
     let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
     let hello = match &listener {
         Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
-        None => hello_places(&pages, &shared.settings.http.locations),
+        None => hello_places(&pages, &of_http.settings.locations),
     };
     ignore_closed_pipe(out.text(&hello).and_then(|()| out.flush()))?;
     if http.is_some() || https.is_some() {
@@ -439,7 +434,7 @@ const DEFAULT_HTTPS_PORT: u16 = 8443;
 /// Serves http as asked; when no port was requested and the usual one is taken, at any.
 fn start_http(
     options: &Options,
-    shared: &Arc<ServerState>,
+    shared: &Arc<HttpState>,
     port: Option<u16>,
     usual: u16,
     tls: Option<TlsFiles>,

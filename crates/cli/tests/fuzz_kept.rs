@@ -35,6 +35,7 @@ targets! {
     fsfs_revprops = "../../../fuzz/harness/fsfs_revprops.rs";
     fsx_items = "../../../fuzz/harness/fsx_items.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
+    accounts = "../../../fuzz/harness/accounts.rs";
     authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";
     load = "../../../fuzz/harness/load.rs";

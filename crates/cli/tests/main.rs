@@ -12,6 +12,7 @@
     reason = "a failure is a failed test; harnesses of fuzz targets share files"
 )]
 
+mod accounts;
 mod common;
 mod company;
 mod convert;

@@ -10,7 +10,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use sapwood_core::checksum::Sha1;
-use sapwood_core::paths::{FsPathBuf, RelPathBuf, UrlBuf};
+use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{SvnError, SvnResult};
 
 /// The longest file that is read.
@@ -104,7 +104,6 @@ macro_rules! stored_path {
     };
 }
 
-stored_path!(FsPathBuf);
 stored_path!(RelPathBuf);
 stored_path!(UrlBuf);
 

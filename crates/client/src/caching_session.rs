@@ -1,17 +1,14 @@
 //! A session that asks each question about the past once: what a node is and was, which revisions changed
-//! it, and what was merged into it. The past does not change, so the answers may be kept beside a
-//! working copy, in `.svn/sapwood/history`: the merge after a dry run asks nothing again.
+//! it, and what was merged into it. The answers are kept in memory until the command ends.
 //!
 //! Only questions that name their revisions are answered from the cache, and of logs only those without revision
-//! properties, except for the author, which is shown beside conflicts. Errors are not cached. The file is of one
-//! repository, is valid for a day, and may be deleted at any moment.
+//! properties, except for the author, which is shown beside conflicts. Errors are not cached. The cache is of one
+//! repository.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
-use std::time::Duration;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
@@ -30,15 +27,10 @@ use sapwood_ra::{Capability, Dirent, DirentFields, Session, Settings};
 
 use sapwood_wc::WorkingCopy;
 
-use crate::cache_file::{self, stored_struct};
 use crate::shared_session::{SessionGuard, SessionHandle, SharedSession};
 
-/// The file's type and version.
-const NAME: &str = "sapwood history 1";
 /// The most values that are cached: paths of logs, locations and lists.
 const LIMIT: usize = 200_000;
-/// For how long: a repository that was restored from a backup may have another past.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One changed path of a log.
 #[derive(Clone, Debug)]
@@ -79,41 +71,22 @@ struct Answers {
     logs: HashMap<String, Vec<Entry>>,
 }
 
-stored_struct!(Change { path, action, copy_from, kind, text_mod, prop_mod });
-stored_struct!(Entry { revision, changes, revprops });
-stored_struct!(Segment { start, end, path });
-stored_struct!(Past { youngest, oldest, segments });
-stored_struct!(Answers { uuid, lines, kinds, places, deletions, mergeinfo, logs });
-
 /// The cached answers of a repository, for any number of sessions.
 #[derive(Debug)]
 pub(crate) struct History {
     answers: RefCell<Answers>,
     /// The number of cached values.
     size: std::cell::Cell<usize>,
-    /// Whether something came since it was read.
-    changed: std::cell::Cell<bool>,
-    file: PathBuf,
     /// The last session that was opened.
     line: RefCell<Weak<SharedSession>>,
 }
 
 impl History {
-    /// The cache beside a working copy, for the repository of this UUID.
-    pub(crate) fn of(root: &Path, uuid: &str) -> Rc<Self> {
-        let file = sapwood_wc::layout::adm(root).join("sapwood").join("history");
-        let known = match is_fresh(&file) {
-            true => cache_file::read::<Answers>(&file, NAME).filter(|known| known.uuid == uuid),
-            false => None,
-        };
-        let answers =
-            known.unwrap_or_else(|| Answers { uuid: uuid.to_owned(), ..Answers::default() });
-        let size = answers.logs.values().flatten().map(|entry| entry.changes.len()).sum::<usize>();
+    /// An empty cache for the repository of this UUID.
+    pub(crate) fn new(uuid: &str) -> Rc<Self> {
         Rc::new(Self {
-            answers: RefCell::new(answers),
-            size: std::cell::Cell::new(size),
-            changed: std::cell::Cell::default(),
-            file,
+            answers: RefCell::new(Answers { uuid: uuid.to_owned(), ..Answers::default() }),
+            size: std::cell::Cell::default(),
             line: RefCell::default(),
         })
     }
@@ -132,17 +105,6 @@ impl History {
         }
     }
 
-    /// Keeps it for the next time.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub(crate) fn save(&self) -> SvnResult<()> {
-        if !self.changed.replace(false) {
-            return Ok(());
-        }
-        cache_file::write(&self.file, NAME, &*self.answers.borrow())
-    }
-
     /// Whether an answer with `count` values is cached.
     fn takes(&self, count: usize) -> bool {
         let size = self.size.get().plus(count).plus(1);
@@ -150,15 +112,8 @@ impl History {
             return false;
         }
         self.size.set(size);
-        self.changed.set(true);
         true
     }
-}
-
-/// Whether a file was written a short time ago.
-fn is_fresh(file: &Path) -> bool {
-    let written = file.metadata().and_then(|found| found.modified());
-    written.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age < KEPT)
 }
 
 /// The part of a line between two revisions.
@@ -691,16 +646,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_of_one_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let history = History::of(folder.path(), "one");
+    fn the_number_of_values_is_bounded() {
+        let history = History::new("one");
+        assert!(history.is_of("one") && !history.is_of("two"));
         assert!(history.takes(3));
-        let known = Some(NodeKind::Dir);
-        history.answers.borrow_mut().kinds.insert("a@3".to_owned(), known);
-        history.save().unwrap();
-        let again = History::of(folder.path(), "one");
-        assert_eq!(again.answers.borrow().kinds.get("a@3"), Some(&known));
-        assert!(History::of(folder.path(), "two").answers.borrow().kinds.is_empty());
-        assert!(!again.takes(LIMIT));
+        assert!(!history.takes(LIMIT));
+        assert!(history.takes(LIMIT - 5) && !history.takes(0));
     }
 }

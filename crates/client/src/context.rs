@@ -29,7 +29,7 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
-    /// The cached histories of repositories, by the working copy that stores them.
+    /// The cached histories of repositories, by working copy.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
     /// Externals that are being fetched.
     pub(crate) nesting: Nesting,
@@ -138,24 +138,16 @@ impl Context {
         self.open.borrow_mut().retain(|known| known.root() != root);
     }
 
-    /// The cached history of a repository, stored beside a working copy.
+    /// The cached history of the repository of a working copy.
     pub(crate) fn history(&self, root: &Path, uuid: &str) -> Rc<History> {
         let mut known = self.histories.borrow_mut();
         let same = |(at, history): &&(PathBuf, Rc<History>)| at == root && history.is_of(uuid);
         if let Some((_, history)) = known.iter().find(same) {
             return Rc::clone(history);
         }
-        let history = History::of(root, uuid);
+        let history = History::new(uuid);
         known.push((root.to_owned(), Rc::clone(&history)));
         history
-    }
-
-    /// Keeps what was learned of the past.
-    pub(crate) fn keep_histories(&self) {
-        for (_, history) in self.histories.borrow().iter() {
-            // It spares questions and is worth no error.
-            let _ = history.save();
-        }
     }
 
     /// The user's `config` file.

@@ -37,6 +37,14 @@ impl From<BadDate> for SvnError {
 }
 
 impl Timestamp {
+    /// The time of this machine's clock; 1970 where that is set to a time before.
+    #[must_use]
+    pub fn now() -> Self {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let micros = since.ok().and_then(|time| i64::try_from(time.as_micros()).ok());
+        Self(micros.unwrap_or(0))
+    }
+
     /// Parses the form of `svn:date`, or the one of Subversion's first years
     /// (`Tue 3 Oct 2000 HH:MM:SS.UUU (day 277, dst 1, gmt_off -18000)`).
     ///

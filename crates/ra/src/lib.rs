@@ -13,6 +13,7 @@
 //! is not in proportion to the bytes that really arrived; texts and listings of any size stream.
 
 pub mod auth;
+mod caches;
 pub mod error;
 pub mod file;
 pub mod http;
@@ -21,8 +22,8 @@ pub mod session;
 pub mod settings;
 pub mod svn;
 
+pub use caches::FileCaches;
 pub use error::{Error, Result};
-pub use file::FileCaches;
 pub use open::{open, open_following};
 pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,

@@ -55,7 +55,9 @@ fn open_there(url: &Url, settings: &Settings) -> crate::Result<Box<dyn Session>>
     settings.auth.policy(parts.host)?;
     let opened = match (parts.scheme, parts.tunnel) {
         ("file", None) => FileSession::open(url, settings).map(boxed).map_err(Error::from),
-        ("http" | "https", None) => HttpSession::open(url, settings).map(boxed),
+        ("http" | "https", None) => {
+            HttpSession::open(url, &settings.http_clients, &settings.of_http()).map(boxed)
+        }
         ("svn", _) => SvnSession::open(url, settings).map(boxed).map_err(Error::from),
         _ => return Err(Error::UnknownScheme(url.to_string())),
     };

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use sapwood_core::CancelToken;
 use sapwood_core::config::Config;
+use sapwood_core::paths::UrlBuf;
 use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
-use crate::file::FileCaches;
-use crate::http::HttpClients;
+use crate::caches::FileCaches;
+use crate::http::{ClientSettings, HttpClients};
 use crate::svn::IdleConnections;
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
@@ -37,6 +38,23 @@ pub struct Settings {
     pub client_name: Option<String>,
     /// Asks long work to stop.
     pub cancel: CancelToken,
+}
+
+impl Settings {
+    /// Says that sessions at these URLs will be opened: what those over http ask first is asked together.
+    pub fn announce(&self, urls: &[UrlBuf]) {
+        self.http_clients.announce(urls, &self.of_http());
+    }
+
+    /// What a client of an http server needs of these.
+    pub(crate) fn of_http(&self) -> ClientSettings {
+        ClientSettings {
+            servers: Arc::clone(&self.servers),
+            auth: Arc::clone(&self.auth),
+            client_name: self.client_name.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Settings {

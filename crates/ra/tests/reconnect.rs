@@ -16,9 +16,9 @@ use sapwood_core::config::{Case, Config};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fs::OpenOptions;
+use sapwood_ra::FileCaches;
 use sapwood_ra::RevpropChange;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
-use sapwood_ra::file::FileCaches;
 use sapwood_ra::settings::Settings;
 use sapwood_testkit::{Programs, Repository, Server, Shape};
 

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_repos::create::{RepositoryOptions, create};
-use sapwood_server::dav::HttpServer;
+use sapwood_server::dav::settings::HttpSettings;
+use sapwood_server::dav::{HttpServer, HttpState};
 use sapwood_server::{Listener, ServerState, Settings, Stopper};
 
 const GREETING: &[u8] = b"( 2 ( edit-pipeline ) 20:svn://localhost/repo ) ( ANONYMOUS ( 0: ) ) ";
@@ -29,7 +30,6 @@ fn shared(root: &Path) -> Arc<ServerState> {
     let mut settings = Settings::new(root.to_owned());
     settings.limits.stall = STALL;
     settings.limits.greeting = STALL;
-    settings.limits.body_first = STALL;
     Arc::new(ServerState::new(settings, None))
 }
 
@@ -116,7 +116,10 @@ fn bodies_of_http_have_their_time_too() {
     let dir = tempfile::tempdir().unwrap();
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
-    let server = HttpServer::start(socket, &shared(dir.path()), None).unwrap();
+    let mut settings = HttpSettings::default();
+    settings.limits.body_first = STALL;
+    let http = HttpState::new(&shared(dir.path()), settings).unwrap();
+    let server = HttpServer::start(socket, &http, None).unwrap();
     let start = b"REPORT /repo/!svn/vcc/default HTTP/1.1\r\nHost: x\r\n\
         Content-Length: 900000\r\n\r\n<?xml version=\"1.0\"?><S:log-report xmlns:S=\"svn:\">";
     assert!(is_ended(address, start, b' '));

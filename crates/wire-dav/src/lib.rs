@@ -10,11 +10,9 @@
 //! * [`report`]: the twelve REPORTs, and the editors that write trees as XML.
 //! * [`failure`]: errors as status codes and XML bodies, written and read.
 //! * [`headers`]: names of headers and of their words.
-//! * [`base64`]: streams of base64.
 //!
 //! Invariant: no allocation follows a length that a body announces; memory grows with the data read, within limits.
 
-pub mod base64;
 pub mod dead;
 pub mod error;
 pub mod failure;

@@ -136,6 +136,11 @@ pub(crate) fn ask_openly(question: &str) -> SvnResult<String> {
     ask(question, false)
 }
 
+/// Asks for a secret, which is not shown while it is typed.
+pub(crate) fn ask_hidden(question: &str) -> SvnResult<String> {
+    ask(question, true)
+}
+
 fn write_prompt(text: &str) {
     crate::report::stderr(text);
 }
@@ -243,7 +248,7 @@ fn trust_question(realm: &str, failures: Failures, it: &Certificate, may_save: b
 }
 
 /// The first line of standard input, for `--password-from-stdin`.
-pub(super) fn stdin_line() -> SvnResult<String> {
+pub(crate) fn stdin_line() -> SvnResult<String> {
     let mut line = String::new();
     std::io::stdin()
         .lock()

@@ -5,7 +5,8 @@
 use sapwood_core::uri;
 use sapwood_server::common::config::CertificateName;
 use sapwood_server::dav::Master;
-use sapwood_server::settings::{Network, Redirect};
+use sapwood_server::dav::settings::Redirect;
+use sapwood_server::settings::Network;
 
 use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
 use super::lines::Problem;
@@ -317,8 +318,8 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
         Some(LoginWord::Never) | None => {}
         Some(_) if can_login => {}
         Some(_) => {
-            let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'user-header' or \
-                       'certificate-user'";
+            let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'accounts', \
+                       'user-header' or 'certificate-user'";
             found.push(Problem::error("login", why));
         }
     }
@@ -476,6 +477,7 @@ mod tests {
             "users",
             "digest-users",
             "svnserve-users",
+            "accounts",
             "authz",
             "authz-in-conf",
             "hooks-env",

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
+use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{ClientAuthorities, Master};
-use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
+use sapwood_server::settings::{Network, Settings};
 use serde::Deserialize;
 
 use super::check::{MOST_DELAY, MOST_WAIT};
@@ -100,6 +101,7 @@ pub(super) struct LocationConfig {
     pub(super) users: Option<PathBuf>,
     pub(super) digest_users: Option<PathBuf>,
     pub(super) svnserve_users: Option<PathBuf>,
+    pub(super) accounts: Option<PathBuf>,
     pub(super) user_header: Option<String>,
     #[serde(default)]
     pub(super) require_certificate: bool,
@@ -190,10 +192,11 @@ impl File {
                 users,
                 digest_users,
                 svnserve_users,
+                accounts,
                 master_ca,
                 ..
             } = place;
-            [folder, repository, users, digest_users, svnserve_users, master_ca]
+            [folder, repository, users, digest_users, svnserve_users, accounts, master_ca]
         });
         for path in own.into_iter().chain(places).flatten() {
             *path = base.join(&*path);
@@ -278,6 +281,7 @@ impl LocationConfig {
             || self.users.is_some()
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
+            || self.accounts.is_some()
             || self.user_header.is_some()
             || self.require_certificate
             || self.certificate_user.is_some()
@@ -291,6 +295,7 @@ impl LocationConfig {
         self.users.is_some()
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
+            || self.accounts.is_some()
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -300,6 +305,7 @@ impl LocationConfig {
         let others = self.users.is_some()
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
+            || self.accounts.is_some()
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -365,6 +371,7 @@ impl LocationConfig {
             login,
             htpasswd: self.users.clone(),
             htdigest: self.digest_users.clone(),
+            accounts: self.accounts.clone(),
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
             requires_certificate: self.require_certificate,
             certificate_name: self.certificate_user.as_deref().and_then(CertificateName::of),

@@ -110,6 +110,7 @@ fn of_place(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
         ("users", place.users.as_ref()),
         ("digest-users", place.digest_users.as_ref()),
         ("svnserve-users", place.svnserve_users.as_ref()),
+        ("accounts", place.accounts.as_ref()),
         ("master-ca", place.master_ca.as_ref()),
     ];
     let before = found.len();
@@ -157,6 +158,14 @@ fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
             let why = format!("'{}' names no users of '{realm}'", path.display());
             found.push(Problem::warning("digest-users", why));
         }
+    }
+    match place.accounts.as_ref().map(|path| shared.files.accounts(path)) {
+        Some(Err(error)) => found.push(Problem::error("accounts", sentences(&error))),
+        Some(Ok(open)) if open.accounts.users().is_empty() => {
+            let why = "there are no users in it: see 'sapwood user --help'";
+            found.push(Problem::warning("accounts", why));
+        }
+        _ => {}
     }
     match place.svnserve_users.as_ref().map(|path| shared.files.passwords(path)) {
         Some(Err(error)) => found.push(Problem::error("svnserve-users", sentences(&error))),

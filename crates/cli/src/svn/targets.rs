@@ -121,7 +121,7 @@ impl Invocation {
         let urls: Vec<UrlBuf> =
             targets.iter().filter_map(|arg| Some(text(arg)?.url().ok()?.to_owned())).collect();
         if urls.len() > 1 {
-            self.ctx.ra.http_clients.announce(&urls, &self.ctx.ra);
+            self.ctx.ra.announce(&urls);
         }
     }
 

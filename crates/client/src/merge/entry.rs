@@ -80,14 +80,11 @@ fn locked(
     work: impl FnOnce() -> SvnResult<()>,
 ) -> SvnResult<()> {
     if dry_run {
-        let result = work();
-        ctx.keep_histories();
-        return result;
+        return work();
     }
     let (wc, place) = lock_place(ctx, target)?;
     let lock = wc.lock(&place, -1)?;
     let result = work();
-    ctx.keep_histories();
     let released = lock.release();
     wait_for_clock(ctx);
     result?;

@@ -235,8 +235,6 @@ impl<'c> TreeConflict<'c> {
         self.local = readable(self.local_details())?.flatten();
         self.recommend_local();
         self.notify(Told::EndSearchTreeConflictDetails, &self.relpath);
-        // The next conflict is explained from what this one has asked.
-        self.ctx.keep_histories();
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 //! No password is asked for, and no authz file is read: a user that may read and write the
 //! files may do everything. Hooks run.
 
-mod caches;
 mod commit;
 mod edits;
 mod locks;
@@ -26,8 +25,6 @@ use sapwood_fs::Filesystem;
 use sapwood_repos::{
     Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
 };
-
-pub use caches::FileCaches;
 
 use crate::auth::Authenticator;
 use crate::session::{

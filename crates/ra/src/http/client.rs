@@ -18,12 +18,13 @@ use sapwood_wire_dav::xml::{Document, Element, Limits};
 use super::endpoints::Greetings;
 use super::login::{Challenge, Proof};
 use super::options::Options;
+use super::origin::Origin;
+use super::settings::ClientSettings;
 use super::tls::Tls;
-use super::transport::{Origin, Outgoing, Payload, Reply, Transport};
+use super::transport::{Outgoing, Payload, Reply, Transport};
 use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::COMPATIBLE_VERSION;
-use crate::settings::Settings;
 
 /// The capabilities of the client. They are sent with each request and passed to hooks.
 const CAPABILITIES: [&str; 3] = [
@@ -124,7 +125,7 @@ fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
 
 impl Client {
     /// A client of the server of `url`. Sends nothing.
-    pub(super) fn new(url: &Url, settings: &Settings) -> SvnResult<Self> {
+    pub(super) fn new(url: &Url, settings: &ClientSettings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
         let secure = parts.scheme == "https";

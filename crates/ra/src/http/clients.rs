@@ -11,7 +11,7 @@ use sapwood_core::SvnResult;
 use sapwood_core::paths::{Url, UrlBuf};
 
 use super::client::Client;
-use crate::settings::Settings;
+use super::settings::ClientSettings;
 
 /// The clients that there are. Clones share.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct HttpClients(Rc<RefCell<Vec<Rc<Client>>>>);
 impl HttpClients {
     /// Says that sessions at these URLs will be opened: what they ask first is asked together, by the first of them. URLs
     /// of other schemes are passed over.
-    pub fn announce(&self, urls: &[UrlBuf], settings: &Settings) {
+    pub(crate) fn announce(&self, urls: &[UrlBuf], settings: &ClientSettings) {
         for url in urls {
             let Some(parts) = url.parts().filter(|parts| parts.scheme.starts_with("http")) else {
                 continue;
@@ -36,7 +36,7 @@ impl HttpClients {
     ///
     /// # Errors
     /// As of a new client: a URL or options that cannot be used.
-    pub(super) fn of(&self, url: &Url, settings: &Settings) -> SvnResult<Rc<Client>> {
+    pub(super) fn of(&self, url: &Url, settings: &ClientSettings) -> SvnResult<Rc<Client>> {
         let mut clients = self.0.borrow_mut();
         let is_same = |client: &&Rc<Client>| {
             client.is_of(url) && Arc::ptr_eq(client.authenticator(), &settings.auth)
@@ -58,8 +58,9 @@ mod tests {
     #[test]
     fn one_client_for_each_server_and_user() {
         let settings_of_one = settings();
-        let of = |settings: &Settings, url: &str| {
-            settings.http_clients.of(Url::new(url).unwrap(), settings).unwrap()
+        let clients = HttpClients::default();
+        let of = |settings: &ClientSettings, url: &str| {
+            clients.clone().of(Url::new(url).unwrap(), settings).unwrap()
         };
         let first = of(&settings_of_one, "http://host/svn/a");
         for same in ["http://host/svn/b", "http://host", "http://host/svn/a"] {
@@ -69,7 +70,7 @@ mod tests {
             assert!(!Rc::ptr_eq(&first, &of(&settings_of_one, other)), "{other}");
         }
         // The same server for another user.
-        let other = Settings { auth: settings().auth, ..settings_of_one.clone() };
+        let other = ClientSettings { auth: settings().auth, ..settings_of_one.clone() };
         assert!(!Rc::ptr_eq(&first, &of(&other, "http://host/svn/a")));
     }
 }

@@ -6,17 +6,17 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url};
 use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, len64};
 use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
-use sapwood_wire_dav::headers;
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
 use sapwood_wire_dav::report::update::{Item, UpdateRequest};
 use sapwood_wire_dav::report::{ask, request};
 use sapwood_wire_dav::xml::Document;
 use tempfile::SpooledTempFile;
 
-use super::client::{Call, Client, LIMITS};
+use super::client::{Call, LIMITS};
 use super::endpoints::{Bulk, path_of};
 use super::pipeline::Pipeline;
 use super::session::HttpSession;
+use super::text_request::{is_delta, text_call};
 use super::transport::Payload;
 use crate::session::{
     ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, Session as _,
@@ -107,22 +107,6 @@ impl Fetch for Fetcher<'_> {
         give(&mut reply, is_delta)?;
         reply.finish()
     }
-}
-
-/// The request for a text: as a delta, if the server has the `base`.
-pub(super) fn text_call<'a>(client: &Client, target: &'a str, base: Option<&str>) -> Call<'a> {
-    let call = Call::new("GET", target);
-    match base {
-        None => call.with("accept-encoding", client.packings()),
-        Some(base) => {
-            call.with("accept-encoding", client.delta_packings()).with(headers::VR_BASE, base)
-        }
-    }
-}
-
-/// Whether a media type is that of deltas.
-pub(super) fn is_delta(media_type: &str) -> bool {
-    media_type.trim() == headers::SVNDIFF_TYPE
 }
 
 impl HttpSession {

@@ -6,6 +6,7 @@
 //! * `endpoints`: what a server announced, and the addresses that follow from it.
 //! * `raw_connection`: requests before the replies to earlier ones have come; `pipeline`: texts that are fetched so;
 //!   `request_queue`: changes that are sent so.
+//! * `text_request`: the request for a text.
 //! * `session`: the session; `nodes`, `revprops`, `reports`, `edits`, `locks`, `commit`: its requests.
 //!
 //! Update reports are requested with all texts in them, where the server allows that: one request
@@ -22,16 +23,20 @@ mod locks;
 mod login;
 mod nodes;
 mod options;
+mod origin;
 mod pipeline;
 mod raw_connection;
 mod reports;
 mod request_queue;
 mod revprops;
 mod session;
+mod settings;
 #[cfg(test)]
 mod test_client;
+mod text_request;
 mod tls;
 mod transport;
 
 pub use clients::HttpClients;
 pub use session::HttpSession;
+pub use settings::ClientSettings;

@@ -7,7 +7,7 @@ use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64, glob};
 
 use super::login::Scheme;
-use super::transport::Origin;
+use super::origin::Origin;
 use crate::auth::server_group;
 
 /// How long a server may be silent unless the configuration says otherwise.

@@ -13,8 +13,8 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::client::Client;
-use super::edits::text_call;
 use super::raw_connection::RawConnection;
+use super::text_request::text_call;
 
 /// The most requests in flight on one connection.
 const DEPTH: usize = 16;

@@ -14,7 +14,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, ReadBuf};
 
 use super::client::Client;
-use super::edits::is_delta;
+use super::text_request::is_delta;
 use super::transport::{Reply, Wire, closed, says_close};
 
 /// Bytes that are read at a time.

@@ -12,7 +12,9 @@ use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::Editor;
 
 use super::client::Client;
+use super::clients::HttpClients;
 use super::endpoints::{Endpoints, below};
+use super::settings::ClientSettings;
 use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
@@ -21,7 +23,6 @@ use crate::session::{
     LockReceiver, LogEntry, LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver, ReplayRequest,
     Report, ReportRequest, RevpropChange, Session,
 };
-use crate::settings::Settings;
 use crate::{Lock, Segment};
 
 /// A session over http.
@@ -49,8 +50,12 @@ impl HttpSession {
     /// # Errors
     /// What connecting and logging in meet; E175003 for servers that are none of Subversion's;
     /// [`Error::Moved`].
-    pub fn open(url: &Url, settings: &Settings) -> crate::Result<Self> {
-        let client = settings.http_clients.of(url, settings)?;
+    pub fn open(
+        url: &Url,
+        clients: &HttpClients,
+        settings: &ClientSettings,
+    ) -> crate::Result<Self> {
+        let client = clients.of(url, settings)?;
         let transferred_before = client.transferred();
         let illegal = || Error::IllegalUrl(url.to_string());
         let path = url.parts().ok_or_else(illegal)?.path;

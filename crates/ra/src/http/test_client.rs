@@ -7,27 +7,15 @@ use sapwood_core::config::{Case, Config};
 use sapwood_core::paths::Url;
 
 use super::client::Client;
+use super::settings::ClientSettings;
 use crate::auth::{AuthOptions, Authenticator};
-use crate::file::FileCaches;
-use crate::settings::Settings;
 
 /// Without configuration and credentials.
-pub(super) fn settings() -> Settings {
+pub(super) fn settings() -> ClientSettings {
     let empty = Arc::new(Config::new(Case::INSENSITIVE));
     let auth = Authenticator::new(AuthOptions::default(), Arc::clone(&empty), None);
-    Settings {
-        config: Arc::clone(&empty),
-        servers: empty,
-        auth: Arc::new(auth),
-        variable: |_| None,
-        system_user: None,
-        caches: Arc::new(FileCaches::new(1 << 20)),
-        http_clients: crate::http::HttpClients::default(),
-        svn_connections: crate::svn::IdleConnections::default(),
-        open_options: sapwood_fs::OpenOptions::default(),
-        client_name: None,
-        cancel: CancelToken::default(),
-    }
+    let cancel = CancelToken::default();
+    ClientSettings { servers: empty, auth: Arc::new(auth), client_name: None, cancel }
 }
 
 /// A client of a server on this machine.

@@ -23,8 +23,8 @@ use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
 use super::identity::Identity;
 use super::options::Options;
+use super::settings::ClientSettings;
 use crate::auth::{Authenticator, Certificate, Failures};
-use crate::settings::Settings;
 
 /// The settings of connections to one server, why its certificate was refused, and the client
 /// certificate.
@@ -74,7 +74,7 @@ impl Tls {
         host: &str,
         realm: String,
         options: &Options,
-        settings: &Settings,
+        settings: &ClientSettings,
     ) -> SvnResult<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let refused = Arc::new(Mutex::new(None));

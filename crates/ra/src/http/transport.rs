@@ -34,6 +34,7 @@ use tokio::sync::oneshot;
 use tokio_rustls::TlsConnector;
 
 use super::options::Options;
+use super::origin::Origin;
 use super::tls::{self, Tls};
 use crate::error::Error;
 
@@ -208,13 +209,6 @@ impl AsyncWrite for CountingWire {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
     }
-}
-
-/// The address of connections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
-    pub(super) host: String,
-    pub(super) port: u16,
 }
 
 /// A connection that hyper speaks on.

@@ -29,7 +29,7 @@ use sapwood_core::{SvnError, SvnResult};
 
 pub use known::KnownAuthz;
 pub use model::Access;
-use model::{Model, Range};
+use model::{Asker, Model, Range};
 pub use source::ConfigSource;
 use tree::Tree;
 
@@ -111,14 +111,30 @@ impl Authz {
     /// empty name stands for no repository in particular, for which only general rules count.
     #[must_use]
     pub fn for_user(&self, repos: &str, user: Option<&str>) -> UserAuthz {
+        self.for_user_in_groups(repos, user, &[])
+    }
+
+    /// The same for a user who is in groups outside of the authz file: a group of the file that has one of these names as
+    /// a member has the user as a member. (`devs = group:devs`)
+    #[must_use]
+    pub fn for_user_in_groups(
+        &self,
+        repos: &str,
+        user: Option<&str>,
+        groups: &[String],
+    ) -> UserAuthz {
         let user = user.unwrap_or("");
-        let key = (Box::from(repos), Box::from(user));
+        let groups = if user.is_empty() { &[] } else { groups };
+        // No name has this separator.
+        let names = std::iter::once(user).chain(groups.iter().map(String::as_str));
+        let key = (Box::from(repos), names.collect::<Vec<_>>().join("\0").into());
         if let Some(found) = self.inner.compiled.lock().users.get(&key) {
             return found.clone();
         }
-        let range = self.inner.model.global_range(user.as_bytes(), repos.as_bytes());
-        let tree = (range.min != range.max)
-            .then(|| Tree::new(&self.inner.model, repos.as_bytes(), user.as_bytes()));
+        let asker = Asker { name: user.as_bytes(), groups };
+        let range = self.inner.model.global_range(asker, repos.as_bytes());
+        let tree =
+            (range.min != range.max).then(|| Tree::new(&self.inner.model, repos.as_bytes(), asker));
         let mut rules = Arc::new(UserRules { id: RulesId::fresh(), range, tree });
         let mut compiled = self.inner.compiled.lock();
         if compiled.users.len() >= MAX_COMPILED {

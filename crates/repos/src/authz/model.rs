@@ -77,6 +77,27 @@ impl Range {
     }
 }
 
+/// The user that rules are asked about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker<'a> {
+    /// The name; empty for an anonymous user.
+    pub(super) name: &'a [u8],
+    /// Names that count as the user's where they are members of a group: those of the groups that the user is in outside
+    /// of the authz file.
+    pub(super) groups: &'a [String],
+}
+
+impl<'a> Asker<'a> {
+    const fn is_anonymous(self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// The names that may be members of a group.
+    fn names(self) -> impl Iterator<Item = &'a [u8]> {
+        std::iter::once(self.name).chain(self.groups.iter().map(String::as_bytes))
+    }
+}
+
 /// The users in a group.
 pub(super) type Members = Arc<BTreeSet<Arc<[u8]>>>;
 
@@ -117,17 +138,16 @@ impl Acl {
         self.rule.repos.is_empty() || *self.rule.repos == *repos
     }
 
-    /// The rights that the rule gives `user` (empty for an anonymous one), `None` when it does not mention
-    /// the user.
-    pub(super) fn access(&self, user: &[u8]) -> Option<Access> {
-        if user.is_empty() {
+    /// The rights that the rule gives `user`, `None` when it does not mention the user.
+    pub(super) fn access(&self, user: Asker<'_>) -> Option<Access> {
+        if user.is_anonymous() {
             return self.anonymous;
         }
         let mut access = self.authenticated;
         for entry in &self.entries {
             let named = match &entry.who {
-                Who::User(name) => **name == *user,
-                Who::Group(members) => members.contains(user),
+                Who::User(name) => **name == *user.name,
+                Who::Group(members) => user.names().any(|name| members.contains(name)),
             };
             if named != entry.inverted {
                 access = Some(access.unwrap_or_default() | entry.access);
@@ -181,15 +201,15 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The range of rights that `user` (empty for an anonymous one) has in `repos`.
-    pub(super) fn global_range(&self, user: &[u8], repos: &[u8]) -> Range {
-        if user.is_empty() {
+    /// The range of rights that `user` has in `repos`.
+    pub(super) fn global_range(&self, user: Asker<'_>, repos: &[u8]) -> Range {
+        if user.is_anonymous() {
             return match &self.anonymous {
                 Some(rights) => rights.resolve(repos),
                 None => Range::of(Access::NONE),
             };
         }
-        let mut range = if self.users.contains(user) {
+        let mut range = if user.names().any(|name| self.users.contains(name)) {
             // Needed once per user and repository, so it is computed here and not cached for
             // every user that a group may name.
             let mut rights = GlobalRights::new();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use sapwood_core::glob;
 
-use super::model::{Access, Acl, Model, Range};
+use super::model::{Access, Acl, Asker, Model, Range};
 use super::rule::Segment;
 
 type Id = usize;
@@ -153,9 +153,9 @@ impl<'a> Walk<'a> {
 }
 
 impl Tree {
-    /// Selects and compiles what `model` says about `user` (empty for an anonymous one) in
+    /// Selects and compiles what `model` says about `user` in
     /// `repos`.
-    pub(super) fn new(model: &Model, repos: &[u8], user: &[u8]) -> Self {
+    pub(super) fn new(model: &Model, repos: &[u8], user: Asker<'_>) -> Self {
         let mut tree = Self { nodes: vec![Node::new(false)] };
         for acl in relevant(model, repos, user) {
             if let Some(access) = acl.access(user) {
@@ -377,7 +377,7 @@ fn trim_slashes(mut path: &[u8]) -> &[u8] {
 /// The rules that apply to `repos`. Where a general rule and the repository's own rule are for
 /// the same path, only one counts: the repository's own, unless only the general one mentions
 /// the user.
-fn relevant<'a>(model: &'a Model, repos: &[u8], user: &[u8]) -> Vec<&'a Acl> {
+fn relevant<'a>(model: &'a Model, repos: &[u8], user: Asker<'_>) -> Vec<&'a Acl> {
     let mut out: Vec<&Acl> = Vec::new();
     for acl in model.acls.iter().filter(|a| a.applies_to(repos)) {
         match out.last_mut() {

@@ -7,6 +7,7 @@ use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId
 
 use crate::common::config::{AccessConfig, Blanket};
 use crate::common::operation_log::{Operation, Subject};
+use crate::common::principal::Principal;
 use crate::common::state::ServerState;
 
 /// What is to be done with a path.
@@ -49,7 +50,7 @@ pub struct UserAccess<'s> {
     authz_name: String,
     authz: Option<Authz>,
     config: AccessConfig,
-    user: Option<String>,
+    user: Option<Principal>,
     rules: Option<UserAuthz>,
 }
 
@@ -78,24 +79,35 @@ impl<'s> UserAccess<'s> {
         access
     }
 
-    /// The authenticated user.
+    /// The authenticated user's name.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
-        self.user.as_deref()
+        self.user.as_ref().map(Principal::name)
     }
 
-    /// Notes the authenticated name.
-    pub fn set_user(&mut self, user: Option<String>) {
-        let name = user.as_deref().map(|u| self.config.username_case.apply(u));
-        self.rules =
-            self.authz.as_ref().map(|authz| authz.for_user(&self.authz_name, name.as_deref()));
+    /// The authenticated user.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Principal> {
+        self.user.as_ref()
+    }
+
+    /// Notes the authenticated user.
+    pub fn set_user(&mut self, user: Option<Principal>) {
+        let name = user.as_ref().map(|u| self.config.username_case.apply(u.name()));
+        let groups = user.as_ref().map_or(&[][..], Principal::groups);
+        let rules =
+            |authz: &Authz| authz.for_user_in_groups(&self.authz_name, name.as_deref(), groups);
+        self.rules = self.authz.as_ref().map(rules);
         self.user = user;
     }
 
     /// What the configuration grants to the user at present.
     #[must_use]
     pub fn blanket(&self) -> Blanket {
-        if self.user.is_some() { self.config.auth_access } else { self.config.anon_access }
+        match &self.user {
+            Some(user) => user.limit(self.config.auth_access, &self.authz_name),
+            None => self.config.anon_access,
+        }
     }
 
     /// The configuration.

@@ -100,6 +100,8 @@ pub struct AccessConfig {
     pub htpasswd: Option<PathBuf>,
     /// The same for Digest authentication.
     pub htdigest: Option<PathBuf>,
+    /// A file of accounts of our own, for http.
+    pub accounts: Option<PathBuf>,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
     /// Whether a client must show a certificate. (Over http)
@@ -143,7 +145,10 @@ impl AccessConfig {
     /// Whether there is a password file for users to authenticate with.
     #[must_use]
     pub const fn has_passwords(&self) -> bool {
-        self.htpasswd.is_some() || self.htdigest.is_some() || self.password_db.is_some()
+        self.htpasswd.is_some()
+            || self.htdigest.is_some()
+            || self.accounts.is_some()
+            || self.password_db.is_some()
     }
 }
 

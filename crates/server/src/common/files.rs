@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_accounts::{AccountsFile, TokenUses};
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
+use crate::common::accounts::OpenAccounts;
 use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
 
@@ -111,6 +113,8 @@ pub struct ConfigFiles {
     passwords: FileCache<Arc<Config>>,
     htpasswd: FileCache<Arc<Htpasswd>>,
     htdigest: FileCache<Arc<Htdigest>>,
+    accounts: FileCache<Arc<OpenAccounts>>,
+    token_uses: Mutex<HashMap<PathBuf, Arc<TokenUses>>>,
 }
 
 impl ConfigFiles {
@@ -175,12 +179,32 @@ impl ConfigFiles {
             .map_err(|e| e.wrap(ErrorCode::AUTHN_FAILED, ""))
     }
 
+    /// A file of accounts.
+    ///
+    /// # Errors
+    /// E215004 with the reason below.
+    pub fn accounts(&self, path: &Path) -> SvnResult<Arc<OpenAccounts>> {
+        self.accounts
+            .get(path, || {
+                let file = AccountsFile::at(path);
+                let bytes = read_limited(path).map_err(|(_, error)| error)?;
+                let accounts = file.parse(&bytes)?;
+                // What was noted of tokens outlives a change of the file.
+                let mut all = self.token_uses.lock();
+                let uses =
+                    all.entry(path.to_owned()).or_insert_with(|| Arc::new(TokenUses::of(&file)));
+                Ok(Arc::new(OpenAccounts { accounts, uses: Arc::clone(uses) }))
+            })
+            .map_err(|e| e.wrap(ErrorCode::AUTHN_FAILED, ""))
+    }
+
     /// Forgets everything, so that every file is read again.
     pub fn clear(&self) {
         self.servers.clear();
         self.passwords.clear();
         self.htpasswd.clear();
         self.htdigest.clear();
+        self.accounts.clear();
     }
 }
 

@@ -196,7 +196,7 @@ impl Default for VerifiedPasswords {
 
 impl VerifiedPasswords {
     /// The cache entry of a password and the hash that it matched.
-    fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
+    pub(crate) fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(self.key);
         digest.update(Sha256::digest(hash.as_bytes()));
@@ -204,12 +204,12 @@ impl VerifiedPasswords {
         digest.finalize().into()
     }
 
-    fn is_known(&self, digest: &[u8; 32]) -> bool {
+    pub(crate) fn is_known(&self, digest: &[u8; 32]) -> bool {
         self.known.lock().get(digest).is_some_and(|at| is_fresh(*at))
     }
 
     /// Whether `password` matches `hash`: from the cache, or computed by `prove`.
-    fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
         let digest = self.digest(hash, password);
         let now = Instant::now();
         if self.is_known(&digest) {

@@ -1,4 +1,5 @@
-//! What all protocols share.
+//! What all protocols share. Nothing here knows one of them: a protocol with a state of its own gives
+//! the server a [`state::Protocol`].
 //!
 //! * [`settings`]: the settings that a server is started with.
 //! * [`state`]: what all connections of a server have in common: caches, opened repositories,
@@ -16,6 +17,7 @@
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
+pub mod accounts;
 pub mod config;
 pub(crate) mod fair;
 pub mod files;
@@ -27,6 +29,7 @@ pub mod login_delay;
 pub mod lookup;
 pub mod operation;
 pub mod operation_log;
+pub mod principal;
 pub mod request_memory;
 mod rss;
 pub mod settings;

@@ -116,16 +116,11 @@ fn open(path: &Path) -> SvnResult<File> {
         .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{}'", path.display())))
 }
 
-fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Timestamp(since.ok().and_then(|d| i64::try_from(d.as_micros()).ok()).unwrap_or(0))
-}
-
 fn head(subject: Subject<'_>) -> String {
     format!(
         "{} {} {} {} {} ",
         std::process::id(),
-        now(),
+        Timestamp::now(),
         subject.host.unwrap_or("-"),
         subject.user.unwrap_or("-"),
         subject.repository.unwrap_or("-"),

@@ -1,10 +1,11 @@
 //! What all connections of a server have in common.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use sapwood_core::{CancelToken, SvnResult};
 use sapwood_fs::{Caches, Identity, OpenOptions};
 use sapwood_repos::Repository;
@@ -19,10 +20,22 @@ use crate::common::request_memory::RequestMemory;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
 use crate::common::standing::Standing;
-use crate::dav::AccessLog;
 
 /// The limit of repositories that are kept open.
 const MAX_OPEN: usize = 4096;
+
+/// A protocol with a state of its own, which takes part in what the server does as a whole.
+pub trait Protocol: Debug + Send + Sync {
+    /// Makes revisions of the changes to a repository that this protocol's clients were promised:
+    /// another protocol is about to show the repository.
+    fn commit_pending(&self, repository: &Path);
+
+    /// Opens log files anew. (SIGHUP)
+    ///
+    /// # Errors
+    /// When a file cannot be opened; then the old one is kept.
+    fn reload(&self) -> SvnResult<()>;
+}
 
 /// The state that is shared by all connections.
 #[derive(Debug)]
@@ -35,8 +48,6 @@ pub struct ServerState {
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
     pub standing: Arc<Standing>,
-    /// The log of http requests, if there is one.
-    pub access_log: Option<AccessLog>,
     /// Configuration and password files.
     pub files: ConfigFiles,
     /// Authz files on the local disk.
@@ -53,20 +64,9 @@ pub struct ServerState {
     pub options: OpenOptions,
     /// Set when the server is to end: long requests are cancelled.
     pub cancel: CancelToken,
-    /// The key for nonces of Digest authentication.
-    pub nonces: crate::dav::digest::Nonces,
     /// Passwords of httpd's files that were verified.
     pub proved: VerifiedPasswords,
-    /// Locks of DAV programs that repositories cannot have.
-    pub held: crate::dav::autoversioning::held::HeldLocks,
-    /// Changes of DAV programs that wait for the rest of a save.
-    pub saves: crate::dav::autoversioning::pending::Saves,
-    /// How many http connections may be open.
-    pub places: Arc<crate::dav::connection_slots::ConnectionSlots>,
-    /// The resources that http requests share.
-    pub workers: Arc<crate::dav::workers::Workers>,
-    /// Commits in progress over http.
-    pub txns: crate::dav::txns::OpenTxns,
+    protocols: RwLock<Vec<Weak<dyn Protocol>>>,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
 
@@ -76,32 +76,21 @@ impl ServerState {
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
         let caches = Caches::holding(settings.cache_bytes, resident);
         let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
-        let workers = crate::dav::workers::Workers::new(
-            &settings.limits,
-            settings.scratch.clone(),
-            Arc::clone(&requests),
-        );
         Self {
             logins: LoginDelay::default(),
             requests,
-            workers,
             folders: Arc::new(Folders::of(&settings)),
             standing: Arc::default(),
-            places: crate::dav::connection_slots::ConnectionSlots::new(&settings.limits),
             settings,
             log,
-            access_log: None,
             files: ConfigFiles::default(),
             authz: FileCache::default(),
             known_authz: KnownAuthz::default(),
             caches,
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
-            nonces: crate::dav::digest::Nonces::default(),
             proved: VerifiedPasswords::default(),
-            held: crate::dav::autoversioning::held::HeldLocks::default(),
-            saves: crate::dav::autoversioning::pending::Saves::default(),
-            txns: crate::dav::txns::OpenTxns::default(),
+            protocols: RwLock::default(),
             open: Mutex::new(HashMap::new()),
         }
     }
@@ -131,9 +120,20 @@ impl ServerState {
         Ok(repository)
     }
 
-    /// Commits the pending changes of DAV programs in a repository.
+    /// Adds a protocol. It ends with its own state.
+    pub fn add(&self, protocol: Weak<dyn Protocol>) {
+        self.protocols.write().push(protocol);
+    }
+
+    fn protocols(&self) -> Vec<Arc<dyn Protocol>> {
+        self.protocols.read().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Commits the changes to a repository that any protocol has acknowledged, and not committed yet.
     pub fn commit_pending(&self, repository: &Path) {
-        self.saves.flush(self, |save| save.is_of(repository));
+        for protocol in self.protocols() {
+            protocol.commit_pending(repository);
+        }
     }
 
     /// Reads every configuration file anew, and opens the log file anew. (SIGHUP)
@@ -145,7 +145,7 @@ impl ServerState {
         self.authz.clear();
         self.known_authz.clear();
         self.open.lock().clear();
-        self.access_log.as_ref().map_or(Ok(()), AccessLog::reopen)?;
+        self.protocols().iter().try_for_each(|protocol| protocol.reload())?;
         self.log.as_ref().map_or(Ok(()), OpLog::reopen)
     }
 }

@@ -57,6 +57,7 @@ impl AccessConfig {
             login: Login::Optional,
             htpasswd: None,
             htdigest: None,
+            accounts: None,
             user_header: None,
             requires_certificate: false,
             certificate_name: None,

@@ -103,7 +103,7 @@ fn date(seconds: u64) -> String {
     // 2026-11-21T20:26:00.000000Z
     let text = Timestamp(micros).to_string();
     let part = |from: usize, to: usize| text.piece(from..to);
-    let month = super::get::month_name(part(5, 7));
+    let month = super::entity::month_name(part(5, 7));
     format!("{}/{month}/{}:{} +0000", part(8, 10), part(0, 4), part(11, 19))
 }
 

@@ -7,8 +7,10 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_DAV, Resource};
 
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
-use super::txns::{self, Name};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::txn_resource;
+use super::txns::Name;
 
 /// Bytes of the body of a CHECKOUT: an address.
 const MAX_BODY: usize = 64 << 10;
@@ -25,7 +27,7 @@ pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return Err(Fail::status(409, "The activity exists already"));
     }
     let editor = super::edit::begin(session, PropList::new())?;
-    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings.http)?;
+    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings)?;
     exchange.status(201);
     exchange.header("location", &session.address(&session.resource));
     Ok(())
@@ -42,7 +44,7 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
     let Resource::Activity(id) = session.resource_at(activity.trimmed())? else {
         return Err(Fail::status(409, "The activity href is not an activity."));
     };
-    let txn = txns::by_name(session, &Name::Activity(id.clone()))?;
+    let txn = txn_resource::by_name(session, &Name::Activity(id.clone()))?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
     let made = match &session.resource {

@@ -10,14 +10,15 @@ use sapwood_repos::authz::Access;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::resource::SPECIAL;
 
-use super::browse;
+use super::authenticate;
+use super::fail::{DavResult, Fail, allowed};
 use super::head::Head;
 use super::lookup::{InNothing, name_and_rest};
-use super::session::{DavResult, Fail, allowed};
+use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::lookup;
-use crate::common::state::ServerState;
+use crate::common::principal::Principal;
 
 /// A request that was admitted.
 #[derive(Clone, Copy)]
@@ -80,17 +81,17 @@ impl Admission<'_> {
 }
 
 /// The reply where there is no repository.
-pub(super) fn of_nothing(shared: &ServerState, head: &Head, nothing: &InNothing<'_>) -> Fail {
-    let visitor = |access: &AccessConfig| browse::visitor(shared, head, access);
+pub(super) fn of_nothing(shared: &HttpState, head: &Head, nothing: &InNothing<'_>) -> Fail {
+    let visitor = |access: &AccessConfig| authenticate::visitor(shared, head, access);
     of_nothing_for(shared, head, nothing, &visitor)
 }
 
 /// The same, for a visitor who is authenticated.
 pub(super) fn of_nothing_for(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     nothing: &InNothing<'_>,
-    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<Principal>>,
 ) -> Fail {
     let missing = || {
         let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
@@ -105,11 +106,11 @@ pub(super) fn of_nothing_for(
 
 /// Whether the user could make this request, if there were a repository.
 fn as_if_there(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     nothing: &InNothing<'_>,
     access: &AccessConfig,
-    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<String>>,
+    visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<Principal>>,
 ) -> DavResult {
     let (name, rest) = name_and_rest(&nothing.below)?;
     let resource = Resource::parse(rest, SPECIAL)?;
@@ -123,10 +124,11 @@ fn as_if_there(
         return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
     // Rules that cannot be read admit no user either.
-    let authz = lookup::rules(shared, &nothing.location.root, access, &mut |_| {});
+    let authz = lookup::rules(&shared.server, &nothing.location.root, access, &mut |_| {});
     let authz = authz.map_err(|_| Fail::Forbidden)?;
     let host = head.client.to_string();
-    let mut rights = UserAccess::new(shared, Some(&host), &name, &name, authz, access.clone());
+    let mut rights =
+        UserAccess::new(&shared.server, Some(&host), &name, &name, authz, access.clone());
     rights.set_user(user);
     let (method, resource) = (&head.method, &resource);
     Admission { access: &rights, method, resource, destination: None, can_authenticate }.decide()

@@ -1,65 +1,15 @@
 //! Authenticates the user of a request by its headers.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use sapwood_core::SvnResult;
-use sapwood_core::config::Config;
-use sha2::{Digest as _, Sha256};
-
+use super::credentials::{Claim, Evidence, Users, Verdict};
 use super::digest::Proof;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::login::{Claim, Evidence, Verdict};
-use super::session::{DavResult, Fail};
-use crate::common::config::{AccessConfig, Login};
-use crate::common::htdigest::Htdigest;
-use crate::common::htpasswd::Htpasswd;
-use crate::common::state::ServerState;
-
-/// The password files of a location.
-#[derive(Clone, Debug, Default)]
-pub struct Users {
-    plain: Option<Arc<Config>>,
-    htpasswd: Option<Arc<Htpasswd>>,
-    htdigest: Option<Arc<Htdigest>>,
-}
-
-impl Users {
-    /// Those that the configuration names. `plain` is that of svn://.
-    ///
-    /// # Errors
-    /// E215004 when httpd's cannot be read.
-    pub(super) fn of(
-        shared: &ServerState,
-        access: &AccessConfig,
-        plain: Option<Arc<Config>>,
-    ) -> SvnResult<Self> {
-        let htpasswd = access.htpasswd.as_deref().map(|path| shared.files.htpasswd(path));
-        let htdigest = access.htdigest.as_deref().map(|path| shared.files.htdigest(path));
-        Ok(Self { plain, htpasswd: htpasswd.transpose()?, htdigest: htdigest.transpose()? })
-    }
-
-    fn are_some(&self) -> bool {
-        self.plain.is_some() || self.htpasswd.is_some() || self.htdigest.is_some()
-    }
-
-    /// Whether this is the user's password. May take long, and takes as long for an unknown user.
-    pub(super) fn know(&self, shared: &ServerState, user: &str, password: &str) -> bool {
-        self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &shared.proved))
-    }
-
-    /// Whether this password of the user is in the cache of verified ones.
-    fn have_proved(&self, shared: &ServerState, user: &str, password: &str) -> bool {
-        self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &shared.proved))
-    }
-
-    fn is_plain(&self, user: &str, password: &str) -> bool {
-        let plain = self.plain.as_ref().and_then(|p| p.get_bytes("users", user));
-        plain.is_some_and(|known| same(&known, password.as_bytes()))
-    }
-}
+use super::state::HttpState;
+use super::workers;
+use crate::common::config::{AccessConfig, Blanket, Login};
+use crate::common::principal::Principal;
 
 /// Whether users can authenticate here.
 pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
@@ -72,11 +22,11 @@ pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
 /// [`Fail::AskWho`] for wrong names and passwords, where they count; [`Fail::Prove`] while they have not
 /// been verified.
 pub(super) fn user(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     access: &AccessConfig,
     users: &Users,
-) -> DavResult<Option<String>> {
+) -> DavResult<Option<Principal>> {
     let shown = head.certificate.as_deref();
     if access.requires_certificate && shown.is_none() {
         return Err(Fail::Forbidden);
@@ -87,13 +37,13 @@ pub(super) fn user(
     if let (Some(header), true) = (&access.user_header, head.is_proxied) {
         let told = head.header(header).map(str::trim).filter(|user| !user.is_empty());
         if let Some(user) = told {
-            return Ok(Some(user.to_owned()));
+            return Ok(Some(Principal::named(user.to_owned())));
         }
     }
     let realm = access.realm.as_deref().unwrap_or("");
     if let (Some(which), Some(certificate)) = (access.certificate_name, shown) {
         match certificate.name(which) {
-            Some(name) => return Ok(Some(name.to_owned())),
+            Some(name) => return Ok(Some(Principal::named(name.to_owned()))),
             // The certificate has to name the user, and does not.
             None if access.requires_certificate => return Err(Fail::Forbidden),
             None => {}
@@ -119,14 +69,51 @@ pub(super) fn user(
         (None, _) => return Ok(None),
     };
     let delay = access.password_delay;
-    let is_right = match &evidence {
-        Evidence::Digest(is_right) => *is_right,
-        Evidence::Password(word, users) => users.have_proved(shared, &user, word),
+    let known = match &evidence {
+        Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
+        Evidence::Password(word, users) => users.have_proved(&shared.server, &user, word),
     };
-    if is_right && shared.logins.prove_at_once(Some(head.client), &user, delay, Instant::now()) {
-        return Ok(Some(user));
+    if known.is_some()
+        && shared.server.logins.prove_at_once(Some(head.client), &user, delay, Instant::now())
+    {
+        return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
+}
+
+/// The user who looks at a folder that is no repository.
+///
+/// # Errors
+/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
+/// may do such a thing.
+pub(super) fn visitor(
+    shared: &HttpState,
+    head: &Head,
+    access: &AccessConfig,
+) -> DavResult<Option<Principal>> {
+    let plain = match &access.password_db {
+        Some(path) => shared.server.files.passwords(path)?,
+        None => None,
+    };
+    let users = Users::of(&shared.server, access, plain)?;
+    let user = user(shared, head, access, &users)?;
+    let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
+    if !may_come_in(access, user.as_ref(), required) {
+        let is_nameless = user.is_none() && can_authenticate(access, &users);
+        let may_ask = is_nameless && access.auth_access >= required;
+        return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
+    }
+    Ok(user)
+}
+
+/// Whether a user, or an anonymous visitor, may do this anywhere at a location.
+pub(super) fn may_come_in(
+    access: &AccessConfig,
+    user: Option<&Principal>,
+    required: Blanket,
+) -> bool {
+    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
+    granted >= required && (user.is_some() || access.login != Login::Required)
 }
 
 /// The reply to a client that tries too many passwords at a time.
@@ -147,20 +134,16 @@ impl Asks {
         // Characters that would end the quoted string are left out.
         let realm = own.unwrap_or(realm).chars().filter(|c| !matches!(c, '"' | '\\')).collect();
         let digest = access.is_some_and(|access| access.htdigest.is_some());
-        let has_basic = |a: &AccessConfig| a.htpasswd.is_some() || a.password_db.is_some();
+        let has_basic = |a: &AccessConfig| {
+            a.htpasswd.is_some() || a.password_db.is_some() || a.accounts.is_some()
+        };
         Self { realm, basic: !digest || access.is_some_and(has_basic), digest }
     }
 
     /// The challenges, the strongest first.
-    pub(super) fn challenges(&self, shared: &ServerState, head: &Head) -> Vec<String> {
+    pub(super) fn challenges(&self, shared: &HttpState, head: &Head) -> Vec<String> {
         let digest = self.digest.then(|| shared.nonces.challenge(&self.realm, head));
         let basic = format!("Basic realm=\"{}\"", self.realm);
         digest.into_iter().chain(self.basic.then_some(basic)).collect()
     }
-}
-
-/// Compares in a time that does not depend on where two passwords differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    let (a, b) = (Sha256::digest(a), Sha256::digest(b));
-    a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
 }

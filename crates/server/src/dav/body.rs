@@ -22,14 +22,14 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use tokio::runtime::Handle;
 
-use super::exchange::client_gone;
+use super::fail::client_gone;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::idle::UnderWay;
 use super::polled_connection::Driver;
-use super::session::{DavResult, Fail};
+use super::settings::HttpLimits;
 use crate::common::fair::Permit;
 use crate::common::spool::SpoolFile;
-use crate::settings::Limits;
 
 /// Bytes of a compressed body that are decompressed at a time.
 const UNPACKED_AT_ONCE: usize = 4 << 10;
@@ -61,7 +61,7 @@ pub(super) struct RawBody {
     handle: Handle,
     /// Makes the connection hand over what it was sent.
     driver: Driver,
-    limits: Limits,
+    limits: HttpLimits,
     under_way: UnderWay,
     /// The part that was collected first.
     spooled: Option<SpooledBody>,
@@ -206,7 +206,7 @@ impl Body {
 }
 
 /// Reads a body and drops it, as long as it keeps coming, up to a limit.
-async fn read_over(mut incoming: Incoming, limits: Limits, under_way: UnderWay) {
+async fn read_over(mut incoming: Incoming, limits: HttpLimits, under_way: UnderWay) {
     let end = Instant::now().checked_add(limits.body_first);
     let mut left = READ_OVER;
     while let Some(end) = end {
@@ -227,7 +227,7 @@ impl RawBody {
         incoming: Incoming,
         handle: Handle,
         driver: Driver,
-        limits: Limits,
+        limits: HttpLimits,
         under_way: UnderWay,
     ) -> Self {
         let ended = hyper::body::Body::is_end_stream(&incoming);

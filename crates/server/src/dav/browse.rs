@@ -14,17 +14,18 @@ use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 
 use super::admission;
-use super::authenticate::{self, Users};
+use super::authenticate::visitor;
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::lookup::{InFolder, InNothing};
-use super::session::{DavResult, Fail, Session};
-use super::workers;
+use super::session::Session;
+use super::settings::Location;
+use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
-use crate::common::config::{AccessConfig, Blanket, Login};
+use crate::common::config::AccessConfig;
 use crate::common::lookup::describe;
-use crate::common::settings::Location;
-use crate::common::state::ServerState;
+use crate::common::principal::Principal;
 use sapwood_wire_dav::Resource;
 
 /// Simple enough for any browser, with a light and a dark scheme.
@@ -68,49 +69,18 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }
 
-/// The user who looks at a folder that is no repository.
-///
-/// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where a user has to say one; [`Fail::Forbidden`] where no user
-/// may do such a thing.
-pub(super) fn visitor(
-    shared: &ServerState,
-    head: &Head,
-    access: &AccessConfig,
-) -> DavResult<Option<String>> {
-    let plain = match &access.password_db {
-        Some(path) => shared.files.passwords(path)?,
-        None => None,
-    };
-    let users = Users::of(shared, access, plain)?;
-    let user = authenticate::user(shared, head, access, &users)?;
-    let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
-    if !may_come_in(access, user.as_deref(), required) {
-        let is_nameless = user.is_none() && authenticate::can_authenticate(access, &users);
-        let may_ask = is_nameless && access.auth_access >= required;
-        return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
-    }
-    Ok(user)
-}
-
-/// Whether a user, or an anonymous visitor, may do this anywhere at a location.
-pub(super) fn may_come_in(access: &AccessConfig, user: Option<&str>, required: Blanket) -> bool {
-    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
-    granted >= required && (user.is_some() || access.login != Login::Required)
-}
-
 /// The names of the repositories in a folder whose roots a user may read, sorted.
 pub(super) fn names_in(
-    shared: &ServerState,
+    shared: &HttpState,
     place: &InFolder<'_>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> Vec<String> {
     repositories(shared, &place.folder, place.start, place.location, user)
 }
 
 /// The page of a folder above repositories: those in it that the visitor may read.
 pub(super) fn folder(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     place: InFolder<'_>,
     exchange: &mut Exchange,
@@ -121,7 +91,7 @@ pub(super) fn folder(
         Some(access) => visitor(shared, head, access)?,
         None => None,
     };
-    let names = || repositories(shared, &folder, start, location, exchange.user.as_deref());
+    let names = || repositories(shared, &folder, start, location, exchange.user.as_ref());
     // A folder in which the visitor may read nothing looks like one that does not exist.
     let mut known = None;
     if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
@@ -164,11 +134,11 @@ pub(super) fn folder(
 
 /// The names of the repositories in a folder whose roots a user may read, sorted.
 fn repositories(
-    shared: &ServerState,
+    shared: &HttpState,
     folder: &Path,
     start: &Path,
     location: Option<&Location>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> Vec<String> {
     let access = location.and_then(|location| location.access.as_deref());
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -177,7 +147,7 @@ fn repositories(
         .filter(|name| {
             let place = folder.join(name);
             let is_served = location.is_some()
-                || shared.settings.only.as_ref().is_none_or(|only| *only == place);
+                || shared.server.settings.only.as_ref().is_none_or(|only| *only == place);
             is_served
                 && Repository::find_root(&place).is_some_and(|found| found == place)
                 && is_open(shared, start, &place, access, user)
@@ -189,18 +159,24 @@ fn repositories(
 
 /// Whether a repository's root may be read by a user.
 fn is_open(
-    shared: &ServerState,
+    shared: &HttpState,
     start: &Path,
     place: &Path,
     access: Option<&AccessConfig>,
-    user: Option<&str>,
+    user: Option<&Principal>,
 ) -> bool {
-    let Ok(found) = describe(shared, start, place, access, &mut |_| {}) else {
+    let Ok(found) = describe(&shared.server, start, place, access, &mut |_| {}) else {
         return false;
     };
-    let mut access =
-        UserAccess::new(shared, None, &found.name, &found.authz_name, found.authz, found.config);
-    access.set_user(user.map(str::to_owned));
+    let mut access = UserAccess::new(
+        &shared.server,
+        None,
+        &found.name,
+        &found.authz_name,
+        found.authz,
+        found.config,
+    );
+    access.set_user(user.cloned());
     access.may(Action::Read, Some(FsPath::ROOT), false)
 }
 
@@ -290,8 +266,8 @@ pub(super) fn directory(
         exchange.header("location", &format!("{}/{query}", session.head.path));
         return Ok(());
     }
-    let revision = super::propfind::revision_of(root)?;
-    exchange.header("etag", &super::get::etag(node)?);
+    let revision = super::entity::revision_of(root)?;
+    exchange.header("etag", &super::entity::etag(node)?);
     // The list depends on the user.
     exchange.header("cache-control", "max-age=0");
     let query = match &session.head.query {
@@ -303,23 +279,28 @@ pub(super) fn directory(
     let is_plain = session.location.is_some_and(|location| location.plain_pages);
     let most = if is_plain { usize::MAX } else { MAX_ENTRIES };
     let entries = Entries::of(root, node)?;
-    entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
-        // One more row shows that there are more entries that the user may read.
-        if rows.len() > most {
-            return Ok(());
-        }
-        let details = entry.details(fields)?;
-        let committed = details.committed.as_ref();
-        rows.push(Row {
-            name: entry.name().to_owned(),
-            is_dir: entry.kind() == NodeKind::Dir,
-            created: committed.map(|info| info.revision),
-            date: committed.and_then(|info| info.date()).unwrap_or("").to_owned(),
-            author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
-            size: details.size.map_or(String::new(), size),
-        });
-        Ok(())
-    })?;
+    entries.each(
+        fields.into(),
+        &session.access,
+        &session.shared.server.cancel,
+        |entry| -> DavResult {
+            // One more row shows that there are more entries that the user may read.
+            if rows.len() > most {
+                return Ok(());
+            }
+            let details = entry.details(fields)?;
+            let committed = details.committed.as_ref();
+            rows.push(Row {
+                name: entry.name().to_owned(),
+                is_dir: entry.kind() == NodeKind::Dir,
+                created: committed.map(|info| info.revision),
+                date: committed.and_then(|info| info.date()).unwrap_or("").to_owned(),
+                author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
+                size: details.size.map_or(String::new(), size),
+            });
+            Ok(())
+        },
+    )?;
     let are_more = rows.len() > most;
     rows.truncate(most);
     let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());

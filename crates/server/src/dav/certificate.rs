@@ -13,10 +13,9 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConnection};
-use sapwood_core::SvnResult;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-use super::tls::unusable;
 use crate::common::config::CertificateName;
 
 /// The most names of one kind that are taken from a certificate.
@@ -31,6 +30,10 @@ pub struct ClientAuthorities {
     pub revoked: Option<PathBuf>,
     /// Whether a client without a certificate is refused before it can ask for anything.
     pub required: bool,
+}
+
+pub(super) fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
+    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
 }
 
 fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {

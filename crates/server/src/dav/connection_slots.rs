@@ -15,8 +15,9 @@ use parking_lot::Mutex;
 use sapwood_core::Exact as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::settings::HttpLimits;
 use crate::common::login_delay::network;
-use crate::common::settings::{Limits, Network};
+use crate::common::settings::Network;
 
 /// File handles that are reserved for repositories and everything else, where the process may have more
 /// than twice as many.
@@ -33,7 +34,7 @@ pub struct ConnectionSlots {
 /// A connection's slot.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
-    places: Arc<ConnectionSlots>,
+    slots: Arc<ConnectionSlots>,
     /// Where it is counted, if it is.
     address: Option<IpAddr>,
     _room: OwnedSemaphorePermit,
@@ -42,13 +43,13 @@ pub(super) struct ConnectionSlot {
 impl ConnectionSlots {
     /// As many slots as the limits say, and no more than the process has file handles for.
     #[must_use]
-    pub fn new(limits: &Limits) -> Arc<Self> {
+    pub fn new(limits: &HttpLimits) -> Arc<Self> {
         let handles = sapwood_store::handles::limit(usize::MAX, 1);
         let free = handles.minus(handles.div_euclid(2).min(RESERVE));
-        let most = limits.http_connections.min(free).clamp(1, Semaphore::MAX_PERMITS);
+        let most = limits.connections.min(free).clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
             room: Arc::new(Semaphore::new(most)),
-            per_address: limits.http_connections_per_address,
+            per_address: limits.connections_per_address,
             open: Mutex::default(),
         })
     }
@@ -76,14 +77,14 @@ impl ConnectionSlots {
             }
             *count = count.plus(1);
         }
-        Some(ConnectionSlot { places: Arc::clone(self), address, _room: room })
+        Some(ConnectionSlot { slots: Arc::clone(self), address, _room: room })
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
-        let mut open = self.places.open.lock();
+        let mut open = self.slots.open.lock();
         if let Some(count) = open.get_mut(&address) {
             *count = count.minus(1);
             if *count == 0 {
@@ -100,12 +101,12 @@ mod tests {
     #[test]
     fn one_address_does_not_take_every_place() {
         let limits =
-            Limits { http_connections: 6, http_connections_per_address: 2, ..Limits::default() };
-        let places = ConnectionSlots::new(&limits);
+            HttpLimits { connections: 6, connections_per_address: 2, ..HttpLimits::default() };
+        let slots = ConnectionSlots::new(&limits);
         let trusted = [Network::parse("10.0.0.0/8").unwrap()];
         let enter = |address: &str| {
-            let room = Arc::clone(&places.room).try_acquire_owned().ok()?;
-            places.enter(room, address.parse().unwrap(), &trusted)
+            let room = Arc::clone(&slots.room).try_acquire_owned().ok()?;
+            slots.enter(room, address.parse().unwrap(), &trusted)
         };
         let [one, two] = ["192.0.2.1", "192.0.2.1"].map(|address| enter(address).unwrap());
         assert!(enter("192.0.2.1").is_none());
@@ -117,7 +118,7 @@ mod tests {
         drop(one);
         let again = enter("192.0.2.1").unwrap();
         drop((two, again, site));
-        assert!(places.open.lock().is_empty());
+        assert!(slots.open.lock().is_empty());
         // A trusted proxy and this machine are limited only by the total number.
         let all = ["10.1.2.3", "10.1.2.3", "10.1.2.3", "127.0.0.1", "127.0.0.1", "::1"];
         let all = all.map(|address| enter(address).unwrap());

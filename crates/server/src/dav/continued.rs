@@ -3,7 +3,7 @@
 //! Invariant: while the server waits for the client, it holds no thread and no piece.
 
 use super::exchange::Exchange;
-use super::reply::WANTED;
+use super::outlet::WANTED;
 use crate::common::fair::Caller;
 
 /// Makes and sends the rest of a reply, whose handler has ended. `None` after a fault of ours.

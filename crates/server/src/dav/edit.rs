@@ -1,54 +1,24 @@
 //! Changes of a transaction's tree: POST, PUT, MKCOL, DELETE, COPY.
 
-use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, uri};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, SvnError, uri};
 use sapwood_delta::StoredDelta;
 use sapwood_repos::{TxnEditor, TxnRequest};
 use sapwood_wire_dav::post::Post;
-use sapwood_wire_dav::{Resource, headers, ifheader};
+use sapwood_wire_dav::{Resource, headers};
 
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
-use super::txns::{self, Name};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::tokens::{lock_tokens, tokens_in_body, version_name};
+use super::txn_resource;
+use super::txns::Name;
 use crate::common::access::Action;
 
 /// Bytes of what is posted: properties of a revision.
 const MAX_POST: usize = 64 << 20;
 /// Bytes of the body of a DELETE: lock tokens.
 const MAX_TOKENS: usize = 16 << 20;
-
-/// The revision that the client says it has.
-pub(super) fn version_name(session: &Session<'_>) -> Option<Revnum> {
-    session
-        .head
-        .header(headers::VERSION_NAME)
-        .and_then(|text| Revnum::parse(text.trim().as_bytes()))
-}
-
-/// The lock tokens of the `If` headers, each with the fspath that it is for.
-pub(super) fn lock_tokens(session: &Session<'_>) -> Vec<(String, String)> {
-    let own = session.resource_path().unwrap_or(FsPath::ROOT).to_owned();
-    let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
-    headers
-        .flat_map(ifheader::tokens)
-        .filter_map(|shown| {
-            let path = match &shown.resource {
-                Some(address) => match session.resource_at(address).ok()? {
-                    Resource::Public(path)
-                    | Resource::TxnRoot(_, path)
-                    | Resource::VTxnRoot(_, path)
-                    | Resource::Working(_, path)
-                    | Resource::Version(_, path)
-                    | Resource::RevisionRoot(_, path) => path,
-                    _ => return None,
-                },
-                None => own.clone(),
-            };
-            Some((path.into_string(), shown.token))
-        })
-        .collect()
-}
 
 /// Begins a commit.
 pub(super) fn begin(session: &Session<'_>, revprops: PropList) -> DavResult<TxnEditor> {
@@ -88,7 +58,7 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
     let other = chosen.map(|name| Name::Virtual(name.to_owned()));
     let shared = session.shared;
-    shared.txns.keep(session.repository.path(), editor, other, &shared.settings.http)?;
+    shared.txns.keep(session.repository.path(), editor, other, &shared.settings)?;
     match chosen {
         Some(chosen) => exchange.header(headers::VTXN_NAME, chosen),
         None => exchange.header(headers::TXN_NAME, &name),
@@ -103,7 +73,7 @@ fn path_needed(path: Option<FsPathBuf>) -> DavResult<FsPathBuf> {
 
 /// PUT: the text of a file, which is made when it is not there.
 pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
-    let (txn, path) = txns::open(session)?;
+    let (txn, path) = txn_resource::open(session)?;
     let path = path_needed(path)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
@@ -160,7 +130,7 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
     if !exchange.body.is_over() && !exchange.body.read_all(0).is_ok_and(|b| b.is_empty()) {
         return Err(Fail::status(415, "MKCOL takes no body"));
     }
-    let (txn, path) = txns::open(session)?;
+    let (txn, path) = txn_resource::open(session)?;
     let path = path_needed(path)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
@@ -185,7 +155,7 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
             return Ok(());
         }
     }
-    let (txn, path) = txns::open(session)?;
+    let (txn, path) = txn_resource::open(session)?;
     exchange.status(204);
     let Some(path) = path else {
         session.shared.txns.forget(&txn);
@@ -198,7 +168,7 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     let editor = locked.editor()?;
     editor.show_tokens(lock_tokens(session));
     if !body.iter().all(u8::is_ascii_whitespace) {
-        editor.show_tokens(super::merge::tokens_in_body(&body, &path)?);
+        editor.show_tokens(tokens_in_body(&body, &path)?);
     }
     if editor.kind(&path)?.is_none() {
         let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
@@ -228,7 +198,7 @@ pub(super) fn copy(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     };
     session.must(Action::Write, Some(&path))?;
     let kind = session.repository.fs().revision_root(revision)?.node(&source)?.kind();
-    let txn = txns::by_name(session, &name)?;
+    let txn = txn_resource::by_name(session, &name)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
     editor.show_tokens(lock_tokens(session));

@@ -11,16 +11,19 @@ use bytes::{Buf as _, Bytes};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use sapwood_core::exact::Exact as _;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::report::Sink;
 use tokio::sync::{mpsc, oneshot};
 
 use super::body::Body;
+use super::fail::client_gone;
+use super::outlet::{NextPiece, Outlet};
 use super::packing::{self, Packer};
 use super::piece::Piece;
 use super::polled_connection::Driver;
-use super::reply::{NextPiece, Outlet, ReplyBody, ReplySender};
+use super::reply::{ReplyBody, ReplySender};
+use crate::common::principal::Principal;
 
 /// A reply that grows beyond this is sent in chunks of about this size.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -35,11 +38,6 @@ pub(super) type Producer = Box<dyn FnMut(&mut Vec<u8>) -> SvnResult<bool> + Send
 fn begin(head: &mut Option<Begin>) -> SvnResult<()> {
     let Some((start, response)) = head.take() else { return Ok(()) };
     start.send(response).map_err(|_| client_gone("by the client"))
-}
-
-/// The error of a connection that has ended.
-pub(super) fn client_gone(why: &str) -> SvnError {
-    SvnError::new(ErrorCode::APMOD_CONNECTION_ABORTED, format!("Connection closed: {why}"))
 }
 
 /// The head of a reply, and where it is waited for.
@@ -64,7 +62,7 @@ pub struct Exchange {
     /// The bytes of the reply's body that were sent.
     sent: u64,
     /// The user of the request, if it is known.
-    pub user: Option<String>,
+    pub user: Option<Principal>,
     /// Whether the reply may be compressed.
     pub takes_gzip: bool,
     packer: Option<Packer>,

@@ -1,20 +1,19 @@
 //! GET and HEAD: files, text deltas, and pages for directories.
 
 use sapwood_core::FsPath;
-use sapwood_core::date::Timestamp;
-use sapwood_core::exact::{Cut as _, Exact as _};
+use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::props::names as prop_names;
-use sapwood_core::{Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Revnum, SvnError, SvnResult};
 use sapwood_delta::write_svndiff;
 use sapwood_fs::{Node, Root};
 use sapwood_repos::committed_info;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::browse;
+use super::entity::{etag, http_date, is_same, media_type, revision_of, tags};
 use super::exchange::{CHUNK, Exchange};
-use super::propfind::revision_of;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
 use crate::common::access::Action;
 use crate::common::operation_log::Operation;
 use sapwood_core::NodeKind;
@@ -67,7 +66,7 @@ fn get_target(session: &Session<'_>) -> DavResult<Option<GetTarget>> {
                 peg,
                 &[rev],
                 &session.access,
-                &session.shared.cancel,
+                &session.shared.server.cancel,
             )?;
             let Some((_, path)) = places.into_iter().next() else {
                 return Err(not_found(path, rev));
@@ -84,72 +83,6 @@ fn get_target(session: &Session<'_>) -> DavResult<Option<GetTarget>> {
 fn not_found(path: &FsPath, rev: Revnum) -> Fail {
     let message = format!("'{path}' is not there in revision {rev}");
     SvnError::new(sapwood_core::ErrorCode::FS_NOT_FOUND, message).into()
-}
-
-/// The tag of a node: the revision of its last change and its path.
-///
-/// # Errors
-/// The node is in a transaction: the same tag would be used for different texts.
-pub(super) fn etag(node: &Node) -> SvnResult<String> {
-    let Some(created) = node.created_rev() else {
-        return Err(SvnError::internal("a tag for a node of a transaction"));
-    };
-    let weak = if node.kind() == NodeKind::Dir { "W/" } else { "" };
-    // Headers are ASCII: the path is written with escapes.
-    Ok(format!("{weak}\"{created}/{}\"", uri::encode(node.path())))
-}
-
-/// The tags of a list. A path may have a comma, and so may a tag, between its quotation marks.
-pub(super) fn tags(list: &str) -> impl Iterator<Item = &str> {
-    let mut is_within = false;
-    let between = list.split(move |letter| {
-        is_within ^= letter == '"';
-        letter == ',' && !is_within
-    });
-    between.map(str::trim)
-}
-
-/// Whether a tag from a client is `tag`, which is weak in a compressed reply.
-fn is_same(said: &str, tag: &str) -> bool {
-    let plain = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
-    said == "*" || plain(said) == plain(tag)
-}
-
-/// A date in the format of http headers.
-pub(super) fn http_date(stored: &str) -> Option<String> {
-    let time = Timestamp::parse(stored.as_bytes()).ok()?;
-    let seconds = u64::try_from(time.0.checked_div(1_000_000)?).ok()?;
-    Some(rfc1123(seconds))
-}
-
-/// The name of a month, whose number is given in two digits.
-pub(super) fn month_name(digits: &str) -> &'static str {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let name = digits.parse::<usize>().ok().and_then(|n| MONTHS.get(n.wrapping_sub(1)));
-    name.copied().unwrap_or("Jan")
-}
-
-/// Seconds since 1970 in the format of http headers.
-fn rfc1123(seconds: u64) -> String {
-    let days = seconds / 86_400;
-    let text = Timestamp(i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000)).to_string();
-    // 2026-11-21T20:26:00.000000Z
-    let part = |from: usize, to: usize| text.piece(from..to);
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    let day = usize::try_from(days % 7).ok().and_then(|n| DAYS.get(n)).unwrap_or(&"Thu");
-    let month = month_name(part(5, 7));
-    [day, ", ", part(8, 10), " ", month, " ", part(0, 4), " ", part(11, 19), " GMT"].concat()
-}
-
-/// The media type of a file: that of its property, if that is valid in a header.
-pub(super) fn media_type(node: &Node) -> DavResult<String> {
-    let props = node.props()?;
-    let given = props.get_str(prop_names::MIME_TYPE).map(|t| t.trim().to_owned());
-    let is_sound = |text: &String| {
-        text.contains('/') && text.bytes().all(|b| matches!(b, b' '..=b'~')) && text.len() < 200
-    };
-    Ok(given.filter(is_sound).unwrap_or_else(|| "text/plain".to_owned()))
 }
 
 fn file(
@@ -273,7 +206,7 @@ fn delta(
         return Ok(());
     }
     let mut delta = node.delta_from(source.as_ref())?;
-    let level = session.shared.settings.compression;
+    let level = session.shared.server.settings.compression;
     write_svndiff(&mut delta, version, level, &mut |bytes| {
         exchange.out().extend_from_slice(bytes);
         exchange.relieve()
@@ -364,20 +297,6 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commas_in_tags() {
-        let list = "\"1/a,b\" , W/\"2/c\",*,\"3/d\"";
-        let all: Vec<_> = tags(list).collect();
-        assert_eq!(all, ["\"1/a,b\"", "W/\"2/c\"", "*", "\"3/d\""]);
-        assert_eq!(tags("\"4/no end,x").count(), 1);
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(rfc1123(0), "Thu, 01 Jan 1970 00:00:00 GMT");
-        assert_eq!(rfc1123(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
-    }
 
     #[test]
     fn ranges() {

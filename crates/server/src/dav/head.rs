@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 
 use super::certificate::ClientCertificate;
-use super::login::{self, Verdict};
+use super::credentials::{self, Verdict};
 use crate::settings::Network;
 
 /// The head of a request.
@@ -48,7 +48,7 @@ impl Head {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().map(str::to_owned);
         Self {
-            basic: login::credentials(&parts.headers),
+            basic: credentials::credentials(&parts.headers),
             wants_host: parts.version >= Version::HTTP_11,
             method: parts.method,
             path,

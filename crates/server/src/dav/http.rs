@@ -18,11 +18,11 @@ use super::certificate::ClientCertificate;
 use super::connection_slots::ConnectionSlot;
 use super::idle::{self, Pulse, Times};
 use super::polled_connection::{Driver, PolledConnection};
-use super::service::{self, Origin};
+use super::service::{self, Origin, Peer};
 use super::socket::{SharedSocket, Socket};
+use super::state::HttpState;
 use super::tls::{Tls, TlsFiles};
 use super::workers::Workers;
-use crate::common::state::ServerState;
 
 /// Threads that wait for sockets, parse requests and accept connections. Replies are written, and bodies read,
 /// by the threads of requests. More threads here would wake each other for little work.
@@ -54,7 +54,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
 #[derive(Debug)]
 pub struct HttpServer {
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -68,7 +68,7 @@ impl HttpServer {
     /// System errors, and a certificate that cannot be used.
     pub fn start(
         socket: TcpListener,
-        shared: &Arc<ServerState>,
+        shared: &Arc<HttpState>,
         tls: Option<TlsFiles>,
     ) -> SvnResult<Self> {
         let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
@@ -108,7 +108,7 @@ impl HttpServer {
         let _ = self.stop.send(true);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
-            self.shared.saves.flush_all(&self.shared);
+            self.shared.saves.flush_all(&*self.shared);
         }
     }
 }
@@ -121,12 +121,12 @@ impl Drop for HttpServer {
 
 async fn accept(
     listener: tokio::net::TcpListener,
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     tls: Option<Arc<Tls>>,
     mut stopped: watch::Receiver<bool>,
 ) {
     loop {
-        let Some(room) = shared.places.room().await else { return };
+        let Some(room) = shared.slots.room().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stopped.changed() => return,
@@ -137,8 +137,8 @@ async fn accept(
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let trusted = &shared.settings.http.trusted_proxies;
-        let Some(place) = shared.places.enter(room, peer.ip(), trusted) else { continue };
+        let trusted = &shared.settings.trusted_proxies;
+        let Some(place) = shared.slots.enter(room, peer.ip(), trusted) else { continue };
         // Not fatal: the connection works without it.
         let _ = stream.set_nodelay(true);
         let socket = socket2::SockRef::from(&stream);
@@ -177,15 +177,6 @@ async fn read_over(mut stream: TcpStream) {
     let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
 }
 
-/// The peer of a connection.
-#[derive(Clone, Debug)]
-pub(super) struct Peer {
-    pub(super) address: SocketAddr,
-    /// Whether it is encrypted.
-    pub(super) secure: bool,
-    pub(super) certificate: Option<Arc<ClientCertificate>>,
-}
-
 /// How connections are served.
 fn http1() -> Builder {
     let mut builder = Builder::new();
@@ -203,7 +194,7 @@ fn http1() -> Builder {
 /// A connection that has a slot.
 struct AcceptedConnection {
     address: SocketAddr,
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     stopped: watch::Receiver<bool>,
     place: ConnectionSlot,
 }
@@ -237,16 +228,5 @@ impl AcceptedConnection {
             driven.ended().await;
             drop(place);
         }
-    }
-}
-
-/// Commits changes that wait for the rest of a save, until none is left.
-pub(super) async fn flush_due(shared: Arc<ServerState>) {
-    let wait = shared.settings.http.autoversioning_wait;
-    while let Some(due) = shared.saves.next_due(wait) {
-        tokio::time::sleep_until(due.into()).await;
-        let shared = Arc::clone(&shared);
-        // A panic in one commit must not stop the others.
-        let _ = tokio::task::spawn_blocking(move || shared.saves.flush_due(&shared, wait)).await;
     }
 }

@@ -12,9 +12,10 @@ use sapwood_repos::{LockRequest, UnlockRequest, lock_paths, unlock_paths};
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers, lock as wire};
 
-use super::edit::version_name;
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::tokens::version_name;
 use crate::common::access::{Action, Decision};
 use crate::common::operation_log::Operation;
 
@@ -150,7 +151,7 @@ fn send_lock(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
 
 /// A LOCK without a body refreshes a lock, for the time in its `Timeout`.
 pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
-    let shown = super::edit::lock_tokens(session);
+    let shown = super::tokens::lock_tokens(session);
     let found = session.repository.fs().lock(path)?;
     let found = found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token));
     let Some(lock) = found else {

@@ -7,80 +7,40 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::header::{AUTHORIZATION, HeaderMap};
-use sapwood_core::base64;
-
-use super::authenticate::Users;
+use super::credentials::{Claim, Evidence, Verdict};
 use super::head::Head;
+use super::state::HttpState;
 use crate::common::fair::Caller;
 use crate::common::login_delay::{self, LoginDelay};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::state::ServerState;
-
-/// The result of checking a name and password.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// This user is authenticated.
-    Right(String),
-    /// The password is wrong, or there is no such user.
-    Wrong,
-    /// Too many attempts are in progress.
-    TooMany,
-}
-
-/// What is to be checked.
-#[derive(Debug)]
-pub struct Claim {
-    pub(super) user: String,
-    pub(super) evidence: Evidence,
-    /// The first delay at the location; zero for none.
-    pub(super) delay: Duration,
-}
-
-/// How the name is verified.
-#[derive(Debug)]
-pub enum Evidence {
-    /// By Digest authentication, which was checked already.
-    Digest(bool),
-    /// By a password, in these files.
-    Password(String, Users),
-}
-
-impl Evidence {
-    const fn mechanism(&self) -> &'static str {
-        match self {
-            Self::Digest(_) => "Digest",
-            Self::Password(..) => "Basic",
-        }
-    }
-}
+use crate::common::principal::Principal;
 
 /// Checks the credentials of a request.
-pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) -> Verdict {
+pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
     let mechanism = evidence.mechanism();
-    let is_right = match evidence {
-        Evidence::Digest(is_right) => is_right,
+    let known = match evidence {
+        Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
         Evidence::Password(password, users) => {
             let caller = Caller::new(Some(head.client), Some(&user));
             let permit = shared.workers.hashes.acquire(caller).await;
             let (shared, user) = (Arc::clone(shared), user.clone());
             let known = tokio::task::spawn_blocking(move || {
-                let is_known = users.know(&shared, &user, &password);
+                let known = users.know(&shared.server, &user, &password);
                 drop(permit);
-                is_known
+                known
             });
             // After a fault of ours no user is admitted.
-            known.await.unwrap_or(false)
+            known.await.unwrap_or(None)
         }
     };
-    if is_right {
+    if let Some(principal) = known {
         attempt.succeeded(Instant::now());
-        return Verdict::Right(user);
+        return Verdict::Right(principal);
     }
     let penalty = attempt.failed(Instant::now());
-    if let Some(log) = &shared.log {
+    if let Some(log) = &shared.server.log {
         let host = head.client.to_string();
         let subject = Subject { host: Some(&host), ..Subject::default() };
         let failures = penalty.failures;
@@ -92,7 +52,7 @@ pub(super) async fn prove(shared: &Arc<ServerState>, head: &Head, claim: Claim) 
 
 /// Waits until an attempt may be checked; `None` when that takes too long.
 async fn turn(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     user: &str,
     delay: Duration,
@@ -100,7 +60,7 @@ async fn turn(
     let end = Instant::now().checked_add(LoginDelay::patience(delay))?;
     let mut queue = None;
     loop {
-        match shared.logins.begin(Some(head.client), user, delay, Instant::now()) {
+        match shared.server.logins.begin(Some(head.client), user, delay, Instant::now()) {
             Ok(attempt) => return Some(attempt),
             Err(_) if Instant::now() >= end => return None,
             Err(wait) => {
@@ -113,16 +73,4 @@ async fn turn(
             }
         }
     }
-}
-
-/// The name and password of Basic authentication.
-pub(super) fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, rest) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
-    let (user, password) = decoded.split_once(':')?;
-    Some((user.to_owned(), password.to_owned()))
 }

@@ -6,9 +6,9 @@ use sapwood_core::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 
+use super::settings::Location;
+use super::state::HttpState;
 use crate::common::lookup::{FoundRepository, describe};
-use crate::common::settings::Location;
-use crate::common::state::ServerState;
 
 /// The limit of names of a path that are checked for a repository.
 const MAX_LEVELS: usize = 32;
@@ -106,11 +106,11 @@ struct Start<'s, 'p> {
 }
 
 /// What is served at the beginning of a path.
-fn start<'s, 'p>(shared: &'s ServerState, path: &'p str) -> SvnResult<Option<Start<'s, 'p>>> {
+fn start<'s, 'p>(shared: &'s HttpState, path: &'p str) -> SvnResult<Option<Start<'s, 'p>>> {
     let settings = &shared.settings;
-    let locations = &settings.http.locations;
-    let mut found = (!settings.http.locations_only).then(|| Start {
-        root: &settings.root,
+    let locations = &settings.locations;
+    let mut found = (!settings.locations_only).then(|| Start {
+        root: &shared.server.settings.root,
         location: None,
         decoded: String::new(),
         rest: path,
@@ -140,11 +140,11 @@ fn push(path: &mut String, name: &str) {
 /// Finds what the percent-encoded `path` leads to. `warn` is called with warnings about authz
 /// files.
 pub(super) fn find<'s>(
-    shared: &'s ServerState,
+    shared: &'s HttpState,
     path: &str,
     warn: &mut dyn FnMut(SvnError),
 ) -> SvnResult<Option<LookupResult<'s>>> {
-    let settings = &shared.settings;
+    let settings = &shared.server.settings;
     let Some(Start { root: start, location, mut decoded, mut rest }) = start(shared, path)? else {
         return Ok(None);
     };
@@ -160,7 +160,7 @@ pub(super) fn find<'s>(
     for _ in 0..MAX_LEVELS {
         if is_top(&folder, depth) {
             let access = location.and_then(|location| location.access.as_deref());
-            let mut found = describe(shared, start, &folder, access, warn)?;
+            let mut found = describe(&shared.server, start, &folder, access, warn)?;
             // A repository with a location of its own has that location's name, as with
             // mod_authz_svn.
             let own = decoded.rsplit('/').next().filter(|name| !name.is_empty());

@@ -1,42 +1,22 @@
 //! MERGE: a transaction becomes a revision.
 
 use sapwood_core::FsPath;
-use sapwood_core::path::join;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, Revnum, SvnError};
 use sapwood_fs::{ChangeKind, Root, UnlockTarget};
 use sapwood_repos::{CommitResult, UnlockRequest, unlock_paths};
 use sapwood_wire_dav::report::Sink as _;
-use sapwood_wire_dav::xml::{Document, Element, Limits};
+use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers, merge as wire};
 
-use super::edit::lock_tokens;
+use super::entity::revision_of;
 use super::exchange::Exchange;
-use super::propfind::revision_of;
-use super::session::{DavResult, Fail, Session};
-use super::txns::{self, Name};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::tokens::{lock_tokens, tokens};
+use super::txn_resource;
+use super::txns::Name;
 use crate::common::operation_log::Operation;
-
-/// The lock tokens in the body of a DELETE or MERGE: fspaths, from paths relative to `base`.
-pub(super) fn tokens_in_body(body: &[u8], base: &str) -> DavResult<Vec<(String, String)>> {
-    let root = Document::open(body, Limits::default())?.into_root()?;
-    Ok(tokens(&root, base))
-}
-
-fn tokens(root: &Element, base: &str) -> Vec<(String, String)> {
-    let is_list = |element: &&Element| element.name == "lock-token-list";
-    let list = Some(root).filter(is_list).or_else(|| root.children.iter().find(is_list));
-    let part = |lock: &Element, name: &str| {
-        lock.children.iter().find(|c| c.name == name).map(|c| c.text.clone())
-    };
-    list.into_iter()
-        .flat_map(|list| &list.children)
-        .filter_map(|lock| {
-            let path = join(base, part(lock, "lock-path")?.trim_start_matches('/'));
-            Some((path, part(lock, "lock-token")?.trim().to_owned()))
-        })
-        .collect()
-}
 
 pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let root = Document::open(&mut exchange.body, Limits::default())?.into_root()?;
@@ -54,7 +34,7 @@ pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
         }
     };
     let base = session.resource_path().unwrap_or(FsPath::ROOT).to_owned();
-    let txn = txns::by_name(session, &name)?;
+    let txn = txn_resource::by_name(session, &name)?;
     let shown = tokens(&root, &base);
     let mut locked = txn.lock();
     locked.editor()?.show_tokens(lock_tokens(session).into_iter().chain(shown));

@@ -6,35 +6,26 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, SvnError};
 
 use super::authenticate::Asks;
+use super::credentials::Claim;
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::login::Claim;
 use super::lookup::{self, LookupResult};
 use super::master::{Forward, ForwardFailure};
-use super::session::{DavResult, Fail, Session};
+use super::options::ALLOWED;
+use super::session::Session;
+use super::settings::Redirect;
+use super::stage::Stage;
+use super::state::HttpState;
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
     only_https, options, propfind, proppatch, report, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
-use crate::common::settings::Redirect;
-use crate::common::state::ServerState;
-
-/// The methods that there are.
-pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
-                                  UNLOCK,MKCOL,PUT,REPORT,CHECKOUT,MKACTIVITY,MERGE";
+use crate::common::principal::Principal;
 
 /// The realm of places whose configuration names none.
 const REALM: &str = "Subversion";
-
-/// How far a request is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// As far as its body is not needed.
-    Admit,
-    /// To the end.
-    Run,
-}
 
 /// The next step of a request.
 #[derive(Debug)]
@@ -60,7 +51,7 @@ enum Answer {
 
 /// Handles one request, up to a stage.
 pub(super) fn handle(
-    shared: &Arc<ServerState>,
+    shared: &Arc<HttpState>,
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
@@ -91,7 +82,7 @@ pub(super) fn handle(
             say(head, exchange, 404, &[], "Not found\n");
         }
         Ok(Err((Fail::Error(error, status), _))) => {
-            fail(head, exchange, &shared.folders.hide(&error), status)
+            fail(head, exchange, &shared.server.folders.hide(&error), status)
         }
         Err(_) => {
             let error = SvnError::new(ErrorCode::BASE, "internal error in the http server");
@@ -142,14 +133,14 @@ fn ask_who(head: &Head, exchange: &mut Exchange, challenges: &[String]) {
 }
 
 fn answer(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
 ) -> Result<Answer, (Fail, Asks)> {
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
-        if let Some(log) = &shared.log {
+        if let Some(log) = &shared.server.log {
             log.error(Subject { host: Some(&host), ..Subject::default() }, error, warning);
         }
     };
@@ -159,10 +150,10 @@ fn answer(
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
     }
     let is_plain = head.scheme == "http";
-    if let Some(port) = shared.settings.http.redirect_to_https.filter(|_| is_plain) {
+    if let Some(port) = shared.settings.redirect_to_https.filter(|_| is_plain) {
         return only_https::answer(head, exchange, port).map(|()| Answer::Given).map_err(nowhere);
     }
-    if shared.settings.http.requires_certificate && head.certificate.is_none() {
+    if shared.settings.requires_certificate && head.certificate.is_none() {
         return Err(nowhere(Fail::Forbidden));
     }
     if head.wants_host && !head.headers.contains_key("host") {
@@ -179,7 +170,7 @@ fn answer(
         return Ok(Answer::Given);
     }
     let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
-    if let Some((moved, rest)) = shared.settings.http.redirects.iter().find_map(elsewhere) {
+    if let Some((moved, rest)) = shared.settings.redirects.iter().find_map(elsewhere) {
         redirect(head, exchange, moved, rest);
         return Ok(Answer::Given);
     }
@@ -216,7 +207,7 @@ fn answer(
         if place.location.is_some_and(|l| l.access.is_some()) { REALM } else { &place.found.realm };
     let asks = Asks::of(Some(&place.found.config), realm);
     let result = Session::new(shared, head, *place).and_then(|mut session| {
-        exchange.user = session.access.user().map(str::to_owned);
+        exchange.user = session.access.principal().cloned();
         session.admit()?;
         let result = match master::of(&session) {
             Some(master) => match master::forward(&session, exchange, master, stage) {
@@ -237,23 +228,23 @@ fn answer(
 
 /// Answers when a request could not be forwarded, or its reply has no end.
 pub(super) fn fail_forwarded(
-    shared: &ServerState,
+    shared: &HttpState,
     head: &Head,
     exchange: &mut Exchange,
     failure: &ForwardFailure,
 ) {
     let error = &failure.error;
-    if let Some(log) = &shared.log {
+    if let Some(log) = &shared.server.log {
         let host = head.client.to_string();
         let repository = Some(failure.repository.as_str());
-        let user = exchange.user.as_deref();
+        let user = exchange.user.as_ref().map(Principal::name);
         log.error(Subject { host: Some(&host), user, repository }, error, false);
     }
     if exchange.has_begun() {
         exchange.abandon();
         exchange.finish();
     } else {
-        fail(head, exchange, &shared.folders.hide(error), failure.status);
+        fail(head, exchange, &shared.server.folders.hide(error), failure.status);
     }
 }
 

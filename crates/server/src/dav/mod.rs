@@ -4,18 +4,21 @@
 //! A request has a thread only while there is something to compute, with plain synchronous code; while
 //! it waits for its client, a login or its turn, it is a task of the runtime and a few buffers.
 //!
+//! * [`settings`]: the settings of the server; [`state`]: what its connections have in common; `protocol`: its part in what the
+//!   server does as a whole.
 //! * [`http`]: the listener and the runtime; `socket`: what its connections are made of.
 //! * `service`: a request from its head to the end of its reply; `workers`: the threads, memory and files that requests share.
 //! * [`head`], [`body`]: the parts of a request; [`exchange`]: the body and the reply as the handler sees them.
-//! * [`reply`], `overflow`, `continued`: the reply on its way to the client, and what happens when the client does not read.
+//! * [`reply`], `outlet`, `overflow`, `continued`: the reply on its way to the client, and what happens when the client does not read.
 //! * `polled_connection`: the connection, which the handler of its request polls, too.
 //! * `idle`: connections free their memory while their clients are idle.
 //! * [`session`]: the repository, user and resource of a request; `admission`: what is decided before its body is read.
-//! * `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
+//! * [`fail`]: why a request fails; `tokens`: lock tokens that a request shows; `entity`: tags, dates and media types.
+//! * [`credentials`], `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
 //! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
 //! * `access_log`: a line for each request.
 //! * `methods`: calls the handler of each method.
-//! * [`txns`]: commits in progress.
+//! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
 //! * [`master`]: a mirror passes write requests on to it.
 //! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
@@ -31,10 +34,13 @@ mod browse;
 pub mod certificate;
 pub mod connection_slots;
 mod continued;
+pub mod credentials;
 pub mod digest;
 mod edit;
+mod entity;
 mod error_page;
 pub mod exchange;
+pub mod fail;
 mod get;
 pub mod head;
 pub mod http;
@@ -48,20 +54,27 @@ mod methods;
 mod nonce_uses;
 mod only_https;
 mod options;
+mod outlet;
 mod overflow;
 mod packing;
 mod piece;
 mod polled_connection;
 mod propfind;
 mod proppatch;
+mod protocol;
 mod proxied;
 pub mod reply;
 mod report;
 mod service;
 pub mod session;
+pub mod settings;
 mod socket;
+mod stage;
+pub mod state;
 mod tls;
+mod tokens;
 mod top_page;
+mod txn_resource;
 pub mod txns;
 mod unversioned;
 pub mod workers;
@@ -70,4 +83,5 @@ pub use access_log::AccessLog;
 pub use certificate::ClientAuthorities;
 pub use http::HttpServer;
 pub use master::Master;
+pub use state::HttpState;
 pub use tls::TlsFiles;

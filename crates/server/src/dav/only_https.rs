@@ -5,8 +5,8 @@
 use hyper::Method;
 
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::session::{DavResult, Fail};
 
 /// Answers a request that came without encryption; `port` is where https is spoken.
 ///

@@ -5,9 +5,13 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers as names, options};
 
 use super::exchange::Exchange;
-use super::methods::ALLOWED;
-use super::session::{DavResult, Session};
-use crate::common::settings::BulkUpdates;
+use super::fail::DavResult;
+use super::session::Session;
+use super::settings::BulkUpdates;
+
+/// The methods that there are.
+pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\
+                                  UNLOCK,MKCOL,PUT,REPORT,CHECKOUT,MKACTIVITY,MERGE";
 
 pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let asks = if exchange.body.is_over() {
@@ -19,7 +23,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
                 &Document::open(&*body, Limits::default())?.into_root()?,
             )
     };
-    let more = if super::autoversioning::is_on(session) { ",MOVE" } else { "" };
+    let more = if session.autoversions() { ",MOVE" } else { "" };
     exchange.header("allow", &format!("{ALLOWED}{more}"));
     exchange.header("ms-author-via", "DAV");
     exchange.header(names::DAV, "1,2");
@@ -31,7 +35,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     if !asks {
         return Ok(());
     }
-    let http = &session.shared.settings.http;
+    let http = &session.shared.settings;
     exchange.header(names::YOUNGEST_REV, &session.youngest()?.to_string());
     exchange.header(names::REPOSITORY_UUID, &session.uuid);
     let mergeinfo = if session.repository.has_mergeinfo() { "yes" } else { "no" };
@@ -72,7 +76,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
         if !is_there {
             continue;
         }
-        if !is_svndiff || session.shared.settings.compression > 0 {
+        if !is_svndiff || session.shared.server.settings.compression > 0 {
             exchange.header(names::DAV, token);
         }
     }

@@ -14,9 +14,9 @@ use sapwood_core::SvnResult;
 use sapwood_core::exact::{Cut as _, Exact as _};
 use tokio::sync::Notify;
 
-use super::exchange::client_gone;
+use super::fail::client_gone;
+use super::outlet::{Outlet, Pieces, WANTED};
 use super::piece::Piece;
-use super::reply::{Outlet, Pieces, WANTED};
 use crate::common::spool::SpoolFile;
 
 /// Bytes that may lie in the file.

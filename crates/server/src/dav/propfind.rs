@@ -3,7 +3,7 @@
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::to_relpath;
-use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError};
 use sapwood_fs::read_ahead::NodesWanted;
 use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
@@ -13,8 +13,10 @@ use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Limits, Xml as _};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, dead, headers as names, lock};
 
+use super::entity;
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
 use crate::common::access::Action;
 use crate::common::operation_log::Operation;
 
@@ -136,7 +138,7 @@ pub(super) fn waiting(
             (NS_DAV, "getcontenttype") if is_file => text(given.unwrap_or("text/plain")),
             (NS_DAV, "getcontenttype") => text("text/html; charset=UTF-8"),
             (NS_DAV, "creationdate") => text(&now),
-            (NS_DAV, "getlastmodified") => super::get::http_date(&now).map(Value::Text),
+            (NS_DAV, "getlastmodified") => entity::http_date(&now).map(Value::Text),
             (NS_DAV, "supportedlock") => locks_that_there_are(session, is_file),
             (NS_DAV, "lockdiscovery") => Some(Value::Xml(locks.clone())),
             _ => None,
@@ -393,7 +395,7 @@ fn tree(
     let wants_props = wants(&|name| !matches!(&*name.namespace, NS_DAV | NS_SVN_DAV))
         || matches!(wanted, PropfindRequest::All | PropfindRequest::Names);
     let revprops = root.fs().revprops_snapshot();
-    let revision = revision_of(root)?;
+    let revision = entity::revision_of(root)?;
     let foreign = !session.is_svn_client();
     let mut tree = Tree { session, revision, revprops, live, wants_props, wanted, locks, foreign };
     begin(exchange);
@@ -402,7 +404,7 @@ fn tree(
         let nodes = NodesWanted { props: tree.wants_props, ..NodesWanted::default() };
         let wanted = EntriesWanted { nodes: Some(nodes), committed: true };
         let entries = Entries::of(root, &node)?;
-        entries.each(wanted, &session.access, &session.shared.cancel, |entry| {
+        entries.each(wanted, &session.access, &session.shared.server.cancel, |entry| {
             tree.node(exchange, &entry.node()?)
         })?;
     }
@@ -449,9 +451,9 @@ impl Tree<'_> {
             (NS_DAV, "resourcetype") if is_file => text(String::new()),
             (NS_DAV, "resourcetype") => Some(Value::Xml("<D:collection/>".to_owned())),
             (NS_DAV, "getcontentlength") if is_file => text(node.length()?.to_string()),
-            (NS_DAV, "getcontenttype") if is_file => text(super::get::media_type(node)?),
+            (NS_DAV, "getcontenttype") if is_file => text(entity::media_type(node)?),
             (NS_DAV, "getcontenttype") => text("text/html; charset=UTF-8".to_owned()),
-            (NS_DAV, "getetag") => text(super::get::etag(node)?),
+            (NS_DAV, "getetag") => text(entity::etag(node)?),
             (NS_DAV, "version-name") => node.created_rev().map(|r| Value::Text(r.to_string())),
             (NS_DAV, "creationdate") => {
                 let info = committed_info(&mut self.revprops, node)?;
@@ -459,7 +461,7 @@ impl Tree<'_> {
             }
             (NS_DAV, "getlastmodified") => {
                 let info = committed_info(&mut self.revprops, node)?;
-                info.date().and_then(super::get::http_date).map(Value::Text)
+                info.date().and_then(entity::http_date).map(Value::Text)
             }
             (NS_DAV, "creator-displayname") => {
                 let info = committed_info(&mut self.revprops, node)?;
@@ -510,19 +512,11 @@ fn locks_that_there_are(session: &Session<'_>, is_file: bool) -> Option<Value> {
              </D:locktype></D:lockentry>"
         )
     };
-    Some(match (super::autoversioning::is_on(session), is_file) {
+    Some(match (session.autoversions(), is_file) {
         (true, _) => Value::Xml(of("exclusive") + &of("shared")),
         (false, true) => Value::Xml(of("exclusive")),
         (false, false) => Value::Text(String::new()),
     })
-}
-
-/// The revision of a tree that no transaction makes.
-///
-/// # Errors
-/// The caller has the tree of a transaction in hand.
-pub(super) fn revision_of(root: &Root) -> SvnResult<Revnum> {
-    root.revision().ok_or_else(|| SvnError::internal("the tree of a transaction has no revision"))
 }
 
 /// The properties of something in a transaction.
@@ -531,7 +525,7 @@ fn in_transaction(
     exchange: &mut Exchange,
     wanted: &PropfindRequest,
 ) -> DavResult {
-    let (open, path) = super::txns::open(session)?;
+    let (open, path) = super::txn_resource::open(session)?;
     let locked = open.lock();
     let editor = locked.look()?;
     let mut response = Response::default();

@@ -6,10 +6,11 @@ use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::proppatch::{self, Change};
 use sapwood_wire_dav::xml::{Document, Limits};
 
-use super::edit::{lock_tokens, version_name};
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
-use super::txns;
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::tokens::{lock_tokens, version_name};
+use super::txn_resource;
 use crate::common::operation_log::Operation;
 
 pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
@@ -57,7 +58,7 @@ fn revision(session: &Session<'_>, rev: Revnum, changes: &[(String, &Change)]) -
 }
 
 fn transaction(session: &Session<'_>, changes: &[(String, &Change)]) -> DavResult {
-    let (txn, path) = txns::open(session)?;
+    let (txn, path) = txn_resource::open(session)?;
     let mut locked = txn.lock();
     let editor = locked.editor()?;
     let Some(path) = path else {

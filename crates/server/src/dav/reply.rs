@@ -10,7 +10,6 @@
 
 use sapwood_core::len64;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,16 +20,12 @@ use bytes::Buf as _;
 use hyper::body::{Frame, SizeHint};
 use hyper::{Response, StatusCode};
 use sapwood_core::SvnResult;
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::exchange::client_gone;
+use super::fail::client_gone;
+use super::outlet::{NextPiece, Outlet, Pieces};
 use super::overflow::{Ending, Overflow};
 use super::piece::Piece;
-use super::polled_connection::Driver;
-use super::socket::ClientSocket;
-use super::workers::Workers;
-use crate::common::fair::Caller;
 
 /// Pieces that wait for the client, beside those that hyper has taken.
 const WAITING: usize = 1;
@@ -39,12 +34,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it checks whether one does; the first check is early, since most clients read.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a client may read nothing while its reply holds a thread that others need.
-pub(super) const WANTED: Duration = Duration::from_secs(10);
-
-/// A piece, or why there are no more.
-pub(super) type NextPiece = Result<Piece, io::Error>;
-
 /// What hyper sends as the body of a reply.
 #[derive(Debug)]
 pub enum ReplyBody {
@@ -52,21 +41,6 @@ pub enum ReplyBody {
     Whole(Option<Piece>),
     /// Pieces, as they come. An error ends the connection, and so does an end before the reply is complete.
     Pieces(mpsc::Receiver<NextPiece>, Arc<AtomicBool>),
-}
-
-/// Where pieces are sent to.
-#[derive(Clone, Debug)]
-pub(super) struct Pieces {
-    pub(super) queue: mpsc::Sender<NextPiece>,
-    /// Whether all of the reply is in the queue.
-    complete: Arc<AtomicBool>,
-}
-
-impl Pieces {
-    /// Notes that the reply is complete.
-    pub(super) fn complete(&self) {
-        self.complete.store(true, Ordering::Release);
-    }
 }
 
 impl ReplyBody {
@@ -109,30 +83,6 @@ impl hyper::body::Body for ReplyBody {
             }
             Self::Pieces(..) => SizeHint::default(),
         }
-    }
-}
-
-/// The resources of a connection's replies.
-#[derive(Clone, Debug)]
-pub(super) struct Outlet {
-    pub(super) handle: Handle,
-    /// Makes the connection send what it was given.
-    pub(super) driver: Driver,
-    pub(super) workers: Arc<Workers>,
-    /// The client's address.
-    pub(super) client: IpAddr,
-    pub(super) caller: Caller,
-    /// The client's side of the connection.
-    pub(super) line: ClientSocket,
-    /// How long the client may read nothing.
-    pub(super) patience: Duration,
-}
-
-impl Outlet {
-    /// Whether a thread may go on waiting for a client that has read nothing for some time.
-    fn may_wait(&self, still: Duration) -> bool {
-        let wanted = self.workers.are_wanted();
-        still < if wanted { self.patience.min(WANTED) } else { self.patience }
     }
 }
 

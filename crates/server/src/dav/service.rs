@@ -7,7 +7,7 @@
 //! request that waits, for a thread, a login, memory or its body, ends when its client disconnects.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -19,41 +19,55 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::access_log::Outcome;
+use super::autoversioning;
 use super::body::{Body, RawBody};
+use super::certificate::ClientCertificate;
 use super::continued;
-use super::exchange::{Exchange, client_gone};
+use super::credentials::Verdict;
+use super::exchange::Exchange;
+use super::fail::client_gone;
 use super::head::Head;
 use super::idle::{TrackedBody, UnderWay};
-use super::login::{self, Verdict};
+use super::login;
 use super::master::Forward;
-use super::methods::{self, Next, Stage};
+use super::methods::{self, Next};
+use super::outlet::Outlet;
 use super::packing;
 use super::polled_connection::Driver;
-use super::reply::{Outlet, ReplyBody};
+use super::reply::ReplyBody;
 use super::socket::ClientSocket;
+use super::stage::Stage;
+use super::state::HttpState;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
+use crate::common::principal::Principal;
 use crate::common::request_memory::Share;
-use crate::common::state::ServerState;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;
-/// The limit of a body that is held whole.
-pub(super) const MOST_HELD: usize = 256 << 20;
 /// How many times its size a body that is held whole may take, including what is made of it.
 const MADE_OF_BODY: usize = 8;
+
+/// The peer of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// Whether it is encrypted.
+    pub(super) secure: bool,
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
+}
 
 /// The connection that a request came by.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
-    pub(super) peer: super::http::Peer,
+    pub(super) peer: Peer,
     pub(super) driver: Driver,
     pub(super) line: ClientSocket,
 }
 
 /// A request, while no thread has it. It is moved often, and is large: so it is boxed.
 struct Job {
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     head: Head,
     exchange: Exchange,
     caller: Caller,
@@ -67,7 +81,7 @@ type Reply = oneshot::Receiver<Response<ReplyBody>>;
 ///
 /// hyper moves the returned future several times. It should be small, so its rarely used parts are boxed.
 pub(super) fn answer(
-    shared: Arc<ServerState>,
+    shared: Arc<HttpState>,
     origin: Origin,
     under_way: UnderWay,
     request: Request<Incoming>,
@@ -142,7 +156,7 @@ async fn or_gone<T>(line: &ClientSocket, work: impl Future<Output = T>) -> Optio
 
 impl Job {
     fn new(
-        shared: Arc<ServerState>,
+        shared: Arc<HttpState>,
         origin: Origin,
         under_way: UnderWay,
         request: Request<Incoming>,
@@ -150,7 +164,7 @@ impl Job {
     ) -> Box<Self> {
         let (parts, body) = request.into_parts();
         let Origin { peer, driver, line } = origin;
-        let (http, limits) = (&shared.settings.http, shared.settings.limits);
+        let (http, limits) = (&shared.settings, shared.server.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;
         let caller = workers::caller(&head);
@@ -163,7 +177,7 @@ impl Job {
             line,
             patience: limits.stall,
         };
-        let mut raw = RawBody::new(body, Handle::current(), driver, limits, under_way);
+        let mut raw = RawBody::new(body, Handle::current(), driver, http.limits, under_way);
         if workers::reads_again(&head) {
             raw.keep_collected();
         }
@@ -199,7 +213,7 @@ impl Job {
         }
         let handle = self.exchange.outlet().handle.clone();
         if self.shared.saves.needs_watch() {
-            handle.spawn(super::http::flush_due(Arc::clone(&self.shared)));
+            handle.spawn(autoversioning::flush_due(Arc::clone(&self.shared)));
         }
         if self.exchange.is_for_later() {
             handle.spawn(self.send_rest());
@@ -229,7 +243,10 @@ impl Job {
     fn log(&self) {
         if let Some(log) = &self.shared.access_log {
             let (status, bytes) = self.exchange.outcome();
-            log.write(&self.head, Outcome { user: self.exchange.user.as_deref(), status, bytes });
+            log.write(
+                &self.head,
+                Outcome { user: self.exchange.user.as_ref().map(Principal::name), status, bytes },
+            );
         }
     }
 
@@ -272,7 +289,7 @@ impl Job {
             if raw.has_ended() {
                 break;
             }
-            if is_held && raw.arrived() > MOST_HELD {
+            if is_held && raw.arrived() > workers::MOST_HELD {
                 return Err((too_large(), 413));
             }
             if raw.collected() >= WINDOW {

@@ -11,88 +11,21 @@ use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::admission::Admission;
-use super::authenticate::{self, Users};
+use super::authenticate;
+use super::credentials::Users;
+use super::fail::{DavResult, Fail, allowed};
 use super::head::Head;
-use super::login::Claim;
 use super::lookup::InRepository;
+use super::settings::Location;
+use super::state::HttpState;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
-use crate::common::settings::Location;
-use crate::common::state::ServerState;
-
-/// Why a request fails.
-#[derive(Debug)]
-pub enum Fail {
-    /// The client must give a user's name.
-    AskWho,
-    /// The user may not do that. Subversion's clients have their own message for this.
-    Forbidden,
-    /// There is nothing at the request's own address. Subversion's clients have their own message for this.
-    Missing,
-    /// An error, with the status that goes with it.
-    Error(SvnError, u16),
-    /// A name and password have to be checked first.
-    Prove(Box<Claim>),
-}
-
-/// The outcome of a request.
-pub type DavResult<T = ()> = Result<T, Fail>;
-
-impl From<SvnError> for Fail {
-    fn from(error: SvnError) -> Self {
-        if error.code() == ErrorCode::AUTHZ_UNWRITABLE {
-            return Self::Forbidden;
-        }
-        let status = sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500);
-        Self::Error(error, status)
-    }
-}
-
-impl From<sapwood_repos::Error> for Fail {
-    fn from(error: sapwood_repos::Error) -> Self {
-        SvnError::from(error).into()
-    }
-}
-
-impl From<sapwood_fs::Error> for Fail {
-    fn from(error: sapwood_fs::Error) -> Self {
-        SvnError::from(error).into()
-    }
-}
-
-impl From<sapwood_wire_dav::Error> for Fail {
-    fn from(error: sapwood_wire_dav::Error) -> Self {
-        let status = error.status();
-        Self::Error(error.into(), status)
-    }
-}
-
-impl Fail {
-    /// A status with a message of our own.
-    pub(super) fn status(status: u16, message: impl Into<String>) -> Self {
-        Self::Error(SvnError::new(ErrorCode(0), message), status)
-    }
-
-    /// An error with another status than the usual one of its code.
-    pub(super) const fn with(error: SvnError, status: u16) -> Self {
-        Self::Error(error, status)
-    }
-}
-
-/// A decision as a result.
-pub(super) fn allowed(decision: Decision) -> DavResult {
-    match decision {
-        Decision::Allow => Ok(()),
-        Decision::AskWho => Err(Fail::AskWho),
-        Decision::Deny => Err(Fail::Forbidden),
-    }
-}
 
 /// The state of one request to a repository.
 #[derive(Debug)]
 pub struct Session<'s> {
     /// The state that all requests share.
-    pub shared: &'s ServerState,
+    pub shared: &'s HttpState,
     /// The repository.
     pub repository: Repository,
     /// The user and their rights.
@@ -119,18 +52,18 @@ impl<'s> Session<'s> {
     /// # Errors
     /// [`Fail::AskWho`] for a wrong name or password; errors for malformed addresses.
     pub(super) fn new(
-        shared: &'s ServerState,
+        shared: &'s HttpState,
         head: &'s Head,
         place: InRepository<'s>,
     ) -> DavResult<Self> {
         let InRepository { found, root, below, location } = place;
         let resource = Resource::parse(&below, SPECIAL)?;
         let host = head.client.to_string();
-        let users = Users::of(shared, &found.config, found.passwords)?;
+        let users = Users::of(&shared.server, &found.config, found.passwords)?;
         let can_authenticate = authenticate::can_authenticate(&found.config, &users);
         let user = authenticate::user(shared, head, &found.config, &users)?;
         let access = UserAccess::new(
-            shared,
+            &shared.server,
             Some(&host),
             &found.name,
             &found.authz_name,
@@ -157,6 +90,15 @@ impl<'s> Session<'s> {
     #[must_use]
     pub fn decide(&self, required: Action, path: Option<&FsPath>) -> Decision {
         self.access.decide(required, path, false, self.can_authenticate)
+    }
+
+    /// Whether changes that other programs make at the request's place become revisions.
+    #[must_use]
+    pub fn autoversions(&self) -> bool {
+        match self.location {
+            Some(location) => location.autoversioning,
+            None => self.shared.settings.autoversioning,
+        }
     }
 
     /// Whether the client can authenticate.
@@ -269,7 +211,7 @@ impl<'s> Session<'s> {
                 })
             })
         };
-        let compression = self.shared.settings.compression;
+        let compression = self.shared.server.settings.compression;
         match () {
             () if compression > 0 && accepts("svndiff2") => Some(Version::V2),
             () if compression > 0 && accepts("svndiff1") => Some(Version::V1),
@@ -291,14 +233,14 @@ impl<'s> Session<'s> {
 
     /// Writes a line to the operational log.
     pub fn log_command(&self, operation: &Operation<'_>) {
-        if let Some(log) = &self.shared.log {
+        if let Some(log) = &self.shared.server.log {
             log.command(self.access.subject(), operation);
         }
     }
 
     /// Writes an error to the operational log.
     pub fn log_error(&self, error: &SvnError) {
-        if let Some(log) = &self.shared.log {
+        if let Some(log) = &self.shared.server.log {
             log.error(self.access.subject(), error, false);
         }
     }

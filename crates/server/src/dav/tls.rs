@@ -13,9 +13,9 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 
-use super::certificate::ClientAuthorities;
+use super::certificate::{ClientAuthorities, unusable};
 
 /// The paths of a certificate and its key: files in PEM form. The certificate's file also has the
 /// intermediate certificates.
@@ -37,10 +37,6 @@ type Stamp = [Option<SystemTime>; 4];
 pub(super) struct Tls {
     files: TlsFiles,
     used: Mutex<(Stamp, Arc<ServerConfig>)>,
-}
-
-pub(super) fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
-    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
 }
 
 impl TlsFiles {

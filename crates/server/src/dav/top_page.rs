@@ -8,23 +8,24 @@
 use maud::html;
 use sapwood_core::{FsPath, uri};
 
-use super::authenticate::{self, Users};
+use super::authenticate::{self, may_come_in};
 use super::browse;
+use super::credentials::Users;
 use super::error_page;
 use super::exchange::Exchange;
 use super::head::Head;
 use super::lookup::{self, LookupResult};
+use super::settings::Location;
+use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::Blanket;
-use crate::common::settings::Location;
-use crate::common::state::ServerState;
 
 /// Writes the page, if the request is a browser's for the top, and there is anything to name.
-pub(super) fn write(shared: &ServerState, head: &Head, exchange: &mut Exchange) -> bool {
+pub(super) fn write(shared: &HttpState, head: &Head, exchange: &mut Exchange) -> bool {
     if head.path != "/" || !error_page::is_wanted(head) {
         return false;
     }
-    let all = &shared.settings.http.locations;
+    let all = &shared.settings.locations;
     let shown: Vec<&Location> = all.iter().filter(|one| is_shown(shared, head, one)).collect();
     if shown.is_empty() {
         return false;
@@ -39,10 +40,10 @@ pub(super) fn write(shared: &ServerState, head: &Head, exchange: &mut Exchange) 
 }
 
 /// Whether a location would show something to the visitor.
-fn is_shown(shared: &ServerState, head: &Head, location: &Location) -> bool {
+fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
     let user = match location.access.as_deref() {
         Some(access) => match authenticate::user(shared, head, access, &Users::default()) {
-            Ok(user) if browse::may_come_in(access, user.as_deref(), Blanket::Read) => user,
+            Ok(user) if may_come_in(access, user.as_ref(), Blanket::Read) => user,
             _ => return false,
         },
         None => None,
@@ -53,12 +54,12 @@ fn is_shown(shared: &ServerState, head: &Head, location: &Location) -> bool {
             let found = place.found;
             let (name, rules_name) = (&found.name, &found.authz_name);
             let mut access =
-                UserAccess::new(shared, None, name, rules_name, found.authz, found.config);
+                UserAccess::new(&shared.server, None, name, rules_name, found.authz, found.config);
             access.set_user(user);
             access.may(Action::Read, Some(FsPath::ROOT), false)
         }
         Ok(Some(LookupResult::Folder(folder))) => {
-            location.list && !browse::names_in(shared, &folder, user.as_deref()).is_empty()
+            location.list && !browse::names_in(shared, &folder, user.as_ref()).is_empty()
         }
         _ => false,
     }

@@ -8,7 +8,8 @@ use sapwood_core::FsPath;
 use sapwood_wire_dav::Resource;
 
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
 
 /// The answer, if the request is of that kind.
 pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {

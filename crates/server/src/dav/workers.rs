@@ -6,7 +6,6 @@
 //! Invariant: a request that waits for its client, for its turn or for a login holds none of these.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::Method;
@@ -14,8 +13,9 @@ use hyper::Method;
 use super::head::Head;
 use crate::common::fair::{Caller, FairPermits, Permit};
 use crate::common::request_memory::{RequestMemory, Share};
-use crate::common::settings::Limits;
+use crate::common::settings::Settings;
 use crate::common::spool::Spool;
+use crate::common::state::ServerState;
 
 /// Requests that run at a time: those that read, and as many that write.
 const THREADS: usize = 256;
@@ -25,6 +25,8 @@ const STREAMS: usize = 64;
 const ATTEMPTS: usize = 1024;
 /// Replies that may wait for clients that do not read.
 const UNREAD: usize = 2048;
+/// The limit of a body that is held whole.
+pub(super) const MOST_HELD: usize = 256 << 20;
 /// Threads for reading and writing temporary files.
 const FILE_THREADS: usize = 32;
 
@@ -47,8 +49,9 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// As many as the limits allow, with temporary files in a folder.
-    pub(crate) fn new(limits: &Limits, folder: PathBuf, memory: Arc<RequestMemory>) -> Arc<Self> {
+    /// As many as the server's limits allow, with so many bytes of temporary files.
+    pub(crate) fn new(server: &ServerState, spool_bytes: u64) -> Arc<Self> {
+        let Settings { limits, scratch, .. } = &server.settings;
         let threads = limits.connections.min(THREADS);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Arc::new(Self {
@@ -58,8 +61,8 @@ impl Workers {
             hashes: FairPermits::new(processors),
             unread: FairPermits::new(UNREAD),
             attempts: FairPermits::new(ATTEMPTS),
-            spool: Spool::new(folder, limits.spool_bytes),
-            memory,
+            spool: Spool::new(scratch.clone(), spool_bytes),
+            memory: Arc::clone(&server.requests),
         })
     }
 

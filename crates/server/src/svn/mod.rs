@@ -1,18 +1,20 @@
 //! The svn:// server.
 //!
-//! * `session`: the course of a connection: greeting, authentication, commands.
+//! * `serve`: the course of a connection: greeting, authentication, commands; `session`: its state.
 //! * `commands`: the commands, one function each.
-//! * `auth` and `sasl`: authentication.
+//! * `auth` and `sasl`: authentication; `mechanisms`: what both share.
 //! * `connection`: one connection's buffers; [`transport`]: its two ends.
 
 mod auth;
 mod commands;
 mod connection;
+mod mechanisms;
 mod sasl;
+mod serve;
 mod session;
 pub mod transport;
 
-pub use session::{serve_connection, serve_stream};
+pub use serve::{serve_connection, serve_stream};
 
 /// The port of the svn protocol.
 pub const DEFAULT_PORT: u16 = 3690;

@@ -19,8 +19,9 @@ use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
 use crate::common::config::Blanket;
-use crate::svn::auth::{CramMd5, cram_md5, password_failed, password_proved, refuse};
+use crate::common::principal::Principal;
 use crate::svn::connection::{Connection, Wait};
+use crate::svn::mechanisms::{CramMd5, cram_md5, password_failed, password_proved, refuse};
 use crate::svn::session::Session;
 
 /// The name of this service in SASL.
@@ -131,7 +132,7 @@ pub(crate) fn request_auth(
                     if name != "EXTERNAL" {
                         password_proved(session, &user)?;
                     }
-                    session.access.set_user(Some(user));
+                    session.access.set_user(Some(Principal::named(user)));
                 }
                 let out = session.conn.out();
                 out.raw(b"( success ( ");

@@ -5,8 +5,8 @@ use sapwood_delta::{TextDelta, Version, write_svndiff};
 
 use super::Sink;
 use super::request::ListFields;
-use crate::base64::Encoder;
 use crate::xml::{HEADER, Xml as _};
+use sapwood_core::base64::Encoder;
 
 /// Appends the beginning of a reply; `name` is that of its root element.
 pub fn begin(out: &mut Vec<u8>, name: &str) {

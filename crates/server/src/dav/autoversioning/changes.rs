@@ -12,12 +12,14 @@ use sapwood_fs::Root;
 use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::Resource;
 
+use super::super::entity::etag;
 use super::super::exchange::Exchange;
-use super::super::get::etag;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
+use super::super::tokens::all_tokens;
 use super::flush::{self, together};
 use super::pending::{ChangeKind, State};
-use super::{all_tokens, begin, conditions, locked, may_change, refused, youngest};
+use super::{begin, conditions, locked, may_change, not_there, refused, youngest};
 use crate::common::access::Action;
 
 /// The part of a path that changes.
@@ -56,10 +58,6 @@ pub(super) fn need_parent(session: &Session<'_>, root: &Root, path: &FsPath) -> 
 fn exists(path: &FsPath) -> Fail {
     let message = format!("'{path}' is there already");
     Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405)
-}
-
-pub(super) fn not_there(path: &FsPath) -> Fail {
-    SvnError::new(ErrorCode::FS_NOT_FOUND, format!("'{path}' is not there")).into()
 }
 
 /// PUT: the text of a file.

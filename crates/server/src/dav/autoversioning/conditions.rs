@@ -5,8 +5,9 @@ use sapwood_fs::Root;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::ifheader::{self, State};
 
-use super::super::get::{etag, tags};
-use super::super::session::{DavResult, Fail, Session};
+use super::super::entity::{etag, tags};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::flush;
 use super::pending::State as Waits;
 use crate::common::access::Action;

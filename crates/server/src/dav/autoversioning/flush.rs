@@ -1,6 +1,7 @@
 //! Commits pending changes ([`super::pending`]): alone, or together with the request that continues
 //! them.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sapwood_core::FsPath;
@@ -13,13 +14,14 @@ use sapwood_repos::{
 use sapwood_wire_dav::Resource;
 
 use super::super::exchange::Exchange;
+use super::super::fail::DavResult;
 use super::super::propfind;
-use super::super::session::{DavResult, Session};
+use super::super::session::Session;
+use super::super::state::HttpState;
 use super::held::DavLock;
-use super::pending::{Change, ChangeKind, Context, JoinedChanges, Owner, Save, State};
-use super::{begin, changes, describe, is_on, refused, youngest};
+use super::pending::{Change, ChangeKind, Commit, Context, JoinedChanges, Owner, Save, State};
+use super::{begin, describe, not_there, refused, youngest};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::state::ServerState;
 
 /// How often a commit is tried again when others commit at the same time.
 const ATTEMPTS: usize = 5;
@@ -65,7 +67,7 @@ pub(super) fn kind(
 /// Whether changes may wait: not where a hook could refuse a change that was already acknowledged.
 pub(super) fn may_wait(session: &Session<'_>) -> bool {
     let hooks = session.access.hooks(&session.repository);
-    !session.shared.settings.http.autoversioning_wait.is_zero()
+    !session.shared.settings.autoversioning_wait.is_zero()
         && !hooks.has_any(&["start-commit", "pre-commit", "pre-lock"])
 }
 
@@ -173,15 +175,15 @@ pub(super) fn replay(
     Ok(true)
 }
 
+impl Commit for HttpState {
+    fn commit(&self, who: &Owner, context: &Context, changes: &[Change], there: &dyn Fn()) {
+        make(self, who, context, changes, there);
+    }
+}
+
 /// Commits changes that have waited. A change that cannot be made any more, since others have changed or
 /// locked the same path, is logged. `there` is called when the revision exists.
-pub(super) fn make(
-    shared: &ServerState,
-    who: &Owner,
-    context: &Context,
-    changes: &[Change],
-    there: &dyn Fn(),
-) {
+fn make(shared: &HttpState, who: &Owner, context: &Context, changes: &[Change], there: &dyn Fn()) {
     let host = who.client.to_string();
     let subject = Subject {
         host: Some(&host),
@@ -189,7 +191,7 @@ pub(super) fn make(
         repository: context.name.as_deref(),
     };
     let failed = |error: &SvnError| {
-        if let Some(log) = &shared.log {
+        if let Some(log) = &shared.server.log {
             log.error(subject, error, false);
         }
     };
@@ -198,7 +200,7 @@ pub(super) fn make(
         match revision(&repository, who, context, changes, &failed, there) {
             Ok(None) => break,
             Ok(Some(operation)) => {
-                if let Some(log) = &shared.log {
+                if let Some(log) = &shared.server.log {
                     log.command(subject, &operation);
                 }
                 break;
@@ -252,7 +254,7 @@ fn revision(
 /// Files that were locked while they were pending get a lock in the repository, now that they exist
 /// there.
 pub(super) fn keep_locks(
-    shared: &ServerState,
+    shared: &HttpState,
     repository: &Repository,
     context: &Context,
     changes: &[Change],
@@ -305,7 +307,7 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     }
     let repository = session.repository.path();
     let path = match &session.resource {
-        Resource::Public(path) if is_on(session) && !session.is_svn_client() => path,
+        Resource::Public(path) if session.autoversions() && !session.is_svn_client() => path,
         _ => {
             saves.flush(session.shared, |save| save.is_of(repository));
             return None;
@@ -334,7 +336,7 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
     };
     match (state, method) {
         (Some(State::Gone { .. }), _) if session.head.query.is_none() => {
-            return Some(Err(changes::not_there(path)));
+            return Some(Err(not_there(path)));
         }
         (Some(State::Made(NodeKind::File, props)), "GET" | "HEAD")
             if session.head.query.is_none() =>
@@ -368,4 +370,15 @@ pub(super) fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
     // A commit in progress is waited for.
     let _ = saves.state(&own, path);
     saves.any(|save| *save.who() == own && save.is_at_or_above(path))
+}
+
+/// Commits changes that wait for the rest of a save, until none is left.
+pub(in super::super) async fn flush_due(shared: Arc<HttpState>) {
+    let wait = shared.settings.autoversioning_wait;
+    while let Some(due) = shared.saves.next_due(wait) {
+        tokio::time::sleep_until(due.into()).await;
+        let shared = Arc::clone(&shared);
+        // A panic in one commit must not stop the others.
+        let _ = tokio::task::spawn_blocking(move || shared.saves.flush_due(&*shared, wait)).await;
+    }
 }

@@ -8,11 +8,14 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers, lock as wire};
 
 use super::super::exchange::Exchange;
+use super::super::fail::{DavResult, Fail};
 use super::super::locks;
-use super::super::session::{DavResult, Fail, Session};
+use super::super::session::Session;
+use super::super::tokens::all_tokens;
 use super::changes::{Change, check_held, need_parent, wait_for_more};
+use super::discovery::active_lock;
 use super::held::{DavLock, end_after};
-use super::{all_tokens, conditions, flush, locked, may_change, refused, youngest};
+use super::{conditions, flush, locked, may_change, refused, youngest};
 use crate::common::access::Action;
 
 pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath) -> DavResult {
@@ -68,18 +71,6 @@ fn send_lock(session: &Session<'_>, exchange: &mut Exchange, held: DavLock) -> D
         return Ok(());
     }
     Err(Fail::status(503, "There are too many locks"))
-}
-
-fn active_lock<'a>(held: &'a DavLock, root: &'a str) -> wire::ActiveLock<'a> {
-    wire::ActiveLock {
-        token: &held.token,
-        owner: held.owner.as_deref(),
-        is_xml: held.is_xml,
-        root,
-        timeout: Some(held.seconds()),
-        is_shared: held.is_shared,
-        is_deep: held.is_deep,
-    }
 }
 
 /// Whether the locks that others have allow one more.
@@ -152,15 +143,4 @@ pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange, path: &FsPa
     session.shared.held.end(repository, token);
     exchange.status(204);
     Ok(())
-}
-
-/// Appends the `activelock`s that a path has outside of the repository.
-pub(in super::super) fn discovered(session: &Session<'_>, path: &FsPath, out: &mut Vec<u8>) {
-    if !super::is_on(session) {
-        return;
-    }
-    for held in session.shared.held.on(session.repository.path(), path) {
-        let root = session.address(&Resource::Public(held.path.clone()));
-        wire::active(out, &active_lock(&held, &root));
-    }
 }

@@ -13,6 +13,7 @@
 
 mod changes;
 mod conditions;
+mod discovery;
 mod flush;
 pub mod held;
 mod locking;
@@ -25,25 +26,20 @@ use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::Root;
 use sapwood_repos::{CommitResult, TxnEditor};
-use sapwood_wire_dav::{Resource, ifheader};
+use sapwood_wire_dav::Resource;
 
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::tokens::{all_tokens, lock_tokens};
 use crate::common::access::Action;
 use crate::common::operation_log::Operation;
 
-pub(super) use locking::discovered;
+pub(super) use discovery::discovered;
+pub(super) use flush::flush_due;
 
 /// The property of revisions that were made so.
 const AUTOVERSIONED: &str = "svn:autoversioned";
-
-/// Whether the place of the request allows it.
-pub(super) fn is_on(session: &Session<'_>) -> bool {
-    match session.location {
-        Some(location) => location.autoversioning,
-        None => session.shared.settings.http.autoversioning,
-    }
-}
 
 /// Answers the request if it is one that becomes a revision, or has to do with locks of other
 /// programs.
@@ -52,7 +48,7 @@ pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
         return Some(answered);
     }
     let Resource::Public(path) = &session.resource else { return None };
-    if !is_on(session) {
+    if !session.autoversions() {
         return None;
     }
     on_the_youngest(session, exchange, path)
@@ -126,18 +122,12 @@ fn may_change(session: &Session<'_>, path: &FsPath) -> DavResult {
     session.must(Action::Write, Some(path.parent()))
 }
 
-/// All lock tokens that the request shows.
-fn all_tokens(session: &Session<'_>) -> Vec<String> {
-    let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
-    headers.flat_map(ifheader::tokens).map(|shown| shown.token).collect()
-}
-
 /// Begins the commit of a request.
 fn begin(session: &Session<'_>) -> DavResult<TxnEditor> {
     let mut editor = super::edit::begin(session, PropList::new())?;
     let own = session.resource_path().unwrap_or(FsPath::ROOT);
     let untagged = all_tokens(session).into_iter().map(|token| (own.as_str().to_owned(), token));
-    editor.show_tokens(super::edit::lock_tokens(session).into_iter().chain(untagged));
+    editor.show_tokens(lock_tokens(session).into_iter().chain(untagged));
     Ok(editor)
 }
 
@@ -186,4 +176,8 @@ fn refused(error: SvnError) -> Fail {
 fn locked(path: &FsPath) -> Fail {
     let message = format!("Cannot verify lock on path '{path}'; no matching lock-token available");
     Fail::with(SvnError::new(ErrorCode::FS_NO_LOCK_TOKEN, message), 423)
+}
+
+fn not_there(path: &FsPath) -> Fail {
+    SvnError::new(ErrorCode::FS_NOT_FOUND, format!("'{path}' is not there")).into()
 }

@@ -24,8 +24,6 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{NodeKind, PropList};
 use sapwood_repos::{Hooks, Repository};
 
-use crate::common::state::ServerState;
-
 /// Most changes that wait of one user at one address.
 const MAX_CHANGES: usize = 1000;
 /// The limit of users and addresses with pending changes.
@@ -345,18 +343,18 @@ impl Saves {
 
     /// Commits the pending saves that are `wanted`, one for each user and address, and waits for
     /// other threads that do. Saves that a request is about to commit are left to it.
-    pub fn flush(&self, shared: &ServerState, wanted: impl Fn(&Save) -> bool) {
-        self.flush_matching(shared, |save| wanted(save), |save| save.busy == 0);
+    pub fn flush(&self, commit: &dyn Commit, wanted: impl Fn(&Save) -> bool) {
+        self.flush_matching(commit, |save| wanted(save), |save| save.busy == 0);
     }
 
     /// Commits all pending changes, when the server ends.
-    pub fn flush_all(&self, shared: &ServerState) {
-        self.flush_matching(shared, |_| true, |_| true);
+    pub fn flush_all(&self, commit: &dyn Commit) {
+        self.flush_matching(commit, |_| true, |_| true);
     }
 
     fn flush_matching(
         &self,
-        shared: &ServerState,
+        commit: &dyn Commit,
         wanted: impl Fn(&Save) -> bool,
         is_free: impl Fn(&Save) -> bool,
     ) {
@@ -372,7 +370,7 @@ impl Saves {
                 (save.who.clone(), save.context.clone(), save.changes.clone());
             drop(table);
             let settling = Settling { saves: self, who: &who, is_over: Cell::new(false) };
-            super::flush::make(shared, &who, &context, &changes, &|| settling.over());
+            commit.commit(&who, &context, &changes, &|| settling.over());
             drop(settling);
         }
     }
@@ -405,10 +403,17 @@ impl Saves {
     }
 
     /// Commits the changes that have waited for so long.
-    pub fn flush_due(&self, shared: &ServerState, wait: Duration) {
+    pub fn flush_due(&self, commit: &dyn Commit, wait: Duration) {
         let now = Instant::now();
-        self.flush(shared, |save| !save.is_settling && now.duration_since(save.last) >= wait);
+        self.flush(commit, |save| !save.is_settling && now.duration_since(save.last) >= wait);
     }
+}
+
+/// Makes a revision of pending changes.
+pub trait Commit {
+    /// Commits the changes of a user. `there` is called when the revision exists. What cannot be
+    /// committed any more is logged.
+    fn commit(&self, who: &Owner, context: &Context, changes: &[Change], there: &dyn Fn());
 }
 
 /// A save is committed: whether that succeeds or fails, it waits no longer.

@@ -8,9 +8,10 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, dead};
 
 use super::super::exchange::Exchange;
-use super::super::session::{DavResult, Fail, Session};
-use super::changes::{Change as Of, check_held, not_there};
-use super::{begin, conditions, flush, refused, youngest};
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
+use super::changes::{Change as Of, check_held};
+use super::{begin, conditions, flush, not_there, refused, youngest};
 
 /// Bytes of a body.
 const MAX_BODY: u64 = 64 << 20;

@@ -24,9 +24,9 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
+use super::super::certificate::unusable;
 use super::addresses::Base;
 use super::bad_gateway;
-use crate::dav::tls::unusable;
 
 /// How long the master may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);

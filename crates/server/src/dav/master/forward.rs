@@ -17,13 +17,14 @@ use hyper::{Request, Response};
 use sapwood_core::{SvnError, SvnResult};
 use tokio::sync::mpsc;
 
+use super::super::body::RawBody;
+use super::super::exchange::{CHUNK, Exchange};
+use super::super::fail::client_gone;
+use super::super::head::Head;
 use super::addresses::{AddressMap, Base};
 use super::connection::{ForwardedBody, Master};
 use super::hrefs::Hrefs;
 use super::{bad_gateway, is_of_connection};
-use crate::dav::body::RawBody;
-use crate::dav::exchange::{CHUNK, Exchange, client_gone};
-use crate::dav::head::Head;
 
 /// A request for the master.
 pub(in crate::dav) struct Forward {

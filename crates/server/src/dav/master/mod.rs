@@ -27,10 +27,11 @@ use sapwood_wire_dav::Resource;
 use tokio::sync::mpsc;
 
 use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::methods::Stage;
-use super::service::MOST_HELD;
-use super::session::{DavResult, Fail, Session};
+use super::session::Session;
+use super::stage::Stage;
+use super::workers::MOST_HELD;
 use addresses::{AddressMap, Base};
 use connection::ForwardedBody;
 pub use connection::Master;
@@ -75,7 +76,7 @@ pub(super) fn of<'s>(session: &Session<'s>) -> Option<&'s Arc<Master>> {
                 | Resource::Working(..)
                 | Resource::WorkingBaseline(..)
         ),
-        method => method == "MOVE" || super::methods::ALLOWED.split(',').any(|m| m == method),
+        method => method == "MOVE" || super::options::ALLOWED.split(',').any(|m| m == method),
     };
     is_for_it.then_some(master)
 }

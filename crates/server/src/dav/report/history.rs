@@ -17,10 +17,11 @@ use sapwood_repos::{
 use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
 use sapwood_wire_dav::xml::{Element, Xml as _};
 
+use super::super::exchange::Exchange;
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::{full_path, readable_path};
 use crate::common::operation_log::Operation;
-use crate::dav::exchange::Exchange;
-use crate::dav::session::{DavResult, Fail, Session};
 
 /// All entries of a span, which live as long as a client has not got them.
 struct SharedEntries(Arc<EncodedEntries>);
@@ -142,7 +143,7 @@ pub(super) fn log(session: &Session<'_>, root: &Element, exchange: &mut Exchange
         &session.repository,
         &request,
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
         &mut sender,
     )?;
     wire::end(exchange.out());
@@ -180,7 +181,7 @@ pub(super) fn locations(
         asked.peg,
         &asked.revisions,
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
     )?;
     let out = exchange.out();
     reply::begin(out, "get-locations-report");
@@ -224,7 +225,7 @@ pub(super) fn location_segments(
         &session.repository,
         &SegmentsRequest { path: &path, peg: Some(peg), start: Some(start), end: Some(end) },
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
         &mut |segment| {
             reply::segment(
                 exchange.out(),
@@ -296,13 +297,13 @@ pub(super) fn file_revs(
     let mut sender = FileRevSender {
         exchange,
         version: session.svndiff().unwrap_or(Version::V0),
-        level: session.shared.settings.compression,
+        level: session.shared.server.settings.compression,
     };
     let sent = sapwood_repos::file_revs(
         &session.repository,
         &request,
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
         &mut sender,
     );
     sent.map_err(|error| match Fail::from(error) {
@@ -326,7 +327,7 @@ pub(super) fn deleted_rev(
         &path,
         asked.peg,
         asked.end,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
     )?;
     reply::one_revision(exchange.out(), "get-deleted-rev-report", rev);
     Ok(())

@@ -14,7 +14,8 @@ use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{NS_SVN, Resource};
 
 use super::exchange::Exchange;
-use super::session::{DavResult, Fail, Session};
+use super::fail::{DavResult, Fail};
+use super::session::Session;
 use crate::common::access::Action;
 
 pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {

@@ -13,10 +13,11 @@ use sapwood_wire_dav::report::request::{self, ListFields};
 use sapwood_wire_dav::report::{Sink as _, reply};
 use sapwood_wire_dav::xml::Element;
 
+use super::super::exchange::Exchange;
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use super::{full_path, readable_path, revision_of};
 use crate::common::operation_log::Operation;
-use crate::dav::exchange::Exchange;
-use crate::dav::session::{DavResult, Fail, Session};
 
 /// What is sent for a missing date where the protocol requires one.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
@@ -102,7 +103,13 @@ pub(super) fn list(session: &Session<'_>, root: &Element, exchange: &mut Exchang
     };
     reply::begin(exchange.out(), "list-report");
     let mut writer = ListWriter { exchange, fields };
-    sapwood_repos::list(&tree, &request, &session.access, &session.shared.cancel, &mut writer)?;
+    sapwood_repos::list(
+        &tree,
+        &request,
+        &session.access,
+        &session.shared.server.cancel,
+        &mut writer,
+    )?;
     reply::end(exchange.out(), "list-report");
     Ok(())
 }
@@ -167,7 +174,7 @@ pub(super) fn mergeinfo(
             include_descendants: asked.descendants,
         },
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
         &mut |path, mergeinfo| {
             let relative = skip_ancestor(&base, path).unwrap_or(path);
             reply::mergeinfo(exchange.out(), relative, &mergeinfo.to_value());
@@ -191,7 +198,8 @@ pub(super) fn inherited(
     };
     session.log_command(&Operation::GetInheritedProps { path: &path, revision: rev });
     let tree = session.repository.fs().revision_root(rev)?;
-    let found = inherited_props(&tree, &path, None, &session.access, &session.shared.cancel)?;
+    let found =
+        inherited_props(&tree, &path, None, &session.access, &session.shared.server.cancel)?;
     reply::begin(exchange.out(), "inherited-props-report");
     for (path, props) in &found {
         reply::inherited(exchange.out(), path, props);

@@ -9,9 +9,10 @@ use sapwood_wire_dav::report::replay::ReplayEditor;
 use sapwood_wire_dav::report::request;
 use sapwood_wire_dav::xml::Element;
 
+use super::super::exchange::Exchange;
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
 use crate::common::operation_log::Operation;
-use crate::dav::exchange::Exchange;
-use crate::dav::session::{DavResult, Fail, Session};
 
 pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
     let asked = request::Replay::read(root)?;
@@ -39,13 +40,14 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
     let request =
         ReplayRequest { low_water_mark: asked.low_water_mark, send_deltas: asked.send_deltas };
     let version = session.svndiff().unwrap_or(Version::V0);
-    let mut editor = ReplayEditor::new(exchange, version, session.shared.settings.compression);
+    let mut editor =
+        ReplayEditor::new(exchange, version, session.shared.server.settings.compression);
     sapwood_repos::replay(
         &tree,
         base.to_relpath(),
         request,
         &session.access,
-        &session.shared.cancel,
+        &session.shared.server.cancel,
         &mut editor,
     )?;
     Ok(editor.finish()?)

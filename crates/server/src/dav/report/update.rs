@@ -13,11 +13,12 @@ use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, Updat
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
+use super::super::exchange::Exchange;
+use super::super::fail::{DavResult, Fail};
+use super::super::session::Session;
+use super::super::settings::BulkUpdates;
 use crate::common::access::{Action, Decision};
 use crate::common::operation_log::Operation;
-use crate::common::settings::BulkUpdates;
-use crate::dav::exchange::Exchange;
-use crate::dav::session::{DavResult, Fail, Session};
 
 /// What the log line has besides the target.
 #[derive(Default)]
@@ -79,8 +80,12 @@ pub(super) fn read<'a, R: Read>(
         ignore_ancestry: wanted.ignore_ancestry,
         send_copyfrom_args: wanted.copyfrom,
     };
-    let mut reporter =
-        Reporter::new(&session.repository, &request, &session.access, &session.shared.cancel)?;
+    let mut reporter = Reporter::new(
+        &session.repository,
+        &request,
+        &session.access,
+        &session.shared.server.cancel,
+    )?;
     let mut summary = Summary::default();
     let youngest = session.youngest()?;
     let mut next = first;
@@ -109,7 +114,7 @@ pub(super) fn answer(
         send_all: wanted.send_all,
         include_props: wanted.include_props,
         svndiff: session.svndiff().unwrap_or(Version::V0),
-        compression: session.shared.settings.compression,
+        compression: session.shared.server.settings.compression,
         v2: matches!(session.resource, Resource::Me),
         root: session.root.clone(),
         special: SPECIAL.to_owned(),
@@ -121,7 +126,7 @@ pub(super) fn answer(
 /// Resolves the paths and the revision of a request.
 fn plan(session: &Session<'_>, mut wanted: UpdateRequest) -> DavResult<Plan> {
     let youngest = session.youngest()?;
-    if session.shared.settings.http.bulk_updates == BulkUpdates::Off {
+    if session.shared.settings.bulk_updates == BulkUpdates::Off {
         wanted.include_props &= !wanted.send_all;
         wanted.send_all = false;
         wanted.text_deltas = false;

@@ -5,9 +5,9 @@ use std::io::Read;
 use sapwood_core::SvnResult;
 use sapwood_delta::{Decoder, TextDelta, Window};
 
-use crate::base64;
 use crate::error::{Error, Result};
 use crate::xml::{Document, Event};
+use sapwood_core::base64;
 
 /// The delta in the element that has just begun. [`Text::drain`] must follow.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl<'d, R: Read> Text<'d, R> {
             self.base64.write(&self.piece, &mut self.bytes)
         } else {
             self.ended = true;
-            self.base64.finish(&mut self.bytes)
+            self.base64.finish()
         };
         self.any |= !self.bytes.is_empty();
         if good { Ok(true) } else { Err(Error::Reply("base64")) }

@@ -22,7 +22,7 @@ impl FileCaches {
     }
 
     /// The caches. `memory-cache-size`, in mebibytes, decides how large they are made.
-    pub(super) fn get(&self, config: &Config) -> SvnResult<Arc<Caches>> {
+    pub(crate) fn get(&self, config: &Config) -> SvnResult<Arc<Caches>> {
         if let Some(made) = self.made.get() {
             return Ok(Arc::clone(made));
         }

@@ -1,0 +1,145 @@
+//! Who a request says its user is, and with what proof; and the files of passwords and accounts that know.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{AUTHORIZATION, HeaderMap};
+use sapwood_core::config::Config;
+use sapwood_core::{SvnResult, base64};
+use sha2::{Digest as _, Sha256};
+
+use crate::common::accounts::OpenAccounts;
+use crate::common::config::AccessConfig;
+use crate::common::htdigest::Htdigest;
+use crate::common::htpasswd::Htpasswd;
+use crate::common::principal::Principal;
+use crate::common::state::ServerState;
+
+/// The result of checking a name and password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This user is authenticated.
+    Right(Principal),
+    /// The password is wrong, or there is no such user.
+    Wrong,
+    /// Too many attempts are in progress.
+    TooMany,
+}
+
+/// What is to be checked.
+#[derive(Debug)]
+pub struct Claim {
+    pub(super) user: String,
+    pub(super) evidence: Evidence,
+    /// The first delay at the location; zero for none.
+    pub(super) delay: Duration,
+}
+
+/// How the name is verified.
+#[derive(Debug)]
+pub enum Evidence {
+    /// By Digest authentication, which was checked already.
+    Digest(bool),
+    /// By a password, in these files.
+    Password(String, Users),
+}
+
+impl Evidence {
+    pub(super) const fn mechanism(&self) -> &'static str {
+        match self {
+            Self::Digest(_) => "Digest",
+            Self::Password(..) => "Basic",
+        }
+    }
+}
+
+/// The password files of a location.
+#[derive(Clone, Debug, Default)]
+pub struct Users {
+    plain: Option<Arc<Config>>,
+    htpasswd: Option<Arc<Htpasswd>>,
+    pub(super) htdigest: Option<Arc<Htdigest>>,
+    accounts: Option<Arc<OpenAccounts>>,
+}
+
+impl Users {
+    /// Those that the configuration names. `plain` is that of svn://.
+    ///
+    /// # Errors
+    /// E215004 when httpd's cannot be read.
+    pub(super) fn of(
+        server: &ServerState,
+        access: &AccessConfig,
+        plain: Option<Arc<Config>>,
+    ) -> SvnResult<Self> {
+        let htpasswd = access.htpasswd.as_deref().map(|path| server.files.htpasswd(path));
+        let htdigest = access.htdigest.as_deref().map(|path| server.files.htdigest(path));
+        let accounts = access.accounts.as_deref().map(|path| server.files.accounts(path));
+        Ok(Self {
+            plain,
+            htpasswd: htpasswd.transpose()?,
+            htdigest: htdigest.transpose()?,
+            accounts: accounts.transpose()?,
+        })
+    }
+
+    pub(super) fn are_some(&self) -> bool {
+        self.plain.is_some()
+            || self.htpasswd.is_some()
+            || self.htdigest.is_some()
+            || self.accounts.is_some()
+    }
+
+    /// The user, if this is the user's password or token. May take long, and takes as long for an unknown user.
+    pub(super) fn know(
+        &self,
+        server: &ServerState,
+        user: &str,
+        password: &str,
+    ) -> Option<Principal> {
+        if self.is_plain(user, password)
+            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &server.proved))
+        {
+            return Some(Principal::named(user.to_owned()));
+        }
+        self.accounts.as_ref()?.know(&server.proved, user, password)
+    }
+
+    /// The user, if this password is in the cache of verified ones, or this token has been used a short time ago.
+    pub(super) fn have_proved(
+        &self,
+        server: &ServerState,
+        user: &str,
+        password: &str,
+    ) -> Option<Principal> {
+        if self.is_plain(user, password)
+            || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &server.proved))
+        {
+            return Some(Principal::named(user.to_owned()));
+        }
+        self.accounts.as_ref()?.has_proved(&server.proved, user, password)
+    }
+
+    fn is_plain(&self, user: &str, password: &str) -> bool {
+        let plain = self.plain.as_ref().and_then(|p| p.get_bytes("users", user));
+        plain.is_some_and(|known| same(&known, password.as_bytes()))
+    }
+}
+
+/// The name and password of Basic authentication.
+pub(super) fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    Some((user.to_owned(), password.to_owned()))
+}
+
+/// Compares in a time that does not depend on where two passwords differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let (a, b) = (Sha256::digest(a), Sha256::digest(b));
+    a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
+}
