@@ -15,7 +15,7 @@ use sapwood_core::{SvnError, SvnResult, len64};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
 
-use super::output::IN_MEMORY;
+use super::output::{IN_MEMORY, unwritten};
 
 /// A text that can be read anywhere.
 pub(super) trait Readable: Read + Seek {}
@@ -232,10 +232,6 @@ impl Content {
 
 fn failed(error: std::io::Error) -> SvnError {
     SvnError::io(&error, "Can't read a file to patch")
-}
-
-pub(super) fn unwritten(error: std::io::Error) -> SvnError {
-    SvnError::io(&error, "Can't write a patched file")
 }
 
 #[cfg(test)]
