@@ -91,17 +91,15 @@ const SLACK: usize = 5;
 
 /// The crates in which a conversion may still put the largest number in place of one that does not fit, without a name
 /// for it (`len64`, `clamped`, `signed` of `sapwood_core::exact`), and how often.
-const UNNAMED: [(&str, usize); 11] = [
+const UNNAMED: [(&str, usize); 9] = [
     ("bench", 5),
-    ("cli", 7),
-    ("client", 7),
+    ("cli", 3),
     // The definitions of the names.
     ("core", 3),
     ("fsx", 8),
     ("fsx-format", 3),
-    ("ra", 6),
     ("repos", 10),
-    ("server", 17),
+    ("server", 1),
     ("watch", 1),
     ("wc", 11),
 ];

@@ -106,7 +106,7 @@ impl Content {
             EolStyle::None | EolStyle::Unknown => None,
         };
         let comparison = Comparison { keywords: translation.keywords.clone(), ignore_whitespace };
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = sapwood_core::exact::clamped(len);
         if len > IN_MEMORY {
             return Self::of(Box::new(file), comparison, line_end);
         }
