@@ -90,6 +90,63 @@ fn silence_becomes_rarer() {
 /// each other need not both write it.
 const SLACK: usize = 5;
 
+/// The crates in which a conversion may still put the largest number in place of one that does not fit, without a name
+/// for it (`len64`, `clamped`, `signed` of `sapwood_core::exact`), and how often.
+const UNNAMED: [(&str, usize); 9] = [
+    ("bench", 5),
+    ("cli", 3),
+    // The definitions of the names.
+    ("core", 3),
+    ("fsx", 8),
+    ("fsx-format", 3),
+    ("repos", 10),
+    ("server", 1),
+    ("watch", 1),
+    ("wc", 11),
+];
+
+#[test]
+fn conversions_that_do_not_fit_have_names() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(&crates).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let types = ["u64", "usize", "i64"];
+        let found: usize = types
+            .iter()
+            .map(|of| {
+                count_lines(
+                    &crates.join(&name).join("src"),
+                    &format!("{of}::try_from("),
+                    &format!(".unwrap_or({of}::MAX)"),
+                )
+            })
+            .sum();
+        let most = UNNAMED.iter().find(|(row, _)| *row == name).map_or(0, |(_, most)| *most);
+        if found > most || found + SLACK < most {
+            wrong.push(format!("{name}: {found} conversions, and the row has {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// How many lines of code below `dir` have both words.
+fn count_lines(dir: &Path, one: &str, other: &str) -> usize {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sum += if path.ends_with("tests") { 0 } else { count_lines(&path, one, other) };
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let code = code.lines().map(|line| line.split("//").next().unwrap());
+            sum += code.filter(|line| line.contains(one) && line.contains(other)).count();
+        }
+    }
+    sum
+}
+
 /// How a place asks for the number of an error itself.
 const ASKS: [&str; 5] =
     [".code() ==", ".code() !=", "contains(&error.code())", "contains(&e.code())", ".has_code("];

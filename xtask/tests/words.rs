@@ -85,6 +85,75 @@ fn words_of_the_old_dialect_become_rarer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// For each crate, how many words of its names in code may still be `tell` or `told` (for them: notify,
+/// report, send): a crate without a row, none.
+const NAMES: [(&str, usize); 9] = [
+    ("bench", 14),
+    ("cli", 69),
+    ("client", 285),
+    ("repos", 2),
+    ("server", 29),
+    ("testkit", 5),
+    ("watch", 1),
+    ("wc", 315),
+    ("wire-dav", 1),
+];
+
+/// How many words of the names on a line of code are `tell`, `told` and their like. What is between quotation
+/// marks is no name.
+fn old_names(line: &str) -> usize {
+    let code = line.split(" // ").next().unwrap_or("");
+    if code.trim_start().starts_with("//") {
+        return 0;
+    }
+    let code: String = code.split('"').step_by(2).collect();
+    let mut words = String::new();
+    for letter in code.chars() {
+        if letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    let words = words.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| matches!(*word, "tell" | "tells" | "told" | "telling")).count()
+}
+
+/// The number of them in the files below `dir`.
+fn count_names(dir: &Path) -> usize {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sum += count_names(&path);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            sum += text.lines().map(old_names).sum::<usize>();
+        }
+    }
+    sum
+}
+
+#[test]
+fn old_words_in_names_become_rarer() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("crates");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(&crates).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let found = count_names(&crates.join(&name).join("src"));
+        let most = NAMES.iter().find(|(row, _)| *row == name).map_or(0, |(_, most)| *most);
+        if found > most || found + SLACK < most {
+            wrong.push(format!("(\"{name}\", {found}), and the row has {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn words_of_names_count() {
+    assert_eq!(old_names("fn tell_all(told: &Tell) { foretell(\"told\") } // told"), 3);
+    assert_eq!(old_names("    /// tell"), 0);
+}
+
 #[test]
 fn only_whole_words_in_comments_count() {
     assert_eq!(comment("    /// Tells it."), Some("/ Tells it."));

@@ -61,7 +61,7 @@ fn sized_caches(options: &Options, default: usize) -> SvnResult<(Arc<Caches>, Op
     let cache = match options.value(name::MEMORY_CACHE_SIZE)? {
         Some(text) => {
             let bytes = parse_number(&text)?.saturating_mul(1 << 20);
-            usize::try_from(bytes).unwrap_or(usize::MAX)
+            sapwood_core::exact::clamped(bytes)
         }
         None => default,
     };

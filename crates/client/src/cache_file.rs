@@ -66,7 +66,7 @@ impl Serialize for u64 {
 
 impl Serialize for usize {
     fn put(&self, out: &mut Vec<u8>) {
-        u64::try_from(*self).unwrap_or(u64::MAX).put(out);
+        sapwood_core::exact::len64(*self).put(out);
     }
 
     fn take(input: &mut &[u8]) -> Option<Self> {

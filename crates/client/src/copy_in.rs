@@ -13,12 +13,11 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::node::Origin;
-use sapwood_wc::props::Change;
 
 use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
 use crate::copy_foreign::copy_foreign_dir;
-use crate::copy_local::check_target;
+use crate::copy_local::{check_target, set};
 use crate::copy_out::inherited_mergeinfo;
 use crate::copy_urls::Source;
 use crate::externals;
@@ -140,19 +139,6 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
         Some(value) => set(ctx, wc, relpath, names::MERGEINFO, Some(value.as_bytes())),
         None => Ok(()),
     }
-}
-
-/// Sets a property without a notification.
-pub(crate) fn set(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    relpath: &RelPath,
-    name: &str,
-    value: Option<&[u8]>,
-) -> SvnResult<()> {
-    let change = Change { name, value, force: true };
-    let all = std::collections::HashSet::new();
-    Ok(wc.set_prop(relpath, change, Depth::Empty, &all, ctx.cancel(), &|_| {})?)
 }
 
 /// Checks a directory out beside the pristine texts, takes its rows over as those of a copy, and

@@ -2,13 +2,13 @@
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
+use sapwood_wc::props::Change;
 use sapwood_wc::view::Status;
 
 use crate::add::make_directory;
 use crate::context::Context;
-use crate::copy_in::set;
 use crate::pin::pin_local;
 use crate::target::name_of;
 use crate::update::wait_for_clock;
@@ -209,4 +209,17 @@ pub(crate) fn check_target(
         return error(ErrorCode::WC_MISSING, not_a_directory());
     }
     Ok((wc, relpath))
+}
+
+/// Sets a property without a notification.
+pub(crate) fn set(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    name: &str,
+    value: Option<&[u8]>,
+) -> SvnResult<()> {
+    let change = Change { name, value, force: true };
+    let all = std::collections::HashSet::new();
+    Ok(wc.set_prop(relpath, change, Depth::Empty, &all, ctx.cancel(), &|_| {})?)
 }

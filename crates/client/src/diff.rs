@@ -14,23 +14,24 @@ mod git;
 mod left;
 pub(crate) mod local;
 mod nodes;
+mod regular;
 mod remote;
 mod repos;
 pub mod sides;
+mod sink;
 mod steps;
 pub mod summary;
 pub mod writer;
 
 use std::collections::HashSet;
-use std::io::Write;
 
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
 pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, ReverseProcessor};
-use self::summary::{Receiver, Summarizer};
-use self::writer::{LabelParts, Style, Writer};
+pub use self::sink::Sink;
+use self::writer::LabelParts;
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::target::is_url;
@@ -57,43 +58,6 @@ pub struct Request<'a> {
     pub ignore_ancestry: bool,
     /// Only what is on one of these changelists, in a working copy; empty for all.
     pub changelists: &'a [String],
-}
-
-/// Where the comparison goes.
-pub enum Sink<'a> {
-    /// Written as a diff.
-    Diff {
-        /// The output.
-        style: Style<'a>,
-        /// Where it goes.
-        out: &'a mut dyn Write,
-    },
-    /// Reported node by node.
-    Summary(&'a mut Receiver<'a>),
-}
-
-impl Sink<'_> {
-    pub(crate) const fn is_summary(&self) -> bool {
-        matches!(self, Self::Summary(_))
-    }
-
-    /// Runs a comparison with the processor; also says whether texts are wanted.
-    pub(crate) fn with(
-        self,
-        ctx: &Context,
-        places: LabelParts,
-        run: &mut dyn FnMut(&mut dyn Processor, bool) -> SvnResult<()>,
-    ) -> SvnResult<()> {
-        match self {
-            Self::Summary(receiver) => run(&mut Summarizer(receiver), false),
-            Self::Diff { style, out } => {
-                let find = |path: &str| -> SvnResult<String> {
-                    Ok(Node::find(ctx, path)?.repository()?.2)
-                };
-                run(&mut Writer { style, places, find: &find, out }, true)
-            }
-        }
-    }
 }
 
 const fn is_local(revision: Revision) -> bool {

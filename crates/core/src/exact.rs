@@ -17,6 +17,21 @@ pub fn len64(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
 
+/// A number of 64 bits as a length in memory, to be compared with what there is: where lengths have fewer
+/// bits, a number that has no place is as long as a length can be.
+#[inline]
+#[must_use]
+pub fn clamped(number: impl Into<u64>) -> usize {
+    usize::try_from(number.into()).unwrap_or(usize::MAX)
+}
+
+/// A number as a signed one, as databases keep them: one that has no place is as large as they can be.
+#[inline]
+#[must_use]
+pub fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// Numbers whose sums and differences fit.
 pub trait Exact: Copy {
     /// The sum, which fits.

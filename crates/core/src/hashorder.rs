@@ -60,7 +60,7 @@ impl Table {
         self.next.push(NONE);
         self.len += 1;
         if let (Some(head), Some(tail)) = (self.heads.get_mut(bucket), self.tails.get_mut(bucket)) {
-            let last = usize::try_from(*tail).unwrap_or(usize::MAX);
+            let last = crate::exact::clamped(*tail);
             match self.next.get_mut(last) {
                 Some(link) if *head != NONE => *link = at,
                 _ => *head = at,
@@ -76,7 +76,7 @@ impl Table {
         out.next = vec![NONE; self.next.len()];
         out.len = self.len;
         for at in self.walk() {
-            let place = usize::try_from(at).unwrap_or(usize::MAX);
+            let place = crate::exact::clamped(at);
             let bucket = out.bucket(hashes.get(place).copied().unwrap_or(0));
             if let (Some(head), Some(tail), Some(link)) =
                 (out.heads.get_mut(bucket), out.tails.get_mut(bucket), out.next.get_mut(place))
@@ -97,7 +97,7 @@ impl Table {
             let mut at = *head;
             while at != NONE {
                 out.push(at);
-                let place = usize::try_from(at).unwrap_or(usize::MAX);
+                let place = crate::exact::clamped(at);
                 at = self.next.get(place).copied().unwrap_or(NONE);
             }
         }

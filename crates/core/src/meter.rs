@@ -27,7 +27,7 @@ impl Meter {
 
     /// So many bytes of texts have passed.
     pub fn add_bytes(&self, bytes: usize) {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let bytes = crate::exact::len64(bytes);
         self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 

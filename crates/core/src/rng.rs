@@ -28,7 +28,7 @@ impl Rng {
 
     /// A number below `limit`; 0 if that is 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        let limit = crate::exact::len64(limit);
         usize::try_from(self.draw().checked_rem(limit).unwrap_or(0)).unwrap_or(0)
     }
 

@@ -70,7 +70,7 @@ fn roll(sum: u32, leaves: u8, enters: u8) -> u32 {
 /// A 32-bit index; `usize` is at least as wide wherever this runs.
 #[inline]
 fn index(n: u32) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
+    sapwood_core::exact::clamped(n)
 }
 
 #[inline]

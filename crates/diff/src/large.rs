@@ -362,7 +362,7 @@ fn common_end(
                 lines += 1;
                 if lines == wanted {
                     let passed = same.plus(newline).plus(1);
-                    from = Some(at.plus(u64::try_from(passed).unwrap_or(u64::MAX)));
+                    from = Some(at.plus(len64(passed)));
                     break;
                 }
             }
@@ -379,7 +379,7 @@ fn lockstep(
     new: &mut dyn Read,
     each: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> io::Result<()> {
-    let piece = u64::try_from(PIECE).unwrap_or(u64::MAX);
+    let piece = len64(PIECE);
     let (mut a, mut b) = (Vec::with_capacity(PIECE), Vec::with_capacity(PIECE));
     loop {
         a.clear();

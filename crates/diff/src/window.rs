@@ -62,7 +62,7 @@ impl<'t> Window<'t> {
     pub(crate) fn skip(&mut self, mut len: u64) -> io::Result<()> {
         while len > 0 {
             self.fill(1)?;
-            let here = self.data().len().min(usize::try_from(len).unwrap_or(usize::MAX));
+            let here = self.data().len().min(sapwood_core::exact::clamped(len));
             if here == 0 {
                 break;
             }

@@ -79,7 +79,7 @@ impl DateAuthorBlock {
     /// Where the record of the revision at `bit` is, or belongs.
     fn at(&self, bit: u64) -> usize {
         let before = self.present & bit.wrapping_sub(1);
-        usize::try_from(before.count_ones()).unwrap_or(usize::MAX)
+        sapwood_core::exact::clamped(before.count_ones())
     }
 
     /// Those of the revision at `bit`, if they are in it.

@@ -95,7 +95,7 @@ fn opening(path: &Path, e: &rusqlite::Error) -> SvnError {
 
 /// A number for SQLite, whose integers have a sign.
 fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
+    sapwood_core::exact::signed(n)
 }
 
 /// A number out of SQLite.

@@ -357,7 +357,7 @@ impl<'a> DirectoryUpdate<'a> {
     fn keep_to(&mut self, end: usize) -> Result<()> {
         let kept = self.old.entries.piece(self.done..end);
         let Some(first) = kept.first() else { return Ok(()) };
-        let place = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let place = |n: u32| sapwood_core::exact::clamped(n);
         let (names_end, text_end) = match self.old.entries.get(end) {
             Some(next) => (place(next.start), place(next.text)),
             None => (self.old.names.len(), self.old_text.len()),

@@ -73,7 +73,7 @@ pub fn write_l2p(first: Revnum, page_size: u64, revisions: &[ItemOffsets], out: 
     let mut page_counts = Vec::with_capacity(revisions.len());
     let mut page_table = Vec::new();
     let mut body = Vec::new();
-    let items_a_page = usize::try_from(page_size).unwrap_or(usize::MAX).max(1);
+    let items_a_page = sapwood_core::exact::clamped(page_size).max(1);
     for revision in revisions {
         let before = page_table.len();
         for page in revision.slots.chunks(items_a_page) {

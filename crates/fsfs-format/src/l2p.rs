@@ -77,7 +77,7 @@ impl L2pHeader {
             .map_err(|_| Error::index("L2P index page count implausibly large"))?;
 
         // Every table entry takes a byte at least: `bytes` bounds what is reserved.
-        let reserve = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(bytes.len());
+        let reserve = |n: u64| sapwood_core::exact::clamped(n).min(bytes.len());
         let mut first_pages = Vec::with_capacity(reserve(revision_count.saturating_add(1)));
         let mut first_page = 0u32;
         first_pages.push(first_page);
@@ -109,7 +109,7 @@ impl L2pHeader {
                 entry_count.ok_or_else(|| Error::index("Page exceeds L2P index page size"))?;
             pages.push(L2pPageInfo { offset: 0, size, entry_count });
         }
-        let mut offset = u64::try_from(reader.position()).unwrap_or(u64::MAX);
+        let mut offset = sapwood_core::exact::len64(reader.position());
         for page in &mut pages {
             page.offset = offset;
             offset = offset.saturating_add(u64::from(page.size));
@@ -205,8 +205,8 @@ impl L2pPage {
     /// Parses a page from exactly its [`L2pPageInfo::size`] bytes.
     pub fn parse(bytes: &[u8], info: &L2pPageInfo) -> Result<Self> {
         let wrong = || Error::index("L2P actual page size does not match page table value.");
-        let count = usize::try_from(info.entry_count).unwrap_or(usize::MAX);
-        if bytes.len() != usize::try_from(info.size).unwrap_or(usize::MAX) || count > bytes.len() {
+        let count = sapwood_core::exact::clamped(info.entry_count);
+        if bytes.len() != sapwood_core::exact::clamped(info.size) || count > bytes.len() {
             return Err(wrong());
         }
         let mut reader = Reader::new(bytes);
@@ -244,7 +244,7 @@ impl L2pPage {
 
     /// The offset of the item at a place: `None` when unused. E160056 beyond the end.
     pub fn offset(&self, slot: &L2pSlot, revision: Revnum, item: u64) -> Result<Option<u64>> {
-        let place = usize::try_from(slot.place).unwrap_or(usize::MAX);
+        let place = sapwood_core::exact::clamped(slot.place);
         let offset = self.offsets.get(place).ok_or_else(|| beyond(revision, item))?;
         Ok((*offset != u64::MAX).then_some(*offset))
     }

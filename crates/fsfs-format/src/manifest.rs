@@ -14,7 +14,7 @@ impl Manifest {
     /// Parses a manifest that must hold `shard_size` numbers, ascending.
     pub fn parse(bytes: &[u8], shard_size: u64) -> Result<Self> {
         // A line is two bytes at least: no more is taken than the file can hold.
-        let expected = usize::try_from(shard_size).unwrap_or(usize::MAX);
+        let expected = sapwood_core::exact::clamped(shard_size);
         let mut offsets = Vec::with_capacity(expected.min(bytes.len() / 2));
         let mut rest = bytes;
         while !rest.is_empty() {

@@ -227,7 +227,7 @@ impl<'a> Headers<'a> {
                     NODEREV_LEN.. => Error::TooLarge {
                         what: "node-revision",
                         size: len64(bytes.len()),
-                        limit: u64::try_from(NODEREV_LEN).unwrap_or(u64::MAX),
+                        limit: len64(NODEREV_LEN),
                     },
                     _ => Error::UnexpectedEnd("node-revision"),
                 });

@@ -131,7 +131,7 @@ impl P2lHeader {
         if page_count > index_len {
             return Err(Error::index("P2L page count exceeds the index"));
         }
-        let reserve = usize::try_from(page_count).unwrap_or(usize::MAX).min(bytes.len());
+        let reserve = sapwood_core::exact::clamped(page_count).min(bytes.len());
         let mut offsets = Vec::with_capacity(reserve.saturating_add(1));
         let mut offset = 0u64;
         offsets.push(offset);
@@ -139,7 +139,7 @@ impl P2lHeader {
             offset = offset.saturating_add(reader.unsigned()?);
             offsets.push(offset);
         }
-        let start = u64::try_from(reader.position()).unwrap_or(u64::MAX);
+        let start = sapwood_core::exact::len64(reader.position());
         if start.saturating_add(offset) > index_len {
             return Err(Error::index("P2L index pages exceed the index"));
         }
@@ -209,7 +209,7 @@ impl P2lPage {
         let (start, end) = header
             .bounds(page)
             .ok_or_else(|| Error::index("P2L page beyond the end of the index"))?;
-        let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+        let len = sapwood_core::exact::clamped(end.saturating_sub(start));
         // The last page ends at a multiple of the page size, behind the last item.
         let page_end = page.saturating_add(1).saturating_mul(header.page_size);
         let mut run = EntryRun::begin(bytes, header.first_revision)?;

@@ -133,14 +133,14 @@ impl RevpropPack {
         let first = Revnum(number()?);
         let count = number()?;
         // A size takes two bytes at least.
-        let most = u64::try_from(data.len() / 2).unwrap_or(u64::MAX);
+        let most = len64(data.len() / 2);
         if count == 0 || count > most {
             return Err(Error::corrupt(format!("Revprop pack claims to hold {count} revisions")));
         }
         let sizes = (0..count).map(|_| number()).collect::<Result<Vec<u64>>>()?;
         let body =
             rest.strip_prefix(b"\n").ok_or_else(|| Error::corrupt("Header end not found"))?;
-        let mut at = u64::try_from(data.len().saturating_sub(body.len())).unwrap_or(u64::MAX);
+        let mut at = len64(data.len().saturating_sub(body.len()));
         let end = len64(data.len());
         let mut bounds = Vec::with_capacity(sizes.len().plus(1));
         for size in [0].iter().chain(&sizes) {
@@ -204,7 +204,7 @@ fn expand(bytes: &[u8]) -> Result<Vec<u8>> {
         }
     }
     let body = bytes.tail(used);
-    let expected = usize::try_from(len).unwrap_or(usize::MAX);
+    let expected = sapwood_core::exact::clamped(len);
     if body.len() == expected {
         return Ok(body.to_vec());
     }

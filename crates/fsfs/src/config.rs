@@ -141,7 +141,7 @@ fn bad(message: String) -> Error {
 
 /// A page size from the section `io`; one item of it is `unit` bytes.
 fn page_size(config: &Config, option: &str, default: u64, unit: u64) -> Result<u64> {
-    let default = i64::try_from(default).unwrap_or(i64::MAX);
+    let default = sapwood_core::exact::signed(default);
     let value = config.get_i64("io", option, default)?;
     let problem = match u64::try_from(value) {
         Err(_) | Ok(0) => format!("is too small for fsfs.conf setting '{option}'."),

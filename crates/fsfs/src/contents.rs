@@ -91,7 +91,7 @@ impl TextReader {
         };
         self.window += 1;
         let left = rep.expanded_size.saturating_sub(self.given);
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(text.bytes.len());
+        let len = sapwood_core::exact::clamped(left).min(text.bytes.len());
         self.given = self.given.plus(len64(len));
         let piece = Piece { text, len };
         self.sum.update(&piece);

@@ -22,7 +22,7 @@ impl P2lIndex {
     pub(crate) fn open(fs: &Fs, file: &RevFile) -> Result<Self> {
         let footer = fs.footer(file)?;
         let (start, len) = (footer.p2l_offset, footer.p2l_len());
-        let limit = usize::try_from(len).unwrap_or(usize::MAX);
+        let limit = sapwood_core::exact::clamped(len);
         let header = fs.parse_at(file, file.first, start, limit, |bytes, _| {
             let bytes = bytes.get(..limit).unwrap_or(bytes);
             P2lHeader::parse(bytes, len, file.first, footer.l2p_offset)
@@ -39,7 +39,7 @@ impl P2lIndex {
             ))
         })?;
         let at = self.start.saturating_add(range.start);
-        let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let len = sapwood_core::exact::clamped(range.end.saturating_sub(range.start));
         let bytes = fs.bytes(file, at, len)?;
         P2lPage::parse(&bytes, &self.header, page)
             .map_err(|e| fs.item_error(file, file.first, at, e))

@@ -42,7 +42,7 @@ impl Fs {
     /// The footer of a file with logical addressing.
     pub(crate) fn footer(&self, file: &RevFile) -> Result<Footer> {
         let len = self.file_len(file)?;
-        let tail_len = u64::try_from(limits::FOOTER_LEN).unwrap_or(u64::MAX).min(len);
+        let tail_len = sapwood_core::exact::len64(limits::FOOTER_LEN).min(len);
         let from = len.saturating_sub(tail_len);
         let tail = self.bytes(file, from, limits::FOOTER_LEN)?;
         // The reference seeks to before the start of the file.
@@ -76,7 +76,7 @@ impl Fs {
     /// The header of the log-to-phys index of a file with that footer.
     pub(crate) fn l2p_header(&self, file: &RevFile, footer: &Footer) -> Result<L2pHeader> {
         let len = footer.l2p_len();
-        let limit = usize::try_from(len).unwrap_or(usize::MAX);
+        let limit = sapwood_core::exact::clamped(len);
         self.parse_at(file, file.first, footer.l2p_offset, limit, |bytes, _| {
             let bytes = bytes.get(..limit).unwrap_or(bytes);
             L2pHeader::parse(bytes, len, file.first, file.count)
@@ -145,7 +145,7 @@ impl Fs {
         slot: &format::l2p::L2pSlot,
     ) -> Result<Bytes> {
         let at = index.footer.l2p_offset.saturating_add(slot.info.offset);
-        let len = usize::try_from(slot.info.size).unwrap_or(usize::MAX);
+        let len = sapwood_core::exact::clamped(slot.info.size);
         self.bytes(file, at, len)
     }
 
@@ -185,7 +185,7 @@ impl Fs {
         }
         let trailer = self.with_file(revision, |file| {
             let (start, end) = self.revision_range(file, revision)?;
-            let most = u64::try_from(limits::TRAILER_LEN).unwrap_or(u64::MAX);
+            let most = sapwood_core::exact::len64(limits::TRAILER_LEN);
             let len = end.saturating_sub(start).min(most);
             let at = end.saturating_sub(len);
             let tail = self.bytes(file, at, usize::try_from(len).unwrap_or(0))?;

@@ -102,7 +102,7 @@ impl Fs {
         let mut sum = Fnv1a32x4::new();
         let mut at = entry.offset;
         while at < entry.end() {
-            let left = usize::try_from(entry.end().saturating_sub(at)).unwrap_or(usize::MAX);
+            let left = sapwood_core::exact::clamped(entry.end().saturating_sub(at));
             let bytes = self.bytes(file, at, left.min(PIECE))?;
             if bytes.is_empty() {
                 return Err(invalid(format!("Item at offset {:x} is cut off", entry.offset)));
@@ -139,7 +139,7 @@ fn covered(entries: &[P2lEntry]) -> Result<u64> {
 
 /// The other index: where the items of each revision of the file are.
 fn log_to_phys(file: &RevFile, entries: &[P2lEntry]) -> Result<Vec<ItemOffsets>> {
-    let count = usize::try_from(file.count).unwrap_or(usize::MAX);
+    let count = sapwood_core::exact::clamped(file.count);
     let mut offsets: Vec<ItemOffsets> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.item_type != ItemType::Unused) {
         let at = entry.revision.0.checked_sub(file.first.0);
@@ -166,7 +166,7 @@ fn copy_start(from: &dyn StoredFile, len: u64, to: &mut dyn NewFile) -> std::io:
     let mut at = 0u64;
     let mut piece = vec![0; PIECE];
     while at < len {
-        let left = usize::try_from(len.saturating_sub(at)).unwrap_or(usize::MAX);
+        let left = sapwood_core::exact::clamped(len.saturating_sub(at));
         piece.truncate(left);
         let read = from.read_at(&mut piece, at)?;
         if read == 0 {

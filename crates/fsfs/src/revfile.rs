@@ -54,7 +54,7 @@ struct InMemory(Arc<Vec<u8>>);
 
 impl StoredFile for InMemory {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let from = sapwood_core::exact::clamped(offset);
         let mut left = self.0.get(from..).unwrap_or_default();
         io::Read::read(&mut left, buf)
     }

@@ -74,7 +74,7 @@ impl SharedState {
         };
         let mut packs = Vec::new();
         for range in divide(&sizes, config.fill()) {
-            let at = u64::try_from(range.start).unwrap_or(u64::MAX);
+            let at = len64(range.start);
             let pack_first = Revnum(first.saturating_add(at));
             let name = pack_name(pack_first, 0);
             let part = dumps.piece(range.clone()).iter().map(Vec::as_slice);

@@ -52,7 +52,7 @@ impl NodeText {
     }
 
     fn is_long(&self) -> bool {
-        let limit = u64::try_from(KEEP_ENCODED).unwrap_or(u64::MAX);
+        let limit = len64(KEEP_ENCODED);
         self.rep.is_some_and(|rep| rep.expanded_size > limit)
     }
 }

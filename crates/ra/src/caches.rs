@@ -36,7 +36,7 @@ impl FileCaches {
                     )
                     .context("memory-cache-size invalid")
                 })?;
-                usize::try_from(number.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
+                sapwood_core::exact::clamped(number.saturating_mul(1 << 20))
             }
         };
         Ok(Arc::clone(self.made.get_or_init(|| Caches::for_one_task(bytes))))

@@ -231,7 +231,7 @@ impl Caches {
     /// How many bytes may be held.
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        u64::try_from(self.capacity).unwrap_or(u64::MAX)
+        sapwood_core::exact::len64(self.capacity)
     }
 
     /// The value under `key`.

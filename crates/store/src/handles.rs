@@ -42,7 +42,7 @@ pub fn register(keeper: &Arc<dyn KeepsHandles>) {
 pub fn limit(most: usize, part: u64) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let share = limit.and_then(|limit| limit.checked_div(part)).unwrap_or(u64::MAX);
-    usize::try_from(share).unwrap_or(usize::MAX).clamp(1, most)
+    sapwood_core::exact::clamped(share).clamp(1, most)
 }
 
 /// Whether an error says that there are no handles left: of the process (EMFILE), or of the system

@@ -9,8 +9,8 @@
 //! | `experimental/` | [shelves](crate::shelf) |
 //! | `format`, `entries` | the text `12`: it stops programs before 1.7 |
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Sha1;
@@ -30,6 +30,10 @@ pub const TMP: &str = "tmp";
 pub const EXPERIMENTAL: &str = "experimental";
 /// What `format` and `entries` hold.
 pub const OLD_FORMAT: &str = "12\n";
+/// Longest text of a file that holds a format.
+const FORMAT_LIMIT: u64 = 80;
+/// What has neither a number nor a file that says one: the oldest that is known.
+const OLDEST: i64 = 4;
 
 /// The administrative folder of a working copy's root.
 #[must_use]
@@ -77,4 +81,27 @@ pub(crate) fn create(root: &Path) -> Result<()> {
         fs::write(&file, OLD_FORMAT).map_err(|e| Error::io(e, "Can't write to file", &file))?;
     }
     Ok(())
+}
+
+/// The format of a directory of a working copy from before 1.7: the number in front of its entries or, when those are XML, in the file
+/// `format`. None when there are no entries.
+pub(crate) fn old_format(dir: &Path) -> Option<i64> {
+    let adm = adm(dir);
+    let entries = File::open(adm.join("entries")).ok()?;
+    if !entries.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut number = number_in(entries);
+    if number.is_none() {
+        number = File::open(adm.join("format")).ok().and_then(number_in);
+    }
+    Some(number.unwrap_or(OLDEST))
+}
+
+/// The number that is the first line of a file.
+fn number_in(file: File) -> Option<i64> {
+    let mut start = Vec::new();
+    file.take(FORMAT_LIMIT).read_to_end(&mut start).ok()?;
+    let line = start.split(|byte| *byte == b'\n').next()?;
+    sapwood_core::Revnum::parse(line).and_then(|n| i64::try_from(n.0).ok())
 }

@@ -21,6 +21,7 @@ pub mod crop;
 pub mod db;
 pub mod error;
 pub mod externals;
+mod fan_out;
 mod files;
 pub mod gather;
 pub mod ignore;

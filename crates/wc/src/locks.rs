@@ -3,26 +3,8 @@
 
 use crate::db::{depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
+use crate::root::{HeldLock, WorkingCopy};
 use sapwood_core::paths::{RelPath, RelPathBuf};
-
-/// A lock that this process holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldLock {
-    /// The directory.
-    pub relpath: RelPathBuf,
-    /// How many levels below it: -1 for all.
-    pub levels: i64,
-}
-
-impl HeldLock {
-    /// Whether this lock covers a directory.
-    fn covers(&self, relpath: &RelPath) -> bool {
-        relpath.is_at_or_below(&self.relpath)
-            && (self.levels < 0
-                || depth_of(&self.relpath).saturating_add(self.levels) >= depth_of(relpath))
-    }
-}
 
 /// A lock that goes when this value does.
 #[derive(Debug)]

@@ -10,10 +10,9 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Meter};
 
 use crate::clock::RecordedTimes;
-use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
+use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES, depth_of};
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::locks::HeldLock;
 
 /// What the configuration says about working copies.
 #[derive(Clone, Debug)]
@@ -48,6 +47,24 @@ impl Default for Options {
             monitor: None,
             meter: Meter::default(),
         }
+    }
+}
+
+/// A lock that this process holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldLock {
+    /// The directory.
+    pub relpath: RelPathBuf,
+    /// How many levels below it: -1 for all.
+    pub levels: i64,
+}
+
+impl HeldLock {
+    /// Whether this lock covers a directory.
+    pub(crate) fn covers(&self, relpath: &RelPath) -> bool {
+        relpath.is_at_or_below(&self.relpath)
+            && (self.levels < 0
+                || depth_of(&self.relpath).saturating_add(self.levels) >= depth_of(relpath))
     }
 }
 
@@ -230,7 +247,7 @@ fn check_old(root: &Path) -> Result<()> {
         let message = format!("The working copy database at '{shown}' is missing.");
         return Err(Error::new(ErrorCode::WC_CORRUPT, message));
     }
-    let format = crate::upgrade::old_format(root).unwrap_or(0);
+    let format = layout::old_format(root).unwrap_or(0);
     Err(Error::Format { path: root.to_owned(), format })
 }
 

@@ -21,7 +21,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut pack_options = PackOptions::default();
     if let Some(text) = options.value(name::MEMORY_CACHE_SIZE)? {
         let bytes = parse_number(&text)?.saturating_mul(1 << 20);
-        pack_options.memory = usize::try_from(bytes).unwrap_or(usize::MAX).max(DEFAULT_MEMORY);
+        pack_options.memory = sapwood_core::exact::clamped(bytes).max(DEFAULT_MEMORY);
     }
     let repository = crate::repo::open(&invocation.repository, options)?;
     let quiet = options.has(name::QUIET);

@@ -25,7 +25,7 @@ struct Counter {
 }
 
 fn add(total: &mut u64, count: usize) {
-    total.tally(u64::try_from(count).unwrap_or(u64::MAX));
+    total.tally(sapwood_core::exact::len64(count));
 }
 
 const NODE: Handle = Handle(0);

@@ -18,7 +18,8 @@ use sapwood_wc::status::{self, State};
 use sapwood_wc::view::{self, Status};
 
 use super::local::{pristine_text, working_text};
-use super::remote::{apply, is_regular, patched, wrong_handle};
+use super::regular::{is_regular, patched, wrong_handle};
+use super::remote::apply;
 use super::sides::{Below, CopySource, DirSide, FileSide, Processor, ReverseProcessor, Text};
 use super::writer::LabelParts;
 use super::{Request, Sink, changelists};

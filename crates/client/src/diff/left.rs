@@ -18,7 +18,7 @@ use sapwood_delta::{
 use sapwood_diff::LargeText as _;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
-use super::remote::{is_regular, regular, wrong_handle};
+use super::regular::{is_regular, regular, wrong_handle};
 use super::sides::{Keeper, Text};
 
 /// The most bytes of text that are kept; later texts are not.

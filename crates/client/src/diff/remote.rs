@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Md5, NodeKind, Revnum, SvnResult};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent};
 use sapwood_ra::{DirentFields, Session};
 use sapwood_wc::conflict::PropChange;
 
+use super::regular::{regular, wrong_handle};
 use super::sides::{Processor, Text};
 use super::steps::{Delta, FileStep, Step, Steps, any_regular};
 
@@ -62,26 +63,6 @@ pub(super) struct DiffEditor<'a> {
     deletions: Deletions,
     open: HashMap<u64, Open>,
     next: u64,
-}
-
-/// Regular properties, not those of entries or of the working copy.
-pub(super) fn is_regular(name: &str) -> bool {
-    !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:")
-}
-
-pub(super) fn regular(props: &PropList) -> PropList {
-    props.iter().filter(|(name, _)| is_regular(name)).collect()
-}
-
-pub(super) fn patched(props: &PropList, changes: &[PropChange]) -> PropList {
-    let mut patched = props.clone();
-    for (name, value) in changes.iter().filter(|(name, _)| is_regular(name)) {
-        match value {
-            Some(value) => patched.set(name, value),
-            None => patched.remove(name),
-        };
-    }
-    patched
 }
 
 /// Applies a delta to a text.
@@ -171,13 +152,6 @@ impl<'a> DiffEditor<'a> {
         }
         self.steps.add(Step::File { path, step, changes }, 0, self.target)
     }
-}
-
-pub(super) fn wrong_handle() -> SvnError {
-    SvnError::new(
-        sapwood_core::ErrorCode::INCORRECT_PARAMS,
-        "Internal error: an edit uses a node that is not open",
-    )
 }
 
 impl Editor for DiffEditor<'_> {

@@ -15,7 +15,7 @@ use sapwood_ra::Session;
 use sapwood_wc::conflict::PropChange;
 
 use super::left::{LeftFile, fetch, fetch_all};
-use super::remote::{is_regular, patched, regular};
+use super::regular::{is_regular, patched, regular};
 use super::sides::{DirSide, FileSide, Keeper, Processor, Text};
 
 /// The most steps that wait.

@@ -20,8 +20,8 @@ use sapwood_wc::props::Change;
 use super::TouchedPaths;
 use super::apply::{Node, RecordedConflict, Verdict};
 use super::paths::MergePath;
-use super::run::RangeConflict;
 use super::source::MergeSource;
+use super::types::RangeConflict;
 use crate::cache_file::{Serialize, stored_enum, stored_struct};
 use crate::mergeinfo::place::RepoLocation;
 

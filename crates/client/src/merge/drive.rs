@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
-use sapwood_delta::Editor;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::apply::{Apply, Sides};
@@ -17,6 +16,7 @@ use super::left_props::LeftProps;
 use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::rebased_edit::RebasedEdit;
+use super::report::{ReportedPaths, send_report};
 use super::source::MergeSource;
 use super::{Merge, SourceKind};
 use crate::diff::sides::{Keeper, Text, TextFile};
@@ -27,17 +27,15 @@ pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
     SvnError::io(error, "Can't create temporary file")
 }
 
-/// What is reported to the server: the revision of each path, `None` for a missing one.
-pub(super) type ToTell = Vec<(RelPathBuf, Option<u64>)>;
-
 /// The target begins with a revision, some paths below it with others; what is done is as it is in the
 /// last revision.
-fn notify_plan(
+fn reported_paths(
     start: u64,
     below: Vec<(RelPathBuf, u64)>,
     done: Option<(&Checkpoint, u64)>,
-) -> ToTell {
-    let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
+) -> ReportedPaths {
+    let mut all: ReportedPaths =
+        below.into_iter().map(|(path, start)| (path, Some(start))).collect();
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
         // The server knows no first revision of a directory that is being added.
@@ -49,24 +47,6 @@ fn notify_plan(
     }
     all.insert(0, (RelPathBuf::default(), Some(start)));
     all
-}
-
-/// Reports, and drives the editor.
-pub(super) fn notify(
-    session: &dyn Session,
-    request: &ReportRequest<'_>,
-    all: &ToTell,
-    depth: Depth,
-    editor: &mut dyn Editor,
-) -> SvnResult<()> {
-    let mut report = session.report(request, editor)?;
-    for (relpath, revision) in all {
-        match revision {
-            Some(revision) => report.set_path(relpath, Revnum(*revision), depth, false, None)?,
-            None => report.delete_path(relpath)?,
-        }
-    }
-    report.finish()
 }
 
 impl Merge<'_> {
@@ -140,7 +120,8 @@ impl Merge<'_> {
         let ignore_ancestry = self.options.ignore_ancestry;
         // Finished nodes need not come again. The server knows them by their paths in the last revision.
         let known = source.left.relpath == source.right.relpath;
-        let report = notify_plan(start, below, known.then_some((&reached, source.right.revision)));
+        let report =
+            reported_paths(start, below, known.then_some((&reached, source.right.revision)));
         // From above the edit says what the source is, and the session need not be moved.
         let is_told = matches!(self.kind, SourceKind::Assumed | SourceKind::Told);
         let from_above = is_told && self.may_ask_from_above(source);
@@ -165,7 +146,7 @@ impl Merge<'_> {
                 let mut ahead = BufferedEdit::new(&mut editor);
                 let result = if from_above {
                     let mut edit = RebasedEdit::new(&mut ahead, name);
-                    let result = notify(primary.as_ref(), &request, &report, depth, &mut edit);
+                    let result = send_report(primary.as_ref(), &request, &report, depth, &mut edit);
                     if edit.opened {
                         kind = SourceKind::Told;
                     } else if kind == SourceKind::Assumed && (edit.refused || result.is_err()) {
@@ -174,7 +155,7 @@ impl Merge<'_> {
                     }
                     result
                 } else {
-                    notify(primary.as_ref(), &request, &report, depth, &mut ahead)
+                    send_report(primary.as_ref(), &request, &report, depth, &mut ahead)
                 };
                 let result = ahead.end(result);
                 if result.is_err() {

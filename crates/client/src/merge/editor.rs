@@ -229,7 +229,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         let mut kept = self.apply.merge.keeper();
         let mut text = Md5Reader::new(ApplyReader::new(delta, source));
         let copied = io::copy(&mut text, &mut kept);
-        let bytes = usize::try_from(copied.map_err(SvnError::from_stream)?).unwrap_or(usize::MAX);
+        let bytes = sapwood_core::exact::clamped(copied.map_err(SvnError::from_stream)?);
         self.apply.merge.ctx.wc.meter.add_bytes(bytes);
         Ok((kept.finish()?, text.finish()))
     }

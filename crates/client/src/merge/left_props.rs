@@ -11,8 +11,8 @@ use sapwood_delta::{
 };
 use sapwood_ra::{ReportRequest, Session};
 
-use super::drive::{ToTell, notify};
 use super::props::is_regular;
+use super::report::{ReportedPaths, send_report};
 use crate::diff::fetch_all;
 
 /// The most files that are requested one by one.
@@ -25,7 +25,7 @@ pub(super) struct LeftProps<'m> {
     /// The left side's revision.
     revision: Revnum,
     /// The edit's request, but without texts, and its report.
-    asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
+    asked_for: (ReportRequest<'m>, &'m ReportedPaths, Depth),
     asked: usize,
     /// The properties that were fetched at once.
     found: Option<HashMap<RelPathBuf, PropList>>,
@@ -35,7 +35,7 @@ impl<'m> LeftProps<'m> {
     pub(super) const fn new(
         session: &'m dyn Session,
         revision: Revnum,
-        asked_for: (ReportRequest<'m>, &'m ToTell, Depth),
+        asked_for: (ReportRequest<'m>, &'m ReportedPaths, Depth),
     ) -> Self {
         Self { session, revision, asked_for, asked: 0, found: None }
     }
@@ -61,7 +61,7 @@ impl<'m> LeftProps<'m> {
     fn all(&self) -> SvnResult<HashMap<RelPathBuf, PropList>> {
         let mut changed = PropChangeRecorder::default();
         let (request, report, depth) = &self.asked_for;
-        notify(self.session, request, report, *depth, &mut changed)?;
+        send_report(self.session, request, report, *depth, &mut changed)?;
         let mut paths: Vec<&RelPath> = Vec::new();
         for (path, base) in &changed.found {
             if base.is_none_or(|base| base == self.revision) && !path.is_empty() {

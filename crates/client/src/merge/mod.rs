@@ -48,6 +48,7 @@ mod rebased_edit;
 mod record;
 mod reintegrate;
 mod remaining;
+mod report;
 mod resume;
 pub mod run;
 pub mod source;
@@ -55,6 +56,7 @@ mod subtrees;
 pub mod target;
 mod tracked;
 mod trim;
+pub mod types;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

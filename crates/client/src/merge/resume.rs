@@ -23,10 +23,10 @@ use sapwood_wc::view::Status;
 
 use super::checkpoint::{Checkpoint, Stage, write_back};
 use super::paths::MergePath;
-use super::run::{MergeOutcome, MergeRun};
 use super::source::MergeSource;
 use super::target::MergeTarget;
 use super::tracked;
+use super::types::{MergeOutcome, MergeRun};
 use super::{Merge, TouchedPaths};
 use crate::cache_file::{self, stored_struct};
 use crate::context::Context;

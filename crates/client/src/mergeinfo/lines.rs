@@ -97,7 +97,7 @@ pub(crate) fn learn(
     let mut walks: Vec<Walk> = places.iter().cloned().map(Walk::new).collect();
     let paths: Vec<&RelPath> = places.iter().map(|place| place.relpath.as_path()).collect();
     let whole = LogRequest::whole(&paths, (first.revision, 1), RevpropSelection::Names(&[]));
-    let limit = u64::try_from(places.len().times(REVISIONS)).unwrap_or(u64::MAX);
+    let limit = sapwood_core::exact::len64(places.len().times(REVISIONS));
     let request = LogRequest { changed_paths: true, limit, ..whole };
     visit(session, &first.root, || {
         let told = session.log(&request, &mut |entry| {

@@ -11,8 +11,9 @@ use sapwood_diff::patch::{BinaryPatch, Hunk, Literal, Operation, Patch, PatchFil
 use sapwood_wc::translate::same_bytes;
 
 use super::PatchRun;
-use super::content::{Content, unwritten};
+use super::content::Content;
 use super::output::Output;
+use super::output::unwritten;
 use super::place::{Around, HunkPosition, Obstacle, Search, TakenLines};
 use super::target::Target;
 

@@ -15,7 +15,7 @@ use sapwood_core::{SvnError, SvnResult, len64};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
 
-use super::output::IN_MEMORY;
+use super::output::{IN_MEMORY, unwritten};
 
 /// A text that can be read anywhere.
 pub(super) trait Readable: Read + Seek {}
@@ -106,7 +106,7 @@ impl Content {
             EolStyle::None | EolStyle::Unknown => None,
         };
         let comparison = Comparison { keywords: translation.keywords.clone(), ignore_whitespace };
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = sapwood_core::exact::clamped(len);
         if len > IN_MEMORY {
             return Self::of(Box::new(file), comparison, line_end);
         }
@@ -232,10 +232,6 @@ impl Content {
 
 fn failed(error: std::io::Error) -> SvnError {
     SvnError::io(&error, "Can't read a file to patch")
-}
-
-pub(super) fn unwritten(error: std::io::Error) -> SvnError {
-    SvnError::io(&error, "Can't write a patched file")
 }
 
 #[cfg(test)]

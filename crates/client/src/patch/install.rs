@@ -15,7 +15,7 @@ use sapwood_wc::root::disk_kind;
 use sapwood_wc::status;
 
 use super::PatchRun;
-use super::content::unwritten;
+use super::output::unwritten;
 use super::place::HunkPosition;
 use super::target::{PropTarget, Target};
 

@@ -49,7 +49,7 @@ impl Output {
             Self::None { .. } => Err(SvnError::internal("a patched text that was not wanted")),
             Self::Memory { bytes, .. } => Ok(NewText::Bytes(bytes)),
             Self::File { path, file } => {
-                file.flush().map_err(super::content::unwritten)?;
+                file.flush().map_err(unwritten)?;
                 Ok(NewText::File(path))
             }
         }
@@ -99,6 +99,10 @@ impl Drop for Output {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+pub(super) fn unwritten(error: std::io::Error) -> SvnError {
+    SvnError::io(&error, "Can't write a patched file")
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<'s> Loader<'s> {
     /// The revision that the present one is committed on top of.
     fn base(&self) -> SvnResult<Revnum> {
         let revision = self.current()?;
-        let number = i64::try_from(revision.number.0).unwrap_or(i64::MAX);
+        let number = sapwood_core::exact::signed(revision.number.0);
         let base = number.saturating_sub(revision.offset).saturating_sub(1);
         Ok(Revnum(u64::try_from(base).unwrap_or(0)))
     }
@@ -257,8 +257,8 @@ impl DumpVisitor for Loader<'_> {
         let number =
             number.ok_or_else(|| malformed("Dump stream has a revision without number"))?;
         let head = self.session.latest_revnum()?;
-        let own = i64::try_from(number.0).unwrap_or(i64::MAX);
-        let next = i64::try_from(head.next().0).unwrap_or(i64::MAX);
+        let own = sapwood_core::exact::signed(number.0);
+        let next = sapwood_core::exact::signed(head.next().0);
         self.oldest.get_or_insert(number.0);
         self.revision =
             Some(Revision { number, offset: own.saturating_sub(next), props: PropList::new() });

@@ -10,7 +10,7 @@ use sapwood_wc::node::Origin;
 use sapwood_wc::view::Status;
 
 use super::act::{Texts, failure, kind_word, regular};
-use super::repository::before;
+use super::moves::before;
 use super::{Incoming, Resolution, TreeConflict};
 use crate::diff::{CopySource, DirSide, FileSide, Processor, ReverseProcessor, compare_below};
 

@@ -6,8 +6,8 @@ use sapwood_core::{NodeKind, Revnum, SvnResult};
 use std::rc::Rc;
 
 use super::Search;
+use super::moves::before;
 use super::moves::{Move, Revision};
-use super::repository::before;
 
 /// The way in which a node was deleted.
 #[derive(Clone, Debug)]

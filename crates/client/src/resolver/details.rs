@@ -7,8 +7,18 @@ use sapwood_wc::view::Status;
 
 use super::TreeConflict;
 use super::moves::Move;
-use super::repository::before;
-use super::targets::Targets;
+use super::moves::before;
+
+/// Where a node may have moved to: paths of the repository, the first in the order of paths first, with the
+/// nodes of the working copy that stand for them, the likeliest first.
+#[derive(Clone, Debug, Default)]
+pub struct Targets {
+    pub(super) places: Vec<(RelPathBuf, Vec<RelPathBuf>)>,
+    /// Which location was chosen.
+    pub(super) place: usize,
+    /// Which node of it.
+    pub(super) node: usize,
+}
 
 /// The details of the incoming change, from the log.
 #[derive(Clone, Debug)]

@@ -33,10 +33,9 @@ use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
 
-pub use self::details::{Addition, Deletion, Edit, Incoming, Local, Missing};
+pub use self::details::{Addition, Deletion, Edit, Incoming, Local, Missing, Targets};
 pub use self::moves::Move;
 pub use self::options::Resolution;
-pub use self::targets::Targets;
 
 use self::repository::Repository;
 use crate::context::Context;

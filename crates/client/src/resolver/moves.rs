@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult, path};
 
@@ -111,7 +112,7 @@ impl Search<'_> {
                     self.repository.was_at(self.ctx, deleted, source, true)?
                 } else {
                     // It may have been moved elsewhere, and merged here.
-                    let deleted = (deleted.0, super::repository::before(deleted.1));
+                    let deleted = (deleted.0, before(deleted.1));
                     self.repository.meeting(self.ctx, source, deleted)?.is_some()
                 };
                 if moved {
@@ -299,4 +300,9 @@ impl Search<'_> {
             return Ok(first);
         }
     }
+}
+
+/// The revision before one; the first has none before it that is of use.
+pub(super) fn before(revision: u64) -> u64 {
+    revision.max(2).minus(1)
 }

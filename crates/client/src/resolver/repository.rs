@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
-use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path};
 use sapwood_ra::{LogChange, LogRequest, Session};
 
-use super::moves::{CopiedPath, DeletedPath, Revision};
+use super::moves::{CopiedPath, DeletedPath, Revision, before};
 use crate::caching_session::{History, Remembering};
 use crate::context::Context;
 use crate::mergeinfo::place::{History as Line, RepoLocation};
@@ -50,11 +49,6 @@ fn once<K: Eq + Hash, V: Clone>(
     let answer = ask()?;
     known.borrow_mut().insert(key, answer.clone());
     Ok(answer)
-}
-
-/// The revision before one; the first has none before it that is of use.
-pub(super) fn before(revision: u64) -> u64 {
-    revision.max(2).minus(1)
 }
 
 /// `None` in place of the error that a node is not there.

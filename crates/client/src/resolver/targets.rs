@@ -5,19 +5,9 @@ use sapwood_core::{NodeKind, SvnResult, path};
 use sapwood_wc::conflict::Conflict;
 use sapwood_wc::view::Status;
 
+use super::details::Targets;
 use super::moves::Move;
 use super::{Action, TreeConflict};
-
-/// Where a node may have moved to: paths of the repository, the first in the order of paths first, with the
-/// nodes of the working copy that stand for them, the likeliest first.
-#[derive(Clone, Debug, Default)]
-pub struct Targets {
-    places: Vec<(RelPathBuf, Vec<RelPathBuf>)>,
-    /// Which location was chosen.
-    place: usize,
-    /// Which node of it.
-    node: usize,
-}
 
 impl Targets {
     fn add(&mut self, place: &RelPath, nodes: Vec<RelPathBuf>) {

@@ -28,7 +28,8 @@ use tempfile::NamedTempFile;
 use super::{check_free, delete};
 use crate::commit::{Drive, Extra, KindCheck, condense};
 use crate::context::Context;
-use crate::copy_in::{copy_dir, set};
+use crate::copy_in::copy_dir;
+use crate::copy_local::set;
 
 /// The action for a changed node of the other working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

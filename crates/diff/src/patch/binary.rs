@@ -167,7 +167,7 @@ impl<R: Read> Read for ExactLength<R> {
         }
         let wrong = |what| Err(io::Error::other(unexpected(what)));
         let count = self.inner.read(buffer)?;
-        match self.left.checked_sub(u64::try_from(count).unwrap_or(u64::MAX)) {
+        match self.left.checked_sub(sapwood_core::exact::len64(count)) {
             None => wrong("Base85 data expands to longer than declared filesize"),
             Some(left) if count == 0 && left > 0 => {
                 wrong("Base85 data expands to smaller than declared filesize")

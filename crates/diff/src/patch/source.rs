@@ -107,7 +107,7 @@ impl<R: Read + Seek> Source<R> {
         };
         self.block.truncate(*len.as_ref().unwrap_or(&0));
         self.start = at;
-        self.at = at.plus(u64::try_from(len?).unwrap_or(u64::MAX));
+        self.at = at.plus(sapwood_core::exact::len64(len?));
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl<R: Read + Seek> Source<R> {
         let stop = at.saturating_add(limit);
         let mut at = at;
         while at < stop {
-            let room = usize::try_from(stop.minus(at)).unwrap_or(usize::MAX);
+            let room = sapwood_core::exact::clamped(stop.minus(at));
             let found = self.bytes(at)?;
             let found = found.get(..room.min(found.len())).unwrap_or_default();
             if found.is_empty() {

@@ -51,7 +51,7 @@ impl State {
     /// Whether the next shard may be built now: the number of unfinished shards is limited.
     fn may_build(&self) -> bool {
         let ahead = self.next.saturating_sub(self.unfinished);
-        let most = u64::try_from(AT_ONCE).unwrap_or(u64::MAX).times(2);
+        let most = sapwood_core::exact::len64(AT_ONCE).times(2);
         ahead == 0 || (ahead < most && self.bytes <= BYTES_AT_ONCE)
     }
 

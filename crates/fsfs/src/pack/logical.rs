@@ -74,7 +74,7 @@ pub(super) fn build(
     let size = shared.layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
     let storage = &*shared.storage;
-    let count = usize::try_from(size).unwrap_or(usize::MAX);
+    let count = sapwood_core::exact::clamped(size);
     let mut packer = Packer {
         options,
         config,
@@ -117,7 +117,7 @@ impl<'a> Packer<'a> {
     fn open(&mut self, revision: Revnum) -> Result<RevisionFile> {
         let source = self.sources.add(revision)?;
         let len = self.sources.len(source);
-        let tail_len = u64::try_from(limits::FOOTER_LEN).unwrap_or(u64::MAX);
+        let tail_len = len64(limits::FOOTER_LEN);
         let from = len.saturating_sub(tail_len);
         let tail = self.sources.bytes(source, from, tail_len)?;
         let footer =
@@ -155,7 +155,7 @@ impl<'a> Packer<'a> {
         let mut end = 0;
         for number in 0..header.page_count() {
             let range = header.page(number, footer.p2l_len()).ok_or_else(corrupt)?;
-            let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+            let place = |n: u64| sapwood_core::exact::clamped(n);
             let bytes = index.get(place(range.start)..place(range.end)).ok_or_else(corrupt)?;
             let page = P2lPage::parse(bytes, &header, number).map_err(&fail)?;
             for entry in page.entries() {
@@ -235,7 +235,7 @@ impl<'a> Packer<'a> {
                 });
             }
             ItemType::FileRep | ItemType::DirRep => {
-                let most = u64::try_from(limits::REP_HEADER_LEN).unwrap_or(u64::MAX);
+                let most = len64(limits::REP_HEADER_LEN);
                 let bytes = self.sources.bytes(file.source, entry.offset, entry.size.min(most))?;
                 let (header, _) = RepHeader::parse(&bytes).map_err(fail)?;
                 if let RepHeader::Delta { revision, item, .. } = header

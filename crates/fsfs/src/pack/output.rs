@@ -47,7 +47,7 @@ impl<'a> Output<'a> {
     /// Appends `count` zeros.
     pub(super) fn pad(&mut self, count: u64) -> Result<()> {
         const ZEROS: [u8; 1024] = [0; 1024];
-        let mut left = usize::try_from(count).unwrap_or(usize::MAX);
+        let mut left = sapwood_core::exact::clamped(count);
         while left > 0 {
             let part = ZEROS.get(..left).unwrap_or(&ZEROS);
             self.append(part)?;

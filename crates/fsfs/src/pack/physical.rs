@@ -20,7 +20,7 @@ pub(super) fn build(shared: &SharedState, shard: u64, cancel: &CancelToken) -> R
     let size = layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
     let mut pack = Output::create(storage, shared.file(&layout.pack_file(shard)))?;
-    let piece = usize::try_from(PIECE).unwrap_or(usize::MAX);
+    let piece = sapwood_core::exact::clamped(PIECE);
     let mut sources = Sources::new(&*shared.revisions, piece);
     let mut offsets = Vec::new();
     for revision in first..first.saturating_add(size) {

@@ -83,7 +83,7 @@ impl<'a> Sources<'a> {
         let Some(source) = self.all.get(number) else { return Ok(Cow::Borrowed(&[])) };
         let end = offset.saturating_add(len).min(source.len);
         let start = offset.min(end);
-        let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let place = |n: u64| sapwood_core::exact::clamped(n);
         if let Some(whole) = &source.whole {
             let bytes = whole.piece(place(start)..place(end));
             return Ok(Cow::Borrowed(bytes));
@@ -92,7 +92,7 @@ impl<'a> Sources<'a> {
         let mut bytes = vec![0; place(end.saturating_sub(start))];
         let mut have = 0usize;
         while let Some(rest) = bytes.get_mut(have..).filter(|rest| !rest.is_empty()) {
-            let at = start.plus(u64::try_from(have).unwrap_or(u64::MAX));
+            let at = start.plus(len64(have));
             match file.read_at(rest, at) {
                 Ok(0) => break,
                 Ok(n) => have = have.plus(n),
@@ -105,7 +105,7 @@ impl<'a> Sources<'a> {
     }
 
     fn open(&self, number: usize, object: Object<'_>, path: &Path) -> Result<Arc<dyn StoredFile>> {
-        let number = u64::try_from(number).unwrap_or(u64::MAX);
+        let number = len64(number);
         self.files
             .get(FileKey { fs: 0, packed: false, number }, || self.revisions.open(object))
             .map_err(|e| Error::io(e, "Can't open file", path))

@@ -340,7 +340,7 @@ impl Progress {
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
         state.batches.tally(1);
-        state.bytes.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
+        state.bytes.tally(sapwood_core::exact::len64(bytes));
         state.quiet = if was_read { 0 } else { state.quiet.plus(1) };
         if state.quiet >= QUIET_BATCHES {
             state.over = true;

@@ -238,11 +238,11 @@ fn plain_window(
     number: u64,
     key: Option<Key<Text>>,
 ) -> Result<Option<Arc<Text>>> {
-    let at = number.saturating_mul(u64::try_from(WINDOW).unwrap_or(u64::MAX));
+    let at = number.saturating_mul(sapwood_core::exact::len64(WINDOW));
     if at >= data.size {
         return Ok(None);
     }
-    let left = usize::try_from(data.size.saturating_sub(at)).unwrap_or(usize::MAX).min(WINDOW);
+    let left = sapwood_core::exact::clamped(data.size.saturating_sub(at)).min(WINDOW);
     let bytes = data.read(fs, at, left)?;
     if bytes.len() < left {
         return Err(data

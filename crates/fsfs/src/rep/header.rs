@@ -136,8 +136,7 @@ impl RepSource {
             let have = out.len();
             let step = len.saturating_sub(have).min(fs.block_size);
             out.resize(have.plus(step), 0);
-            let from =
-                offset.saturating_add(at).saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+            let from = offset.saturating_add(at).saturating_add(len64(have));
             let read = file
                 .read_at(out.get_mut(have..).unwrap_or_default(), from)
                 .map_err(|e| Error::io(e, "Can't read file", path))?;
@@ -179,7 +178,7 @@ impl RepData {
 
     /// The bytes at `pos`: `len` of them, fewer at the end of the representation.
     pub(crate) fn read(&mut self, fs: &Fs, pos: u64, len: usize) -> Result<Bytes> {
-        let left = usize::try_from(self.size.saturating_sub(pos)).unwrap_or(usize::MAX);
+        let left = sapwood_core::exact::clamped(self.size.saturating_sub(pos));
         let len = len.min(left);
         if len == 0 {
             return Ok(Bytes::Own(Vec::new()));

@@ -173,7 +173,7 @@ impl LocalRevisions {
     ) -> Result<()> {
         let OldPack { shard, dir, name, range, counter } = old;
         for part in parts {
-            let at = u64::try_from(part.start).unwrap_or(u64::MAX);
+            let at = len64(part.start);
             let first = Revnum(range.start.plus(at));
             let dumps = dumps.piece(part);
             let mut bytes = Vec::new();

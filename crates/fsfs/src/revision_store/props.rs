@@ -74,7 +74,7 @@ pub(crate) fn read_pack(
     revision: Revnum,
 ) -> Result<RevpropPack> {
     let limit = sapwood_fsfs_format::limits::REVPROP_PACK_LEN;
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = sapwood_core::exact::clamped(limit);
     let object = Object::PropsPack(shard, name);
     let bytes = store.read(object, limit).map_err(|e| gone_or(e, store.place(object)))?;
     RevpropPack::parse(&bytes).map_err(|e| {

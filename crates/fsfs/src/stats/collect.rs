@@ -293,7 +293,7 @@ impl Collector<'_> {
     }
 
     fn changes(&mut self, file: &RevFile, entry: &P2lEntry) -> Result<()> {
-        let limit = usize::try_from(entry.size).unwrap_or(usize::MAX);
+        let limit = sapwood_core::exact::clamped(entry.size);
         let bytes = self.fs().bytes(file, entry.offset, limit)?;
         let spelt = sapwood_fsfs_format::changes::spell_names(&bytes);
         let count = Changes::new(spelt.as_deref().unwrap_or(&bytes))

@@ -78,7 +78,7 @@ impl Read for Hashing<'_> {
         if let Some(sha1) = &mut self.sha1 {
             sha1.update(bytes);
         }
-        self.len = self.len.plus(u64::try_from(got).unwrap_or(u64::MAX));
+        self.len = self.len.plus(len64(got));
         if let Some(kept) = &mut self.kept {
             if kept.len().plus(got) <= WINDOW {
                 kept.extend_from_slice(bytes);

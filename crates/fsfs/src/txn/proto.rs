@@ -180,7 +180,7 @@ impl ProtoRev {
     pub(super) fn take_back(&mut self) -> Result<()> {
         let Some((offset, _)) = self.open.take() else { return Ok(()) };
         if let Some(keep) = offset.checked_sub(self.in_file) {
-            self.tail.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+            self.tail.truncate(sapwood_core::exact::clamped(keep));
         } else if let Some(file) = &mut self.file {
             file.truncate(offset).map_err(|e| Error::io(e, "Can't write to file", &self.path))?;
             self.in_file = offset;
@@ -237,13 +237,13 @@ impl ProtoRev {
     /// Reads back what was written, from `offset` on, `len` bytes at most.
     pub(super) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         if let Some(from) = offset.checked_sub(self.in_file) {
-            let from = usize::try_from(from).unwrap_or(usize::MAX);
+            let from = sapwood_core::exact::clamped(from);
             let rest = self.tail.tail(from);
             return Ok(rest.get(..len).unwrap_or(rest).to_vec());
         }
         let fail = |e| Error::io(e, "Can't read file", &self.path);
         let file = self.storage.open(&self.path).map_err(fail)?;
-        let in_file = usize::try_from(self.in_file.minus(offset)).unwrap_or(usize::MAX);
+        let in_file = sapwood_core::exact::clamped(self.in_file.minus(offset));
         let mut bytes = vec![0; len.min(in_file)];
         let got = file.read_at(&mut bytes, offset).map_err(fail)?;
         bytes.truncate(got);
@@ -258,7 +258,7 @@ impl ProtoRev {
             let file = self.storage.open(&self.path).map_err(fail)?;
             return Ok(ProtoReader { file: Some((file, offset, len)), bytes: Cursor::default() });
         }
-        let bytes = self.read_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?;
+        let bytes = self.read_at(offset, sapwood_core::exact::clamped(len))?;
         Ok(ProtoReader { file: None, bytes: Cursor::new(bytes) })
     }
 
@@ -344,10 +344,10 @@ impl Read for ProtoReader {
         }
         let Some((file, offset, left)) = &mut self.file else { return Ok(0) };
         let mut bytes = std::mem::take(self.bytes.get_mut());
-        bytes.resize(READ_AT_ONCE.min(usize::try_from(*left).unwrap_or(usize::MAX)), 0);
+        bytes.resize(READ_AT_ONCE.min(sapwood_core::exact::clamped(*left)), 0);
         let got = file.read_at(&mut bytes, *offset)?;
         bytes.truncate(got);
-        let got = u64::try_from(got).unwrap_or(u64::MAX);
+        let got = len64(got);
         *offset = offset.plus(got);
         *left = left.minus(got);
         self.bytes = Cursor::new(bytes);

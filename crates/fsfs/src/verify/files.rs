@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
         let mut at = start;
         while at < end {
             let bytes = self.fs.some_bytes(self.file, at)?;
-            let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+            let left = sapwood_core::exact::clamped(end.saturating_sub(at));
             let bytes = bytes.get(..left).unwrap_or(&bytes);
             if bytes.is_empty() {
                 return Err(corrupt(format!("Unexpected end of file '{}'", self.path())));
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
             Some(page) => Arc::clone(page),
             None => {
                 let at = start.saturating_add(slot.info.offset);
-                let len = usize::try_from(slot.info.size).unwrap_or(usize::MAX);
+                let len = sapwood_core::exact::clamped(slot.info.size);
                 let page = L2pPage::parse(&fs.bytes(file, at, len)?, &slot.info).map_err(fail)?;
                 let page = Arc::new(page);
                 self.l2p_pages.insert(slot.page, Arc::clone(&page));

@@ -182,7 +182,7 @@ impl HttpCommit<'_> {
 
     fn push(&mut self, node: Node) -> Handle {
         self.nodes.push(node);
-        Handle(u64::try_from(self.nodes.len().minus(1)).unwrap_or(u64::MAX))
+        Handle(sapwood_core::exact::len64(self.nodes.len().minus(1)))
     }
 
     fn route(&self) -> SvnResult<&Route> {

@@ -340,7 +340,7 @@ impl Read for RawBody<'_> {
         if self.open.ready().is_empty() && !self.open.fill(self.client).map_err(io::Error::other)? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let left = sapwood_core::exact::clamped(self.left);
         let ready = self.open.ready();
         let len = ready.len().min(left).min(buf.len());
         let len = Read::read(&mut ready.piece(..len), buf)?;

@@ -212,7 +212,7 @@ impl Verifier {
         now: UnixTime,
     ) -> Failures {
         let mut failures = Failures::default();
-        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        let seconds = sapwood_core::exact::signed(now.as_secs());
         if seconds < parsed.validity().not_before.timestamp() {
             failures |= Failures::NOT_YET_VALID;
         }

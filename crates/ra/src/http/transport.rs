@@ -172,7 +172,7 @@ struct CountingWire {
 
 impl CountingWire {
     fn count(&self, bytes: usize) {
-        self.bytes.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.bytes.fetch_add(len64(bytes), Ordering::Relaxed);
     }
 }
 

@@ -225,7 +225,7 @@ impl Connection {
     }
 
     fn count(&mut self, bytes: usize) {
-        self.transferred.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.transferred.tally(sapwood_core::exact::len64(bytes));
     }
 
     /// Sends everything that is in the output buffer.

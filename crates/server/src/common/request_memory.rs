@@ -109,7 +109,7 @@ impl Holder {
     /// Whether its client sends nothing, or has sent too little in the time that it had.
     fn is_slow(&self, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.begun).saturating_sub(self.waited);
-        let bytes = u64::try_from(self.bytes).unwrap_or(u64::MAX);
+        let bytes = sapwood_core::exact::len64(self.bytes);
         let still = now.saturating_duration_since(self.fed);
         let is_below = bytes.checked_div(time.as_secs()).is_some_and(|rate| rate < SLOW);
         !self.busy && (still >= GRACE || (time >= GRACE && is_below))

@@ -112,7 +112,7 @@ impl Limits {
     /// How long a request may have taken so far, of which so many bytes have arrived.
     #[must_use]
     pub fn time_for(&self, bytes: usize) -> Duration {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let bytes = sapwood_core::exact::len64(bytes);
         self.stall.saturating_add(Duration::from_secs(bytes / Self::SLOWEST))
     }
 }

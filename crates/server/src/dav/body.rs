@@ -163,7 +163,7 @@ impl Body {
     /// E190004 when the client has gone, E175002 when it is longer.
     pub fn read_all(&mut self, limit: usize) -> SvnResult<Vec<u8>> {
         let mut all = Vec::new();
-        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        let most = sapwood_core::exact::len64(limit).saturating_add(1);
         self.take(most).read_to_end(&mut all).map_err(SvnError::from_stream)?;
         if all.len() > limit {
             return Err(SvnError::new(
@@ -450,14 +450,14 @@ impl RawBody {
 impl SpooledBody {
     /// The next piece of the file; nothing at its end.
     fn next(&mut self) -> io::Result<Bytes> {
-        let left = usize::try_from(self.written.minus(self.read)).unwrap_or(usize::MAX);
+        let left = sapwood_core::exact::clamped(self.written.minus(self.read));
         let mut piece = vec![0; left.min(FILE_PIECE)];
         let count = if piece.is_empty() { 0 } else { self.file.read_at(&mut piece, self.read)? };
         if count == 0 && !piece.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         piece.truncate(count);
-        self.read = self.read.plus(u64::try_from(count).unwrap_or(u64::MAX));
+        self.read = self.read.plus(sapwood_core::exact::len64(count));
         Ok(piece.into())
     }
 }

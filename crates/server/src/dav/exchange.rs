@@ -237,7 +237,7 @@ impl Exchange {
     }
 
     fn count_sent(&mut self, bytes: usize) {
-        self.sent.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.sent.tally(sapwood_core::exact::len64(bytes));
     }
 
     /// Sends a piece of the body, compressed if the reply is.

@@ -273,17 +273,17 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
         }
         let begun = out.len();
         // Only one piece: data that waits for a client that does not read must be small.
-        let wanted = usize::try_from(left.plus(skip)).unwrap_or(usize::MAX);
+        let wanted = sapwood_core::exact::clamped(left.plus(skip));
         let room = wanted.clamp(1, CHUNK.minus(begun.min(CHUNK)).max(1));
         out.resize(begun.plus(room), 0);
         let count = match out.get_mut(begun..) {
             Some(room) => contents.read_some(room)?,
             None => 0,
         };
-        let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(count);
-        skip = skip.minus(u64::try_from(skipped).unwrap_or(u64::MAX));
-        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(count.minus(skipped));
-        left = left.minus(u64::try_from(taken).unwrap_or(u64::MAX));
+        let skipped = sapwood_core::exact::clamped(skip).min(count);
+        skip = skip.minus(sapwood_core::exact::len64(skipped));
+        let taken = sapwood_core::exact::clamped(left).min(count.minus(skipped));
+        left = left.minus(sapwood_core::exact::len64(taken));
         out.truncate(begun.plus(count));
         if skipped > 0 {
             drop(out.drain(begun..begun.plus(skipped)));

@@ -104,13 +104,13 @@ impl Overflow {
         while piece.has_remaining() {
             let Some(at) = self.place(piece.chunk().len(), may_wait)? else { return Ok(false) };
             let (start, room) = (at % CAPACITY, CAPACITY.minus(at % CAPACITY));
-            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            let room = sapwood_core::exact::clamped(room);
             let bytes = piece.chunk().head(room.min(piece.chunk().len()));
             let written = self.0.file.lock().write_at(bytes, start);
             written.map_err(|e| client_gone(&e.to_string()))?;
             let length = bytes.len();
             piece.advance(length);
-            self.0.state.lock().written = at.plus(u64::try_from(length).unwrap_or(u64::MAX));
+            self.0.state.lock().written = at.plus(sapwood_core::exact::len64(length));
             self.0.written.notify_one();
         }
         Ok(true)
@@ -118,7 +118,7 @@ impl Overflow {
 
     /// Where to write, once there is room for so many bytes.
     fn place(&self, bytes: usize, may_wait: &dyn Fn(Duration) -> bool) -> SvnResult<Option<u64>> {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let bytes = sapwood_core::exact::len64(bytes);
         let mut state = self.0.state.lock();
         let (mut still, mut seen) = (Instant::now(), state.read);
         loop {

@@ -334,7 +334,7 @@ async fn spool(raw: &mut RawBody, workers: &Workers, client: IpAddr) -> SvnResul
         Some(known) => known,
         None => (workers.spool.file(Some(client)).map_err(failed)?, 0),
     };
-    let length = u64::try_from(raw.collected()).unwrap_or(u64::MAX);
+    let length = len64(raw.collected());
     let end = written.plus(length);
     let has_room = file.reserve(end);
     if has_room {

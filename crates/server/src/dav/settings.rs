@@ -183,7 +183,7 @@ impl HttpLimits {
     /// How long the server may have waited for a client that has sent so many bytes of a body.
     #[must_use]
     pub fn body_time(&self, bytes: usize) -> Duration {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let bytes = sapwood_core::exact::len64(bytes);
         self.body_first.saturating_add(Duration::from_secs(bytes / Self::SLOWEST_BODY))
     }
 }

@@ -475,7 +475,7 @@ impl Shard {
 
 impl Slot {
     fn bytes(&self) -> usize {
-        usize::try_from(self.weight).unwrap_or(usize::MAX)
+        sapwood_core::exact::clamped(self.weight)
     }
 }
 

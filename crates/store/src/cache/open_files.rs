@@ -79,7 +79,7 @@ impl FileTable {
     /// are places, room is made: a request that needs more of them than there are, one after the
     /// other, shall not open and close all of them each time.
     pub fn offer(&self, key: FileKey, open: impl FnOnce() -> io::Result<Arc<dyn StoredFile>>) {
-        let most = u64::try_from(self.most).unwrap_or(u64::MAX).max(1);
+        let most = sapwood_core::exact::len64(self.most).max(1);
         let has_room = self.files.lock().len() < self.most;
         if has_room || self.clock.load(Ordering::Relaxed).is_multiple_of(most) {
             self.opens.fetch_add(1, Ordering::Relaxed);

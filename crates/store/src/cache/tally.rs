@@ -40,7 +40,7 @@ impl Tally {
     pub(super) fn note_block(&self, weight: usize) {
         let mut counts = self.counts.lock();
         counts.blocks.tally(1);
-        counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
+        counts.bytes.tally(sapwood_core::exact::len64(weight));
     }
 
     /// Counts an item that was made, of so many bytes.
@@ -48,7 +48,7 @@ impl Tally {
         let mut counts = self.counts.lock();
         let (count, _) = counts.each.entry(name).or_insert((0, std::any::type_name::<T>()));
         count.tally(1);
-        counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
+        counts.bytes.tally(sapwood_core::exact::len64(weight));
     }
 
     /// The counts since the last call.

@@ -18,7 +18,7 @@ use rusqlite::{Connection, params};
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use super::touched::Changes;
+use super::changes::Changes;
 
 /// With more rows than this a status looks at everything.
 const LIMIT: usize = 4000;

@@ -6,6 +6,7 @@
 //! deleted at any time. Where they contradict wc.db, wc.db is right: a [`State`] says which wc.db they
 //! describe.
 
+mod changes;
 pub(crate) mod listed;
 mod state;
 pub(crate) mod touched;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 use sapwood_core::Exact as _;
 use sapwood_core::paths::RelPath;
 
+pub(crate) use changes::Changes;
 pub(crate) use state::{Since, State};
-pub(crate) use touched::Changes;
 
 /// Notes are deleted when the file has grown to so many bytes: then the user never runs status
 /// here.

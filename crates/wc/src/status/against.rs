@@ -14,7 +14,7 @@ use super::incoming::Incoming;
 use super::listing::Look;
 use super::table::{Node, Scope, Table};
 use super::value::{Remote, State, Status};
-use super::walk::{self, Item, Items, Walk};
+use super::walk::{Item, Items, Walk};
 use super::{Options, Visit, look_at};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
@@ -158,8 +158,7 @@ impl WorkingCopy {
             incoming,
             visit,
         };
-        let known =
-            table.find(&relpath).filter(|node| node.top().is_some_and(|t| !walk::is_marker(t)));
+        let known = table.find(&relpath).filter(|node| node.top().is_some_and(|t| !t.is_marker()));
         let local = match known {
             Some(node) => {
                 let changed = self.compare_one(node, look)?;
@@ -326,7 +325,7 @@ impl<'t> Against<'t, '_> {
             Item::Versioned { node, look, .. } => (*node, *look),
         };
         let Some(node) = self.table.node(at) else { return Ok(None) };
-        if node.top().is_none_or(walk::is_marker) {
+        if node.top().is_none_or(super::Layer::is_marker) {
             let kind = look.map(|look| look.kind);
             return Ok(Some(unversioned(self.table, &node.relpath, kind, false, true)));
         }
@@ -367,7 +366,7 @@ impl<'t> Against<'t, '_> {
         let kind = look.map(|look| look.kind);
         // The walk may have left a node out by its kind (a directory, with --depth=files).
         let table = Table::read(self.wc.db(), Scope::One(&relpath))?;
-        let known = table.find(&relpath).filter(|n| n.top().is_some_and(|t| !walk::is_marker(t)));
+        let known = table.find(&relpath).filter(|n| n.top().is_some_and(|t| !t.is_marker()));
         let local = match known {
             Some(node) => {
                 let modified = self.wc.compare_one(node, look)?;

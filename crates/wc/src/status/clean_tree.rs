@@ -7,11 +7,11 @@ use rusqlite::{Row, params};
 use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use super::fan_out;
 use super::listing::OpenDir;
 use super::table::is_implied;
 use crate::db::{Db, Kind, at_and_below, below, parent_of};
 use crate::error::{Error, Result};
+use crate::fan_out;
 use crate::root::WorkingCopy;
 
 /// The names that a directory has in BASE.

@@ -9,7 +9,6 @@ mod against;
 mod assemble;
 mod cache;
 mod clean_tree;
-pub(crate) mod fan_out;
 mod incoming;
 mod listing;
 mod prefetch;
@@ -27,10 +26,9 @@ use sapwood_core::{CancelToken, Depth};
 pub use assemble::OpenConflicts;
 pub(crate) use assemble::markers;
 pub(crate) use cache::{UniformBase, Whole, ground, restless};
-pub(crate) use fan_out::over_directories;
 pub use incoming::{Incoming, StatusEditor};
 pub(crate) use listing::{Look, OpenDir};
-pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
+pub(crate) use table::{Layer, Node, ReposPath, Scope, Table, over_directories};
 pub use value::{DiskKind, LastChange, LockInfo, Remote, State, Status};
 
 use crate::db::{Kind, NodeRow};
@@ -163,7 +161,7 @@ impl WorkingCopy {
         let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
         let node = table.find(relpath);
         let walked = node.filter(|node| {
-            node.top().is_some_and(|top| !walk::is_marker(top)) && table.has_descendants(node)
+            node.top().is_some_and(|top| !top.is_marker()) && table.has_descendants(node)
         });
         let Some(node) = walked else {
             return self.single(&table, relpath, node, on_disk, options, visit);
@@ -297,7 +295,7 @@ impl WorkingCopy {
             return Err(not_found());
         }
         let context = Context::of_parent(self, relpath)?;
-        if let Some(node) = node.filter(|n| n.top().is_some_and(|top| !walk::is_marker(top))) {
+        if let Some(node) = node.filter(|n| n.top().is_some_and(|top| !top.is_marker())) {
             let modified = self.compare_one(node, on_disk)?;
             let all = options.wants(node);
             let status = assemble(self, table, node, on_disk, modified, Some(&context), all)?;
@@ -410,7 +408,7 @@ impl Tell<'_, '_> {
     }
 
     fn node(&mut self, context: &Context, at: u32, node: &Node, look: Option<Look>) -> Result<()> {
-        if node.top().is_none_or(walk::is_marker) {
+        if node.top().is_none_or(Layer::is_marker) {
             let kind = look.map(|l| l.kind);
             let status = unversioned(self.table, &node.relpath, kind, false, true);
             return (self.visit)(status);

@@ -15,10 +15,10 @@ use std::time::Instant;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use super::fan_out::{Crew, lock, processors};
 use super::listing::{Look, OpenDir, Stamp};
 use super::value::DiskKind;
 use crate::db::Db;
+use crate::fan_out::{Crew, lock, processors};
 use crate::layout;
 
 /// The limit of names that are kept: some ten MB.

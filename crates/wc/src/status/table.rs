@@ -17,6 +17,7 @@ use sapwood_core::{Depth, Revnum, SvnError};
 use super::value::{LastChange, LockInfo};
 use crate::Result;
 use crate::db::{Db, Kind, Paths, Presence, read_props};
+use crate::fan_out;
 
 /// Where a node is in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +64,16 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
+    /// Whether a row only records why there is no node. In a working layer "not present" is a deletion.
+    pub(crate) fn is_marker(&self) -> bool {
+        match self.presence {
+            Presence::NotPresent => self.op_depth == 0,
+            Presence::Excluded | Presence::ServerExcluded => true,
+            Presence::Normal => self.kind == Kind::Unknown,
+            Presence::Incomplete | Presence::BaseDeleted => false,
+        }
+    }
+
     /// Whether a file with these bits may be written to and run as its properties say.
     pub(crate) const fn has_right_bits(&self, mode: u32) -> bool {
         has_right_bits(mode, self.needs_lock, self.executable)
@@ -542,8 +553,7 @@ impl Table {
         let mut at = Some(dir);
         while let Some(path) = at {
             let goes_below = |node: &Node| {
-                node.top().is_some_and(|top| !super::walk::is_marker(top))
-                    && self.has_descendants(node)
+                node.top().is_some_and(|top| !top.is_marker()) && self.has_descendants(node)
             };
             if !self.find(path).is_some_and(goes_below) {
                 return false;
@@ -625,6 +635,15 @@ fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&RelPath>) {
             Some(path),
         ),
     }
+}
+
+/// As [`fan_out::over`], of the directories that have children in a table.
+pub(crate) fn over_directories<R: Send>(
+    table: &Table,
+    look: impl Fn(&RelPath, &mut Vec<u8>, &mut Vec<R>) + Sync,
+) -> Vec<R> {
+    let dirs: Vec<&RelPath> = table.dirs.keys().map(RelPathBuf::as_path).collect();
+    fan_out::over(&dirs, |dir, buffer, found| look(dir, buffer, found))
 }
 
 #[cfg(test)]

@@ -17,14 +17,14 @@ use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
 use super::cache::{self, FoundDir, FoundDirs};
-use super::fan_out::{Crew, lock};
 use super::incoming::{Incoming, IncomingChange};
 use super::listing::{Look, OpenDir};
 use super::prefetch::{DirPrefetch, Entry, Listing};
-use super::table::{Layer, Node, ReposPath, Table};
+use super::table::{Node, ReposPath, Table};
 use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
 use crate::error::{Error, Result};
+use crate::fan_out::{Crew, lock};
 use crate::ignore::{GLOBAL_IGNORES, Patterns};
 use crate::root::WorkingCopy;
 
@@ -346,7 +346,7 @@ impl<'w> Walk<'w> {
         found: &mut Vec<Item>,
         below: &mut Vec<Task>,
     ) {
-        let Some(top) = node.top().filter(|top| !is_marker(top)) else {
+        let Some(top) = node.top().filter(|top| !top.is_marker()) else {
             // A tree conflict on a path that is not versioned, or a name that only the disk has.
             let conflicted = node.actual.as_ref().is_some_and(|a| a.conflict.is_some());
             match look {
@@ -500,14 +500,4 @@ fn is_plain(node: &Node, look: Option<Look>) -> bool {
     kind && node.actual.is_none()
         && base.presence == Presence::Normal
         && base.repos_path == ReposPath::Implied
-}
-
-/// Whether a row only records why there is no node. In a working layer "not present" is a deletion.
-pub(super) fn is_marker(top: &Layer) -> bool {
-    match top.presence {
-        Presence::NotPresent => top.op_depth == 0,
-        Presence::Excluded | Presence::ServerExcluded => true,
-        Presence::Normal => top.kind == Kind::Unknown,
-        Presence::Incomplete | Presence::BaseDeleted => false,
-    }
 }

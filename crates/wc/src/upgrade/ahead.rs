@@ -143,7 +143,7 @@ impl Reader<'_> {
         if !relpath.is_empty() && !wipe::is_old_directory(&dir) {
             return Ok(None);
         }
-        let Some(format) = read::format(&dir) else { return Ok(None) };
+        let Some(format) = layout::old_format(&dir) else { return Ok(None) };
         if format >= FIRST_WITH_DATABASE {
             return Ok(None);
         }

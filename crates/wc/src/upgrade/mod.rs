@@ -44,7 +44,6 @@ use crate::layout;
 use crate::queue::WorkItem;
 use crate::root::{Options, WorkingCopy};
 
-pub(crate) use read::format as old_format;
 pub use read::parse_entries;
 pub(crate) use wipe::wipe_directories;
 
@@ -130,7 +129,7 @@ pub fn upgrade(root: &Path, caller: &mut Caller<'_>) -> Result<()> {
 /// Whether a directory is of a format before 1.7.
 #[must_use]
 pub fn is_old(dir: &Path) -> bool {
-    wipe::is_old_directory(dir) && read::format(dir).is_some_and(|f| f < FIRST_WITH_DATABASE)
+    wipe::is_old_directory(dir) && layout::old_format(dir).is_some_and(|f| f < FIRST_WITH_DATABASE)
 }
 
 /// Whether the queue is the one that a killed upgrade left.

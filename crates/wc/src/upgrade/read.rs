@@ -17,15 +17,11 @@ use crate::layout;
 
 /// Longest file of entries or properties that is read.
 const LIMIT: u64 = 1 << 30;
-/// Longest text of a file that holds a format.
-const FORMAT_LIMIT: u64 = 80;
 
 /// The last format with a file of properties of the DAV server for each node.
 pub(super) const LAST_WITH_MANY_WCPROPS: i64 = 7;
 /// The last format that does not keep the properties from before a replacement.
 pub(super) const LAST_WITHOUT_REVERT: i64 = 4;
-/// What has neither a number nor a file that says one: the oldest that is known.
-const OLDEST: i64 = 4;
 
 /// The entries of a file. `shown` is the directory, for messages.
 ///
@@ -69,29 +65,6 @@ pub(super) fn is_missing(error: &Error) -> bool {
 pub(super) fn entries(dir: &Path) -> Result<Entries> {
     let bytes = whole(&layout::adm(dir).join("entries"))?;
     parse_entries(&bytes, &dir.display().to_string())
-}
-
-/// The format of a directory: the number in front of its entries or, when those are XML, in the file
-/// `format`. None when there are no entries.
-pub(crate) fn format(dir: &Path) -> Option<i64> {
-    let adm = layout::adm(dir);
-    let entries = File::open(adm.join("entries")).ok()?;
-    if !entries.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut number = number_in(entries);
-    if number.is_none() {
-        number = File::open(adm.join("format")).ok().and_then(number_in);
-    }
-    Some(number.unwrap_or(OLDEST))
-}
-
-/// The number that is the first line of a file.
-fn number_in(file: File) -> Option<i64> {
-    let mut start = Vec::new();
-    file.take(FORMAT_LIMIT).read_to_end(&mut start).ok()?;
-    let line = start.split(|byte| *byte == b'\n').next()?;
-    sapwood_core::Revnum::parse(line).and_then(|n| i64::try_from(n.0).ok())
 }
 
 /// The properties of a node, as three files keep them.

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use super::read::{entries, is_missing};
 use crate::db::Kind;
 use crate::error::{Error, Result};
+use crate::fan_out::over;
 use crate::files;
 use crate::layout;
 use crate::pristine::remove_file;
-use crate::status::fan_out::over;
 
 /// Files of programs before 1.7, below the administrative folder.
 const OLD_FILES: [&str; 10] = [

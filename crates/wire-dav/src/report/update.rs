@@ -295,7 +295,7 @@ impl<S: Sink> UpdateEditor<S> {
     }
 
     fn find(&mut self, handle: Handle) -> SvnResult<&mut Open> {
-        let at = usize::try_from(handle.0).unwrap_or(usize::MAX);
+        let at = sapwood_core::exact::clamped(handle.0);
         self.open.get_mut(at).ok_or_else(out_of_order)
     }
 
@@ -305,7 +305,7 @@ impl<S: Sink> UpdateEditor<S> {
             return Err(out_of_order());
         }
         // Siblings that are still open would be an error of the driver.
-        let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
+        let level = sapwood_core::exact::clamped(parent.0).plus(1);
         self.open.truncate(level);
         self.find(parent)?;
         Ok(self.push(Open { added, copied, sha1: self.next_node.sha1, ..Open::default() }))
@@ -313,7 +313,7 @@ impl<S: Sink> UpdateEditor<S> {
 
     fn push(&mut self, open: Open) -> Handle {
         self.open.push(open);
-        Handle(u64::try_from(self.open.len().minus(1)).unwrap_or(u64::MAX))
+        Handle(sapwood_core::exact::len64(self.open.len().minus(1)))
     }
 
     /// Writes `before` and the rest of the address of the announced node: as
@@ -402,7 +402,7 @@ impl<S: Sink> UpdateEditor<S> {
     fn close(&mut self, is_dir: bool, node: Handle) -> SvnResult<()> {
         let open = self.find(node)?;
         let (added, removed) = (open.added, std::mem::take(&mut open.removed));
-        let at = usize::try_from(node.0).unwrap_or(usize::MAX);
+        let at = sapwood_core::exact::clamped(node.0);
         self.open.truncate(at);
         let out = self.out()?;
         for name in removed {

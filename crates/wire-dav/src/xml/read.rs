@@ -99,12 +99,12 @@ impl<R: Read> Read for LimitedReader<R> {
                 _ => Err(std::io::Error::other(LimitReached)),
             };
         }
-        let room = usize::try_from(most).unwrap_or(usize::MAX).min(buf.len());
+        let room = sapwood_core::exact::clamped(most).min(buf.len());
         let Some(buf) = buf.get_mut(..room) else {
             return Err(std::io::Error::other(SvnError::internal("no room to read into")));
         };
         let count = self.inner.read(buf)?;
-        let counted = u64::try_from(count).unwrap_or(u64::MAX);
+        let counted = sapwood_core::exact::len64(count);
         self.left = self.left.minus(counted);
         self.left_of_child = self.left_of_child.minus(counted);
         Ok(count)

@@ -27,13 +27,14 @@ use std::io::Write as _;
 
 use sapwood_watch::protocol::{ChangedDir as Told, Token};
 
+use super::Options;
 use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table, has_right_bits};
 use super::value::DiskKind;
-use super::{Options, fan_out};
 use crate::change_journal::{self, Changes, Reader, Since, State};
 use crate::clock::is_old;
 use crate::db::NodeRow;
+use crate::fan_out;
 use crate::layout;
 use crate::root::WorkingCopy;
 pub(crate) use even::UniformBase;

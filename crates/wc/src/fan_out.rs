@@ -10,9 +10,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use super::table::Table;
-use sapwood_core::paths::{RelPath, RelPathBuf};
-
 /// Fewer items than this are processed faster than threads start.
 const FEW: usize = 64;
 /// The limit of threads.
@@ -23,46 +20,46 @@ const PIECE: usize = 32;
 const LONG: Duration = Duration::from_micros(300);
 
 /// The number of processors, read once: the answer comes from files.
-pub(super) fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     *PROCESSORS.get_or_init(ask)
 }
 
 /// Locks what the threads share. A thread that panicked left it consistent.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The number of running threads, and whether more may start.
 #[derive(Debug)]
-pub(super) struct Crew {
+pub(crate) struct Crew {
     /// How many there are at first.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     threads: AtomicUsize,
     most: usize,
 }
 
 impl Crew {
     /// Only the calling thread.
-    pub(super) const fn alone() -> Self {
+    pub(crate) const fn alone() -> Self {
         Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
     }
 
     /// One thread beside the calling one, which has other work.
-    pub(super) const fn of_one() -> Self {
+    pub(crate) const fn of_one() -> Self {
         Self { most: MOST, ..Self::alone() }
     }
 
     /// For so many directories.
-    pub(super) fn for_directories(directories: usize) -> Self {
+    pub(crate) fn for_directories(directories: usize) -> Self {
         let first = processors().min(MOST);
         let most = (directories >> 7).clamp(first, MOST);
         Self { first, threads: AtomicUsize::new(first), most }
     }
 
     /// Whether one more thread should start after a call that began then. If so, it is counted.
-    pub(super) fn grows(&self, began: Instant) -> bool {
+    pub(crate) fn grows(&self, began: Instant) -> bool {
         let has_room = |threads| (threads < self.most).then_some(threads + 1);
         began.elapsed() > LONG
             && self.threads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_ok()
@@ -119,13 +116,4 @@ pub(crate) fn over<T: Sync, R: Send>(
         });
     }
     job.together.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// As [`over`], of the directories that have children in a table.
-pub(crate) fn over_directories<R: Send>(
-    table: &Table,
-    look: impl Fn(&RelPath, &mut Vec<u8>, &mut Vec<R>) + Sync,
-) -> Vec<R> {
-    let dirs: Vec<&RelPath> = table.dirs.keys().map(RelPathBuf::as_path).collect();
-    over(&dirs, |dir, buffer, found| look(dir, buffer, found))
 }
