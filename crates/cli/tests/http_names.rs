@@ -15,8 +15,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use httpd::Httpd;
-use sapwood_testkit::Programs;
 use sapwood_testkit::server::free_port;
+use sapwood_testkit::{Programs, long};
 
 /// Names of folders and files.
 const NAMES: &[&str] = &[
@@ -188,14 +188,10 @@ fn plain(names: &[&'static str]) -> Vec<(&'static str, &'static str)> {
 
 #[test]
 fn names_of_folders() {
-    let (first, _) = NAMES.split_at(NAMES.len() / 2);
-    compare(first, &plain(first), "");
-}
-
-#[test]
-fn more_names_of_folders() {
-    let (_, second) = NAMES.split_at(NAMES.len() / 2);
-    compare(second, &plain(second), "");
+    // Each costs two seconds.
+    let step = if long() { 1 } else { 3 };
+    let names: Vec<&str> = NAMES.iter().copied().step_by(step).collect();
+    compare(&names, &plain(&names), "");
 }
 
 #[test]

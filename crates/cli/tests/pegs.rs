@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rusqlite::types::ValueRef;
-use sapwood_testkit::Programs;
+use sapwood_testkit::{Programs, long};
 use table::Part::{
     self, Below, Destination, Folder, From, Patch, Repository, Root, Source, Target, To,
 };
@@ -370,6 +370,10 @@ fn alike(one: &str, other: &str) -> bool {
         && ones.iter().zip(&others).all(|(one, other)| one == other || plain(one) == plain(other))
 }
 
+/// How many lines apart a form of a name is tried again, unless a long run is wanted: each line has a fourth of the forms,
+/// and each form every fourth line of each program.
+const APART: usize = 4;
+
 /// Compares the lines whose number in the table is `which` modulo `workers`.
 fn compare(which: usize, workers: usize) -> String {
     let temporary = tempfile::tempdir().unwrap();
@@ -377,8 +381,9 @@ fn compare(which: usize, workers: usize) -> String {
     let (reference, ours) = (Programs::reference(), Programs::ours());
     let mut told = String::new();
     let lines = LINES.iter().flat_map(|(_, _, _, lines)| *lines);
-    for line in lines.skip(which).step_by(workers) {
-        for shape in SHAPES {
+    let apart = if long() { 1 } else { APART };
+    for (number, line) in lines.enumerate().skip(which).step_by(workers) {
+        for shape in SHAPES.iter().skip(number % apart).step_by(apart) {
             // svnbench of ours takes no relative URLs.
             if line.starts_with("svnbench") && shape.contains('^') {
                 continue;
