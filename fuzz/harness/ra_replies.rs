@@ -140,7 +140,7 @@ pub fn run(data: &[u8]) {
     let Some((first, said)) = data.split_first() else { return };
     let transport = Transport::Recorded(Cursor::new(said.to_vec()));
     let url = if first & 0x80 == 0 { "svn://h/r" } else { "svn+ssh://h/r" };
-    let Ok(session) = SvnSession::over(transport, Url::trusted(url), &settings().of_svn()) else { return };
+    let Ok(session) = SvnSession::over(transport, Url::trusted(url), &settings()) else { return };
     // The same request again, and others after it: an error must not leave it stuck.
     for step in 0..4 {
         let _ = ask(&session, first.wrapping_add(step));

@@ -11,7 +11,7 @@ use sapwood_fs::OpenOptions;
 use crate::auth::Authenticator;
 use crate::caches::FileCaches;
 use crate::http::{ClientSettings, HttpClients};
-use crate::svn::{IdleConnections, SessionSettings};
+use crate::svn::IdleConnections;
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -44,19 +44,6 @@ impl Settings {
     /// Says that sessions at these URLs will be opened: what those over http ask first is asked together.
     pub fn announce(&self, urls: &[UrlBuf]) {
         self.http_clients.announce(urls, &self.of_http());
-    }
-
-    /// What a session to an svn server needs of these.
-    #[must_use]
-    pub fn of_svn(&self) -> SessionSettings {
-        SessionSettings {
-            config: Arc::clone(&self.config),
-            auth: Arc::clone(&self.auth),
-            variable: self.variable,
-            connections: self.svn_connections.clone(),
-            client_name: self.client_name.clone(),
-            cancel: self.cancel.clone(),
-        }
     }
 
     /// What a client of an http server needs of these.

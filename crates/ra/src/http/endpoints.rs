@@ -150,31 +150,52 @@ fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
     }
 }
 
-/// Asks for all greetings that were announced but that of `but`, which has been asked for. What cannot be asked now is
-/// asked when its session is opened.
-fn fetch_announced(client: &Client, but: &str) {
-    let mut targets = client.greetings.take_announced();
-    if let Some(at) = targets.iter().position(|target| target == but) {
-        targets.remove(at);
+/// The replies to the first requests of sessions that are to come, which were sent together.
+#[derive(Debug, Default)]
+pub(super) struct Greetings {
+    /// Addresses of which a session will be opened.
+    announced: RefCell<Vec<String>>,
+    replies: RefCell<Vec<(String, Reply)>>,
+}
+
+impl Greetings {
+    /// Says that a session at an address will be opened.
+    pub(super) fn announce(&self, target: &str) {
+        self.announced.borrow_mut().push(target.to_owned());
     }
-    if targets.len() < 2 || !client.may_pipeline() {
-        return;
+
+    fn take(&self, target: &str) -> Option<Reply> {
+        let mut replies = self.replies.borrow_mut();
+        let at = replies.iter().position(|(known, _)| known == target)?;
+        Some(replies.swap_remove(at).1)
     }
-    let mut queue = RequestQueue::new(Order::Free);
-    let mut take = |target: String, _: &Call<'static>, reply: Reply| {
-        client.greetings.keep(target, reply);
-        Ok(())
-    };
-    let ask = || {
-        for target in targets {
-            let call = greeting_call(&target).into_owned();
-            queue.push(client, call, target, &mut take)?;
+
+    /// Asks for all that were announced but the first, `but`, which has been asked. What cannot be asked now is asked
+    /// when its session is opened.
+    fn fetch(&self, client: &Client, but: &str) {
+        let mut targets = std::mem::take(&mut *self.announced.borrow_mut());
+        if let Some(at) = targets.iter().position(|target| target == but) {
+            targets.remove(at);
         }
-        queue.finish(client, &mut take)
-    };
-    match ask() {
-        Ok(()) => drop(queue.end(client)),
-        Err(_) => queue.drain(client),
+        if targets.len() < 2 || !client.may_pipeline() {
+            return;
+        }
+        let mut queue = RequestQueue::new(Order::Free);
+        let mut take = |target: String, _: &Call<'static>, reply: Reply| {
+            self.replies.borrow_mut().push((target, reply));
+            Ok(())
+        };
+        let ask = || {
+            for target in targets {
+                let call = greeting_call(&target).into_owned();
+                queue.push(client, call, target, &mut take)?;
+            }
+            queue.finish(client, &mut take)
+        };
+        match ask() {
+            Ok(()) => drop(queue.end(client)),
+            Err(_) => queue.drain(client),
+        }
     }
 }
 
@@ -246,7 +267,7 @@ impl Endpoints {
     pub(super) fn learn(client: &Client, path: &str, bulk: Option<bool>) -> crate::Result<Self> {
         let target = if path.is_empty() { "/" } else { path };
         let greeting = greet(client, target)?;
-        fetch_announced(client, target);
+        client.greetings.fetch(client, target);
         let mut places = Self {
             // `discover` finds what the greeting lacks.
             root: greeting.root.clone().unwrap_or_default(),

@@ -18,7 +18,6 @@ mod commit;
 mod edits;
 mod endpoints;
 mod files;
-mod greetings;
 mod identity;
 mod locks;
 mod login;

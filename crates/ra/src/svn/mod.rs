@@ -18,10 +18,8 @@ mod idle;
 mod locks;
 pub mod login;
 mod replies;
-mod repository;
 mod requests;
 mod session;
-mod settings;
 mod silent;
 mod streams;
 pub mod transport;
@@ -29,4 +27,3 @@ pub mod tunnel;
 
 pub use idle::IdleConnections;
 pub use session::SvnSession;
-pub use settings::SessionSettings;
