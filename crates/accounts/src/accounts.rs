@@ -95,7 +95,7 @@ impl Accounts {
             return None;
         }
         let user = self.users.get(user).filter(|user| !user.disabled)?;
-        // What is compared are digests: how far two are the same tells nothing about a token.
+        // What is compared are digests: how far two are the same says nothing about a token.
         let sum = digest(text);
         let token = user.tokens.values().find(|token| token.sha256 == sum)?;
         (!token.has_expired(now)).then(|| Identity {

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, clamped, len64};
 use sapwood_core::rng::Rng;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
@@ -93,14 +93,14 @@ fn make_directories(folder: &Path, count: usize, rng: &mut Rng) -> SvnResult<Vec
 
 /// The size of one file: few are large, and all together have about the requested size.
 fn size_of(options: &TreeOptions, rng: &mut Rng) -> usize {
-    let files = u64::try_from(options.files.max(1)).unwrap_or(u64::MAX);
+    let files = len64(options.files.max(1));
     let mean = options.bytes / files;
     let scaled = if rng.chance(LARGE_PERCENT) {
         mean.saturating_mul(LARGE_FACTOR)
     } else {
         mean.saturating_mul(5) / 9
     };
-    let scaled = usize::try_from(scaled).unwrap_or(usize::MAX);
+    let scaled = clamped(scaled);
     rng.between(scaled / 2, scaled.saturating_add(scaled / 2))
 }
 

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use sapwood_core::Revnum;
+use sapwood_core::exact::millis;
 
 use crate::report;
 
@@ -55,7 +56,7 @@ impl Progress {
 
 /// The text of the line.
 fn line(done: u64, left: u64, elapsed: Duration) -> String {
-    let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
+    let millis = millis(elapsed).max(1);
     let rate = done.saturating_mul(1000).checked_div(millis).unwrap_or(0);
     let seconds =
         left.saturating_mul(millis).checked_div(done.saturating_mul(1000).max(1)).unwrap_or(0);

@@ -11,10 +11,10 @@ use crate::locale;
 /// The lines that report `error`, each starting with `prefix` (`svnadmin: `). Of errors without a
 /// message of their own, each code is printed once. Names in it that are not UTF-8 are made readable.
 pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     let mut out = String::new();
     for link in error.chain() {
-        if link.message().is_empty() && !told.insert(link.code()) {
+        if link.message().is_empty() && !shown.insert(link.code()) {
             continue;
         }
         let message = rawname::printable(best_message(link));

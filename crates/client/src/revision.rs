@@ -85,8 +85,7 @@ fn parse_one<'a>(text: &'a str, dates: Dates<'_>) -> Option<(Revision, &'a str)>
     };
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         let (digits, rest) = class(true)?;
-        let number = Revnum::parse(digits.as_bytes())
-            .unwrap_or(Revnum(u64::try_from(i64::MAX).unwrap_or(0)));
+        let number = Revnum::parse(digits.as_bytes()).unwrap_or(Revnum(i64::MAX.unsigned_abs()));
         return Some((Revision::Number(number), rest));
     }
     let (word, rest) = class(false)?;

@@ -9,6 +9,7 @@
 //! limit afterwards, "what is left, or nothing", durations. [`Exact::tally`] is for statistics.
 
 use std::ops::{Bound, RangeBounds};
+use std::time::Duration;
 
 /// A length in memory as a number of 64 bits: `usize` has no more on any system that Rust supports.
 #[inline]
@@ -30,6 +31,14 @@ pub fn clamped(number: impl Into<u64>) -> usize {
 #[must_use]
 pub fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A duration in whole milliseconds, to be shown or to be divided by: one that has no place (584 million years) is as
+/// long as they can be.
+#[inline]
+#[must_use]
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Numbers whose sums and differences fit.
@@ -164,6 +173,15 @@ mod tests {
         assert_eq!("abc".head(2), "ab");
         assert_eq!([1, 2, 3].piece(1..=2), [2, 3]);
         assert_eq!([1, 2, 3].piece(..1), [1]);
+    }
+
+    #[test]
+    fn conversions_end_at_the_largest_number() {
+        assert_eq!(len64(7), 7);
+        assert_eq!(clamped(7_u32), 7);
+        assert_eq!(signed(u64::MAX), i64::MAX);
+        assert_eq!(millis(Duration::from_micros(1999)), 1);
+        assert_eq!(millis(Duration::MAX), u64::MAX);
     }
 
     /// Tests are debug builds: there a slip is heard.

@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::common::common_prefix;
+use sapwood_core::exact::clamped;
 use sapwood_core::{Cut, Exact, len64};
 
 use crate::diff3::{Diff3, of_tokens};
@@ -178,7 +179,7 @@ impl Ends {
         let common = common_end(texts, room)?;
         let [first, ..] = texts;
         let mut end = window(first, first.len().minus(common), 0)?;
-        let kept = usize::try_from(KEPT_LINES).unwrap_or(usize::MAX).plus(1);
+        let kept = clamped(KEPT_LINES).plus(1);
         if end.skip_lines(kept)? < kept || end.offset() >= common {
             return Ok(());
         }

@@ -7,12 +7,12 @@
 //! Before anything is decompressed, the sum of the lengths in the description is checked against a limit.
 
 use sapwood_core::Exact;
+use sapwood_core::exact::{len64, signed};
 use std::io::{Read as _, Write as _};
 
 use crate::cursor::{Cursor, put_big, put_little, unzigzag, zigzag};
 use crate::error::{Error, Result};
 use crate::limits::{PACKED_LEN, STREAM_DEPTH, STREAMS};
-use sapwood_core::len64;
 
 /// How the integers of a stream are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,7 +339,7 @@ impl Packed {
         for string in strings {
             stream.bytes.extend_from_slice(string);
             stream.ends.push(stream.bytes.len());
-            lengths.push(i64::try_from(string.len()).unwrap_or(i64::MAX));
+            lengths.push(signed(len64(string.len())));
         }
         self.ints.push(lengths);
         self.strings.push(stream);

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::STRING_LEN;
 use crate::packed::{Coding, Ints, Packed};
 use sapwood_core::Exact;
+use sapwood_core::exact::signed;
 use sapwood_core::len64;
 
 /// Strings of each kind in a sub-table.
@@ -158,7 +159,7 @@ impl StringTable {
     /// # Errors
     /// As [`Packed::write`].
     pub fn write(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
-        let int = |len: usize| i64::try_from(len64(len)).unwrap_or(i64::MAX);
+        let int = |len: usize| signed(len64(len));
         let mut sizes = Ints::new(Coding::Plain);
         sizes.push(int(self.0.len()));
         self.0.iter().for_each(|table| sizes.push(int(table.short.len())));

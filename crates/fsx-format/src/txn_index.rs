@@ -6,6 +6,7 @@
 //! the part ends, as offset and size together.
 
 use sapwood_core::Exact;
+use sapwood_core::exact::len64;
 
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
@@ -67,7 +68,7 @@ pub fn write_p2l(entries: &[Entry]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |value: u64| out.extend_from_slice(&value.to_le_bytes());
     for Entry { offset, size, kind, checksum, items } in entries {
-        let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let count = len64(items.len());
         [*offset, *size, kind.to_disk(), u64::from(*checksum), count]
             .into_iter()
             .for_each(&mut put);

@@ -254,7 +254,7 @@ impl Filesystem {
         let wrong = |error| file.wrong(offset, error);
         let head = read_at(&*file.file, &file.path, offset, len.min(HEADER))?;
         let (header, line) = RepHeader::parse(&head).map_err(wrong)?;
-        let end = u64::try_from(line.plus(rep::END.len())).unwrap_or(u64::MAX);
+        let end = len64(line.plus(rep::END.len()));
         if end.checked_add(size) != Some(len) {
             let error = FormatError::corrupt(
                 "Representation of another length than its node-revision says",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sapwood_core::exact::clamped;
 use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fsfs_format::Footer;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
@@ -102,7 +103,7 @@ impl RevFile {
 
     /// Bytes that it takes in memory, about: the file, and as much again for what was parsed of its indexes.
     pub(crate) fn byte_len(&self) -> usize {
-        let len = usize::try_from(self.footer.footer_offset).unwrap_or(usize::MAX / 4);
+        let len = clamped(self.footer.footer_offset).min(usize::MAX / 4);
         len.times(2).plus(size_of::<Self>())
     }
 
@@ -218,7 +219,7 @@ struct InMemory(Vec<u8>);
 
 impl StoredFile for InMemory {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        let rest = self.0.tail(usize::try_from(offset).unwrap_or(usize::MAX));
+        let rest = self.0.tail(clamped(offset));
         let len = rest.len().min(buf.len());
         if let Some(to) = buf.get_mut(..len) {
             to.copy_from_slice(rest.head(len));

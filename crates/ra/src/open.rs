@@ -58,7 +58,7 @@ fn open_there(url: &Url, settings: &Settings) -> crate::Result<Box<dyn Session>>
         ("http" | "https", None) => {
             HttpSession::open(url, &settings.http_clients, &settings.of_http()).map(boxed)
         }
-        ("svn", _) => SvnSession::open(url, settings).map(boxed).map_err(Error::from),
+        ("svn", _) => SvnSession::open(url, &settings.of_svn()).map(boxed).map_err(Error::from),
         _ => return Err(Error::UnknownScheme(url.to_string())),
     };
     opened.map_err(|error| {

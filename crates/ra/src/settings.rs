@@ -10,8 +10,8 @@ use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
 use crate::caches::FileCaches;
-use crate::http::{ClientSettings, HttpClients};
-use crate::svn::IdleConnections;
+use crate::http::{self, HttpClients};
+use crate::svn::{self, IdleConnections};
 
 /// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -47,10 +47,22 @@ impl Settings {
     }
 
     /// What a client of an http server needs of these.
-    pub(crate) fn of_http(&self) -> ClientSettings {
-        ClientSettings {
+    pub(crate) fn of_http(&self) -> http::ClientSettings {
+        http::ClientSettings {
             servers: Arc::clone(&self.servers),
             auth: Arc::clone(&self.auth),
+            client_name: self.client_name.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    /// What a client of an svn server needs of these.
+    pub(crate) fn of_svn(&self) -> svn::ClientSettings {
+        svn::ClientSettings {
+            config: Arc::clone(&self.config),
+            auth: Arc::clone(&self.auth),
+            variable: self.variable,
+            idle: self.svn_connections.clone(),
             client_name: self.client_name.clone(),
             cancel: self.cancel.clone(),
         }

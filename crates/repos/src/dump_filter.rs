@@ -12,6 +12,7 @@
 
 mod mergeinfo;
 
+use sapwood_core::exact::{len64, signed};
 use sapwood_core::{Cut, Exact};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -257,7 +258,7 @@ impl<'a> DumpFilter<'a> {
         });
         if let Some(props) = &props {
             put_header(&mut record, header::PROP_CONTENT_LENGTH, props.len());
-            length = i64::try_from(props.len()).unwrap_or(i64::MAX);
+            length = signed(len64(props.len()));
         }
         if has_text {
             put_header(&mut record, header::TEXT_CONTENT_LENGTH, node.text_length);

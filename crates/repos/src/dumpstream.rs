@@ -8,6 +8,7 @@
 mod fields;
 
 use sapwood_core::Exact;
+use sapwood_core::exact::{clamped, len64};
 use std::io::BufRead;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
@@ -166,9 +167,9 @@ impl<'a> TextBlock<'a> {
         if have.is_empty() {
             return Err(ran_dry());
         }
-        let take = usize::try_from(self.left).unwrap_or(usize::MAX).min(have.len());
+        let take = clamped(self.left).min(have.len());
         self.used = take;
-        self.left = self.left.saturating_sub(u64::try_from(take).unwrap_or(u64::MAX));
+        self.left = self.left.saturating_sub(len64(take));
         Ok(have.get(..take))
     }
 
@@ -185,13 +186,13 @@ impl<'a> TextBlock<'a> {
         if have.is_empty() {
             return Err(ran_dry());
         }
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let most = clamped(self.left);
         let take = most.min(have.len()).min(buf.len());
         if let (Some(to), Some(from)) = (buf.get_mut(..take), have.get(..take)) {
             to.copy_from_slice(from);
         }
         self.input.consume(take);
-        self.left = self.left.saturating_sub(u64::try_from(take).unwrap_or(u64::MAX));
+        self.left = self.left.saturating_sub(len64(take));
         Ok(take)
     }
 }

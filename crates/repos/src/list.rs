@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::FsPath;
+use sapwood_core::exact::len64;
 use sapwood_core::fold::fold;
 use sapwood_core::{
     CancelToken, Depth, DirentFields, ErrorCode, FormKey, NodeKind, SvnError, SvnResult, glob, path,
@@ -167,7 +168,7 @@ fn read_backwards(
         if is_dir {
             let entries = node.entries()?;
             // The text that was read is in the caches too, and the node-revision.
-            let bytes = u64::try_from(entries.byte_len()).unwrap_or(u64::MAX).saturating_mul(3);
+            let bytes = len64(entries.byte_len()).saturating_mul(3);
             let Some(rest) = left.checked_sub(bytes) else { return Ok(()) };
             left = rest;
             stack.push(Level { at: entries.len(), ..Level::new(node, entries) });

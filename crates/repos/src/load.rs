@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::FsPath;
+use sapwood_core::exact::signed;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{
@@ -391,7 +392,6 @@ impl DumpVisitor for Loader<'_, '_> {
             Some(txn) => txn.base_revision(),
             None => self.youngest()?,
         };
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let offset = signed(number).saturating_sub(signed(head.next().0));
         if txn.is_some() {
             self.notify(LoadEvent::Started(number))?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sapwood_core::exact::signed;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{PropList, uri};
 
@@ -330,7 +331,7 @@ impl FileStat {
     pub(crate) fn of(found: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self {
-            size: i64::try_from(found.len()).unwrap_or(i64::MAX),
+            size: signed(found.len()),
             mtime: found
                 .mtime()
                 .saturating_mul(1_000_000)

@@ -55,7 +55,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         return Ok(());
     };
     let quiet = invocation.options.has(name::QUIET);
-    let last = Revnum(u64::try_from(options.revisions()).unwrap_or(u64::MAX));
+    let last = Revnum(len64(options.revisions()));
     let path = Path::new(path);
     make(
         path,

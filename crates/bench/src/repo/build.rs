@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, signed};
 use sapwood_core::props::names as prop_names;
 use sapwood_core::rng::Rng;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, len64};
@@ -99,7 +99,7 @@ impl<'a, 'b> Build<'a, 'b> {
             return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
         }
         self.youngest = self.youngest.plus(1);
-        let seconds = i64::try_from(self.youngest).unwrap_or(i64::MAX);
+        let seconds = signed(len64(self.youngest));
         let passed = seconds.saturating_mul(self.seconds_a_revision).saturating_mul(1_000_000);
         let props = txn.props_mut();
         props.set(prop_names::AUTHOR, author);

@@ -13,7 +13,7 @@ mod source;
 
 use std::path::Path;
 
-use sapwood_core::exact::Cut;
+use sapwood_core::exact::{Cut, clamped};
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::admin::create::DEFAULT_SHARD_SIZE;
@@ -104,7 +104,7 @@ pub fn make(
     }
     let fs = build.filesystem();
     drop(build);
-    let shard = usize::try_from(DEFAULT_SHARD_SIZE).unwrap_or(usize::MAX);
+    let shard = clamped(DEFAULT_SHARD_SIZE);
     if options.pack && options.revisions() >= shard {
         notify(Progress::Packing)?;
         let quiet = PackOptions { flush_to_disk: false, ..Default::default() };

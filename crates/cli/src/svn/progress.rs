@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sapwood_core::Meter;
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, millis};
 
 use crate::remote::grouped;
 
@@ -182,7 +182,7 @@ impl Rate {
         }
         self.seen.push_back((now, bytes));
         let Some((then, before)) = self.seen.front() else { return 0 };
-        let millis = u64::try_from(now.duration_since(*then).as_millis()).unwrap_or(u64::MAX);
+        let millis = millis(now.duration_since(*then));
         let gained = bytes.saturating_sub(*before);
         gained.saturating_mul(1000).checked_div(millis).unwrap_or(0)
     }

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use sapwood_core::exact::clamped;
 use sapwood_core::{CancelToken, Exact, Revnum, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::changes_container::ChangesContainer;
@@ -128,7 +129,7 @@ impl Shard<'_> {
 
     /// The change lists, the youngest first.
     fn write_changes(&self, out: &mut Output) -> Result<()> {
-        let limit = usize::try_from(self.writer.config.block_size).unwrap_or(usize::MAX);
+        let limit = clamped(self.writer.config.block_size);
         let (mut lists, mut items, mut len) = (Vec::new(), Vec::new(), 0usize);
         let write = |out: &mut Output, lists: &mut Vec<_>, items: &mut Vec<Id>| {
             let mut bytes = Vec::new();

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use sapwood_core::exact::signed;
 use sapwood_core::{FsPath, NodeKind, Revnum};
 use sapwood_fsfs_format::base36::Base36;
 use sapwood_fsx_format::directory::Entry;
@@ -158,7 +159,7 @@ impl NodeRevision<Fsx> for TxnNodeRev {
     }
 
     fn mergeinfo_count(&self) -> i64 {
-        i64::try_from(self.rev.mergeinfo_count).unwrap_or(i64::MAX)
+        signed(self.rev.mergeinfo_count)
     }
 
     fn has_mergeinfo(&self) -> bool {

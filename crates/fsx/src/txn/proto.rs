@@ -7,6 +7,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sapwood_core::exact::clamped;
 use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::p2l::ItemType;
@@ -134,7 +135,7 @@ impl ProtoRev {
     pub(super) fn take_back(&mut self) -> Result<()> {
         let Some((offset, _)) = self.open.take() else { return Ok(()) };
         if let Some(keep) = offset.checked_sub(self.in_file) {
-            self.tail.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+            self.tail.truncate(clamped(keep));
         } else if let Some(file) = &mut self.file {
             let cut = file.truncate(offset);
             cut.map_err(|error| Error::io("Can't write to file", &self.path, error))?;
@@ -153,12 +154,12 @@ impl ProtoRev {
     /// Reads back what was written, from `offset` on, `len` bytes at most.
     pub(super) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         if let Some(from) = offset.checked_sub(self.in_file) {
-            let rest = self.tail.tail(usize::try_from(from).unwrap_or(usize::MAX));
+            let rest = self.tail.tail(clamped(from));
             return Ok(rest.get(..len).unwrap_or(rest).to_vec());
         }
         let fail = |error| Error::io("Can't read file", &self.path, error);
         let file = self.storage.open(&self.path).map_err(fail)?;
-        let in_file = usize::try_from(self.in_file.minus(offset)).unwrap_or(usize::MAX);
+        let in_file = clamped(self.in_file.minus(offset));
         let mut bytes = vec![0; len.min(in_file)];
         let got = file.read_at(&mut bytes, offset).map_err(fail)?;
         bytes.truncate(got);
@@ -173,7 +174,7 @@ impl ProtoRev {
             let file = self.storage.open(&self.path).map_err(fail)?;
             return Ok(ProtoReader { file: Some((file, offset, len)), bytes: Cursor::default() });
         }
-        let bytes = self.read_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?;
+        let bytes = self.read_at(offset, clamped(len))?;
         Ok(ProtoReader { file: None, bytes: Cursor::new(bytes) })
     }
 
@@ -250,7 +251,7 @@ impl Read for ProtoReader {
         }
         let Some((file, offset, left)) = &mut self.file else { return Ok(0) };
         let mut bytes = std::mem::take(self.bytes.get_mut());
-        bytes.resize(READ_AT_ONCE.min(usize::try_from(*left).unwrap_or(usize::MAX)), 0);
+        bytes.resize(READ_AT_ONCE.min(clamped(*left)), 0);
         let got = file.read_at(&mut bytes, *offset)?;
         bytes.truncate(got);
         *offset = offset.plus(len64(got));

@@ -15,7 +15,7 @@ use sapwood_delta::Version;
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
 
-use super::endpoints::Greetings;
+use super::greetings::Greetings;
 use super::login::{Challenge, Proof};
 use super::options::Options;
 use super::origin::Origin;

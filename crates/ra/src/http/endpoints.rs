@@ -16,6 +16,7 @@ use sapwood_wire_dav::propfind::{Name, PropfindRequest};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, headers, options};
 
 use super::client::{Call, Client, children_of, error_of, expect_status};
+use super::greetings::Greetings;
 use super::request_queue::{Order, RequestQueue};
 use super::transport::Reply;
 
@@ -150,30 +151,11 @@ fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
     }
 }
 
-/// The replies to the first requests of sessions that are to come, which were sent together.
-#[derive(Debug, Default)]
-pub(super) struct Greetings {
-    /// Addresses of which a session will be opened.
-    announced: RefCell<Vec<String>>,
-    replies: RefCell<Vec<(String, Reply)>>,
-}
-
 impl Greetings {
-    /// Says that a session at an address will be opened.
-    pub(super) fn announce(&self, target: &str) {
-        self.announced.borrow_mut().push(target.to_owned());
-    }
-
-    fn take(&self, target: &str) -> Option<Reply> {
-        let mut replies = self.replies.borrow_mut();
-        let at = replies.iter().position(|(known, _)| known == target)?;
-        Some(replies.swap_remove(at).1)
-    }
-
     /// Asks for all that were announced but the first, `but`, which has been asked. What cannot be asked now is asked
     /// when its session is opened.
     fn fetch(&self, client: &Client, but: &str) {
-        let mut targets = std::mem::take(&mut *self.announced.borrow_mut());
+        let mut targets = self.take_announced();
         if let Some(at) = targets.iter().position(|target| target == but) {
             targets.remove(at);
         }
@@ -182,7 +164,7 @@ impl Greetings {
         }
         let mut queue = RequestQueue::new(Order::Free);
         let mut take = |target: String, _: &Call<'static>, reply: Reply| {
-            self.replies.borrow_mut().push((target, reply));
+            self.put(target, reply);
             Ok(())
         };
         let ask = || {

@@ -18,6 +18,7 @@ mod commit;
 mod edits;
 mod endpoints;
 mod files;
+mod greetings;
 mod identity;
 mod locks;
 mod login;

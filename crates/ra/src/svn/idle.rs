@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sapwood_core::paths::{Url, UrlBuf};
 
 use super::connection::Connection;
-use super::session::Repository;
+use super::repository::Repository;
 use crate::auth::Authenticator;
 
 /// A connection without a session.

@@ -18,8 +18,10 @@ mod idle;
 mod locks;
 pub mod login;
 mod replies;
+mod repository;
 mod requests;
 mod session;
+mod settings;
 mod silent;
 mod streams;
 pub mod transport;
@@ -27,3 +29,4 @@ pub mod tunnel;
 
 pub use idle::IdleConnections;
 pub use session::SvnSession;
+pub use settings::ClientSettings;

@@ -23,9 +23,10 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 use super::connection::{Connection, closed};
 use super::idle::IdleConnection;
 use super::login::{Login, answer_request};
+use super::repository::Repository;
+use super::settings::ClientSettings;
 use super::transport::Transport;
 use super::{silent, tunnel};
-use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
@@ -34,7 +35,6 @@ use crate::session::{
     ListRequest, LockReceiver, LogEntry, LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver,
     ReplayRequest, Report, ReportRequest, RevpropChange, Session,
 };
-use crate::settings::Settings;
 
 /// The default port of `svn://`.
 const DEFAULT_PORT: u16 = 3690;
@@ -53,21 +53,6 @@ struct SessionUrls {
     below: RelPathBuf,
 }
 
-/// A repository, as its server presented it, and how it is reached.
-#[derive(Debug)]
-pub(super) struct Repository {
-    pub(super) root_url: UrlBuf,
-    uuid: String,
-    capabilities: Vec<String>,
-    pub(super) auth: Arc<Authenticator>,
-    realm_prefix: String,
-    host: String,
-    is_tunneled: bool,
-    /// The server knows the user: it asks for no name again, whatever the command.
-    pub(super) is_logged_in: bool,
-    pub(super) user_agent: String,
-}
-
 /// A session over the svn protocol.
 #[derive(Debug)]
 pub struct SvnSession {
@@ -75,7 +60,7 @@ pub struct SvnSession {
     place: RefCell<SessionUrls>,
     pub(super) repository: Rc<Repository>,
     /// What is needed to connect again.
-    settings: Option<Settings>,
+    settings: Option<ClientSettings>,
 }
 
 impl Drop for SvnSession {
@@ -84,7 +69,7 @@ impl Drop for SvnSession {
         let conn = std::mem::replace(self.conn.get_mut(), Connection::ended());
         let server = self.place.get_mut().server.clone();
         let repository = Rc::clone(&self.repository);
-        settings.svn_connections.put(IdleConnection { conn, server, repository });
+        settings.idle.put(IdleConnection { conn, server, repository });
     }
 }
 
@@ -120,8 +105,8 @@ impl SvnSession {
     ///
     /// # Errors
     /// Errors of connecting and authentication; E210006 for servers of another protocol version.
-    pub fn open(url: &Url, settings: &Settings) -> SvnResult<Self> {
-        while let Some(idle) = settings.svn_connections.take(url, &settings.auth) {
+    pub fn open(url: &Url, settings: &ClientSettings) -> SvnResult<Self> {
+        while let Some(idle) = settings.idle.take(url, &settings.auth) {
             if let Some(session) = Self::over_idle(idle, url, settings) {
                 return Ok(session);
             }
@@ -130,7 +115,7 @@ impl SvnSession {
     }
 
     /// A session over a connection of another one, moved to `url`; `None` when that fails.
-    fn over_idle(idle: IdleConnection, url: &Url, settings: &Settings) -> Option<Self> {
+    fn over_idle(idle: IdleConnection, url: &Url, settings: &ClientSettings) -> Option<Self> {
         let IdleConnection { mut conn, server, repository } = idle;
         conn.begin_count();
         let place = SessionUrls { client: server.clone(), server, below: RelPathBuf::default() };
@@ -150,7 +135,7 @@ impl SvnSession {
     }
 
     /// Opens a session over a new connection.
-    fn connect(url: &Url, settings: &Settings) -> SvnResult<Self> {
+    fn connect(url: &Url, settings: &ClientSettings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
         let transport = match parts.tunnel {
@@ -179,7 +164,7 @@ impl SvnSession {
     ///
     /// # Errors
     /// As [`SvnSession::open`].
-    pub fn over(transport: Transport, url: &Url, settings: &Settings) -> SvnResult<Self> {
+    pub fn over(transport: Transport, url: &Url, settings: &ClientSettings) -> SvnResult<Self> {
         let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
         let parts = url.parts().ok_or_else(illegal)?;
         let mut conn = Connection::new(transport);

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{BufRead, Read};
 
+use sapwood_core::exact::clamped;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 
 use super::{MAX_HEADER_LINE, MAX_HEADERS, NEWEST_VERSION, header};
@@ -189,9 +190,9 @@ pub(super) fn skip(input: &mut dyn BufRead, mut length: u64) -> SvnResult<()> {
         if have == 0 {
             return Err(ran_dry());
         }
-        let step = usize::try_from(length).unwrap_or(usize::MAX).min(have);
+        let step = clamped(length).min(have);
         input.consume(step);
-        length = length.saturating_sub(u64::try_from(step).unwrap_or(u64::MAX));
+        length = length.saturating_sub(len64(step));
     }
     Ok(())
 }

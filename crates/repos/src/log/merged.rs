@@ -3,6 +3,7 @@
 //! A revision that changes mergeinfo has children: the revisions that it merged, searched for in
 //! the merge sources, which may have children again. Searches nest on a stack of our own.
 
+use sapwood_core::exact::clamped;
 use sapwood_core::len64;
 use std::collections::{HashSet, VecDeque};
 
@@ -90,7 +91,7 @@ impl LogRun<'_> {
         }
         let limit = match self.request.limit {
             0 => usize::MAX,
-            n => usize::try_from(n).unwrap_or(usize::MAX),
+            n => clamped(n),
         };
         for (revision, change) in found.iter().rev().take(limit) {
             self.one(*revision, change, &mut state)?;

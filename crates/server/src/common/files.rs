@@ -9,6 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_accounts::{AccountsFile, TokenUses};
 use sapwood_core::config::{Case, Config};
+use sapwood_core::exact::signed;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::common::accounts::OpenAccounts;
@@ -54,7 +55,7 @@ impl Stamp {
             return false;
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let now = now.ok().and_then(|d| i64::try_from(d.as_secs()).ok()).unwrap_or(i64::MAX);
+        let now = now.map_or(i64::MAX, |elapsed| signed(elapsed.as_secs()));
         now.saturating_sub(self.changed.0) < 2
     }
 }

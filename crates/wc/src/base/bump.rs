@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::params;
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, len64, signed};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum};
 
@@ -127,7 +127,7 @@ impl Db {
                 number(to.revision),
                 repos_id,
                 prefix,
-                i64::try_from(rest).unwrap_or(i64::MAX)
+                signed(len64(rest))
             ],
         )?;
         self.put_inherited(to)
@@ -222,7 +222,7 @@ impl Db {
 }
 
 fn number(revision: Revnum) -> i64 {
-    i64::try_from(revision.0).unwrap_or(i64::MAX)
+    signed(revision.0)
 }
 
 /// Whether a row is that of a node that is not in the new revision.

@@ -13,6 +13,7 @@ mod remove;
 
 use rusqlite::params;
 use sapwood_core::PropList;
+use sapwood_core::exact::signed;
 use sapwood_core::paths::RelPath;
 
 use crate::db::{ActualRow, Db, Kind, NodeRow, Presence, depth_of, parent_of, write_props};
@@ -207,12 +208,7 @@ impl Db {
         self.execute(
             "UPDATE nodes SET presence = 'incomplete', revision = ?3, repos_path = ?4 WHERE \
              wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0",
-            params![
-                self.wc_id(),
-                relpath.as_str(),
-                i64::try_from(revision.0).unwrap_or(i64::MAX),
-                repos_path.as_str()
-            ],
+            params![self.wc_id(), relpath.as_str(), signed(revision.0), repos_path.as_str()],
         )?;
         Ok(())
     }

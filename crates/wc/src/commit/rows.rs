@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 use sapwood_core::Revnum;
+use sapwood_core::exact::signed;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 
 use crate::db::{Db, Paths, Touches, below, depth_of};
@@ -14,7 +15,7 @@ pub(super) struct Move {
 }
 
 fn number(revision: Revnum) -> i64 {
-    i64::try_from(revision.0).unwrap_or(i64::MAX)
+    signed(revision.0)
 }
 
 impl Db {

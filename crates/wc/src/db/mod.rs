@@ -27,7 +27,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, len64, signed};
 use sapwood_core::paths::RelPath;
 
 use crate::change_journal::listed::ChangedRows;
@@ -106,7 +106,7 @@ pub fn depth_of(relpath: &RelPath) -> i64 {
         return 0;
     }
     let slashes = relpath.bytes().filter(|b| *b == b'/').count();
-    i64::try_from(slashes.plus(1)).unwrap_or(i64::MAX)
+    signed(len64(slashes.plus(1)))
 }
 
 /// The parent as columns have it: none for the root.

@@ -1,6 +1,7 @@
 //! Rows of PRISTINE: which texts the store holds. Triggers on NODES count the references.
 
 use rusqlite::params;
+use sapwood_core::exact::{len64, signed};
 use sapwood_core::{Md5, Sha1};
 
 use super::value::{Sha1Column, md5_text, parse_md5};
@@ -56,7 +57,7 @@ impl Db {
             Touches::Nothing,
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount) \
              VALUES (?1, ?2, ?3, 0)",
-            params![Sha1Column(*sha1), md5_text(md5), i64::try_from(size).unwrap_or(i64::MAX)],
+            params![Sha1Column(*sha1), md5_text(md5), signed(size)],
         )?;
         if added > 0 || !self.settings().has_marks() {
             return Ok(added > 0);
@@ -140,12 +141,7 @@ impl Db {
         self.execute_on(
             Touches::Nothing,
             "INSERT INTO pristine (checksum, md5_checksum, size, refcount) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                Sha1Column(*sha1),
-                md5_text(md5),
-                i64::try_from(size).unwrap_or(i64::MAX),
-                i64::try_from(references).unwrap_or(i64::MAX)
-            ],
+            params![Sha1Column(*sha1), md5_text(md5), signed(size), signed(len64(references))],
         )?;
         Ok(())
     }

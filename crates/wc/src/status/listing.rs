@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
 use rustix::io::Errno;
-use sapwood_core::exact::Exact;
+use sapwood_core::exact::{Exact, signed};
 
 use super::value::DiskKind;
 
@@ -152,7 +152,7 @@ impl OpenDir {
 
 /// Nanoseconds, always less than a second.
 fn part_of_second(nanoseconds: u64) -> i64 {
-    i64::try_from(nanoseconds).unwrap_or(i64::MAX)
+    signed(nanoseconds)
 }
 
 /// `None` when it is not a directory.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::Sha1;
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
-use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::exact::{Cut, Exact, len64};
 
 use super::layers::{Text, TextsByName};
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ impl<'w> Texts<'w> {
             }
             sha1.update(read);
             md5.update(read);
-            size = size.plus(u64::try_from(count).unwrap_or(u64::MAX));
+            size = size.plus(len64(count));
         }
         let text = (sha1.finish(), md5.finish());
         if self.known.insert(text.0) {
