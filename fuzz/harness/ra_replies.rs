@@ -8,14 +8,13 @@ use sapwood_core::config::{Case, Config};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnResult};
 use sapwood_delta::{IgnoreAll, TextDelta};
-use sapwood_fs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
-use sapwood_ra::svn::SvnSession;
+use sapwood_ra::svn::{ClientSettings, IdleConnections, SvnSession};
 use sapwood_ra::svn::transport::Transport;
 use sapwood_ra::{
-    CommitRequest, DirentFields, FileCaches, FileRev, FileRevReceiver, FileRevsRequest, Inherit,
+    CommitRequest, DirentFields, FileRev, FileRevReceiver, FileRevsRequest, Inherit,
     ListRequest, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit,
-    ReportKind, ReportRequest, RevpropSelection, Session, Settings,
+    ReportKind, ReportRequest, RevpropSelection, Session,
 };
 
 /// Takes everything, keeps nothing.
@@ -36,7 +35,7 @@ impl ReplayReceiver for Nothing {
     }
 }
 
-fn settings() -> Settings {
+fn settings() -> ClientSettings {
     let config = Arc::new(Config::new(Case::INSENSITIVE));
     let given = AuthOptions {
         username: Some("jo".to_owned()),
@@ -44,16 +43,11 @@ fn settings() -> Settings {
         non_interactive: true,
         ..AuthOptions::default()
     };
-    Settings {
+    ClientSettings {
         auth: Arc::new(Authenticator::new(given, Arc::clone(&config), None)),
-        servers: Arc::clone(&config),
         config,
         variable: |_| None,
-        system_user: None,
-        caches: Arc::new(FileCaches::new(1 << 16)),
-        open_options: OpenOptions::default(),
-        http_clients: sapwood_ra::http::HttpClients::default(),
-        svn_connections: sapwood_ra::svn::IdleConnections::default(),
+        idle: IdleConnections::default(),
         client_name: None,
         cancel: CancelToken::new(),
     }

@@ -187,18 +187,22 @@ fn namings(dir: &Path, modules: &[&str], hits: &mut Vec<String>, files: &mut usi
         let path = entry.unwrap().path();
         if path.is_dir() {
             namings(&path, modules, hits, files);
-            continue;
+        } else {
+            namings_in(&path, modules, hits);
+            *files += 1;
         }
-        *files += 1;
-        let code = code_of(&std::fs::read_to_string(&path).unwrap());
-        let names_one = |line: &&str| {
-            let after =
-                ["crate::", "super::super::"].into_iter().flat_map(|p| line.split(p).skip(1));
-            after.flat_map(names_at).any(|name| modules.contains(&&*name))
-        };
-        let at = path.display();
-        hits.extend(code.lines().filter(names_one).map(|line| format!("{at}: {line}")));
     }
+}
+
+/// Adds each line of code of a file that names one of `modules` of its crate.
+fn namings_in(path: &Path, modules: &[&str], hits: &mut Vec<String>) {
+    let code = code_of(&std::fs::read_to_string(path).unwrap());
+    let names_one = |line: &&str| {
+        let after = ["crate::", "super::"].into_iter().flat_map(|p| line.split(p).skip(1));
+        after.flat_map(names_at).any(|name| modules.contains(&&*name))
+    };
+    let at = path.display();
+    hits.extend(code.lines().filter(names_one).map(|line| format!("{at}: {line}")));
 }
 
 #[test]
@@ -217,6 +221,73 @@ fn what_protocols_share_names_none() {
     // The walk sees what it looks for.
     namings(&server.join("dav"), &["common"], &mut hits, &mut files);
     assert!(!hits.is_empty());
+}
+
+/// What all programs of `cli` stand on: a file or folder directly in `src` that is neither a program, nor the table of
+/// them, nor `main`.
+#[test]
+fn what_programs_share_names_none() {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/src");
+    let table = std::fs::read_to_string(cli.join("programs.rs")).unwrap();
+    let programs: BTreeSet<String> = table
+        .split("run: crate::")
+        .skip(1)
+        .map(first_word)
+        .filter(|word| !word.is_empty())
+        .collect();
+    let programs: Vec<_> = programs.iter().map(String::as_str).collect();
+    assert!(programs.contains(&"svn") && programs.contains(&"svnadmin"), "{programs:?}");
+    let (mut hits, mut files) = (Vec::new(), 0);
+    for entry in std::fs::read_dir(&cli).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        if programs.contains(&stem) || ["main", "programs"].contains(&stem) {
+            continue;
+        }
+        if path.is_dir() {
+            namings(&path, &programs, &mut hits, &mut files);
+        } else {
+            namings_in(&path, &programs, &mut hits);
+            files += 1;
+        }
+    }
+    assert!(files > 30, "the walk found only {files} files");
+    assert!(hits.is_empty(), "a file that programs share names a program: {hits:#?}");
+    // The walk sees what it looks for.
+    namings_in(&cli.join("programs.rs"), &programs, &mut hits);
+    assert!(hits.len() >= programs.len());
+}
+
+/// What asks the system about a terminal, or changes it.
+const TERMINAL: [&str; 6] =
+    ["tcgetwinsize", "tcgetattr", "tcsetattr", "is_terminal()", "isatty", "NO_COLOR"];
+
+/// Adds each line of code below `dir` that has one of [`TERMINAL`].
+fn terminal_uses(dir: &Path, hits: &mut BTreeMap<String, Vec<String>>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            terminal_uses(&path, hits);
+            continue;
+        }
+        let code = code_of(&std::fs::read_to_string(&path).unwrap());
+        let lines = code.lines().filter(|line| TERMINAL.iter().any(|word| line.contains(word)));
+        let lines: Vec<_> = lines.map(str::to_owned).collect();
+        if !lines.is_empty() {
+            hits.insert(path.display().to_string(), lines);
+        }
+    }
+}
+
+#[test]
+fn the_terminal_is_in_one_place() {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/src");
+    let mut hits = BTreeMap::new();
+    terminal_uses(&cli, &mut hits);
+    let (inside, outside): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        hits.into_iter().partition(|(path, _)| path.contains("/cli/src/terminal"));
+    assert!(inside.len() == 2, "{inside:#?}");
+    assert!(outside.is_empty(), "use cli/src/terminal.rs: {outside:#?}");
 }
 
 #[test]

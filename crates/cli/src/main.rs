@@ -41,6 +41,7 @@ mod svnrdump;
 mod svnserve;
 mod svnsync;
 mod svnversion;
+mod terminal;
 mod tool;
 mod user;
 mod user_date;

@@ -1,12 +1,11 @@
 //! Progress lines: rate and time left, on a terminal only, beside the lines that scripts know.
 
-use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use sapwood_core::Revnum;
 use sapwood_core::exact::millis;
 
-use crate::report;
+use crate::{report, terminal};
 
 /// How often the line is renewed.
 const EVERY: Duration = Duration::from_millis(500);
@@ -25,7 +24,7 @@ impl Progress {
     /// Progress through a range of revisions.
     pub(crate) fn new(first: Revnum, last: Revnum) -> Self {
         let now = Instant::now();
-        let on_terminal = std::io::stderr().is_terminal();
+        let on_terminal = terminal::stderr_is_one();
         Self { first, last, started: now, renewed: now, on_terminal, shown: false }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn warning(error: &SvnError, prefix: &str) {
 
 /// Writes text to stderr, ignoring that it may be closed.
 pub(crate) fn stderr(text: &str) {
-    crate::svn::make_room(text.as_bytes());
+    crate::terminal::make_room(text.as_bytes());
     let _ = std::io::stderr().write_all(&locale::encode(text));
 }
 

@@ -77,13 +77,13 @@ pub(crate) fn end() {
 
 /// Ends the process as a signal does that nothing handles.
 pub(crate) fn die(signal: i32) {
-    crate::remote::show_typing_again();
+    crate::terminal::show_typing_again();
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 /// Runs a child that has the terminal: Ctrl-C is for it alone, as `system` of the C library has it.
 pub(crate) fn while_child_has_terminal<T>(work: impl FnOnce() -> T) -> T {
-    let _held = crate::svn::hold_terminal();
+    let _held = crate::terminal::hold();
     CHILD_HAS_TERMINAL.store(true, Ordering::SeqCst);
     let done = work();
     CHILD_HAS_TERMINAL.store(false, Ordering::SeqCst);

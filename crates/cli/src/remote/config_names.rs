@@ -71,7 +71,7 @@ const OPTIONS: &[&str] = &[
 /// The warning about an unknown name, if any.
 pub(super) fn warning(named: ConfigOption<'_>) -> Option<SvnError> {
     // Options that 1.14 does not know are left out of its suggestions.
-    let own = [crate::svn::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];
+    let own = [crate::terminal::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];
     if named.file == "config" && own.contains(&(named.section, named.option)) {
         return None;
     }

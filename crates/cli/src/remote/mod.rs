@@ -20,9 +20,7 @@ use sapwood_ra::auth::{AuthOptions, Authenticator, Failures, GpgAgent};
 use sapwood_ra::{FileCaches, Settings};
 
 use crate::command::{Name, OptionSpec, Options, name, usage_error};
-use crate::signals;
-
-pub(crate) use prompt::show_typing_again;
+use crate::{signals, terminal};
 
 /// `--username`.
 pub(crate) const USERNAME: OptionSpec = name::USERNAME.value(None, "log in as ARG");
@@ -174,7 +172,7 @@ pub(crate) fn is_non_interactive(options: &Options, manner: Manner) -> bool {
     options.has(name::NON_INTERACTIVE)
         || (manner.looks_for_terminal
             && !options.has(name::FORCE_INTERACTIVE)
-            && !rustix::termios::isatty(std::io::stdin()))
+            && !terminal::stdin_is_one())
 }
 
 /// Makes the user's configuration folder if it is not there.

@@ -2,14 +2,13 @@
 //! (the default), `auto` (where standard output is a terminal) or `always`. Without it not one byte of
 //! any output is different.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::status::State;
 
-/// Section and option of the `config` file.
-pub(crate) const OPTION: (&str, &str) = ("sapwood", "color");
+use crate::terminal::{COLOUR_OPTION, stdout_has_colours};
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
@@ -25,18 +24,17 @@ const PLAIN: &str = "\x1b[m";
 /// # Errors
 /// E125009 for any other value.
 pub(super) fn wanted(config: &Config) -> SvnResult<bool> {
-    let value = config.get(OPTION.0, OPTION.1).unwrap_or("".into());
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let value = config.get(COLOUR_OPTION.0, COLOUR_OPTION.1).unwrap_or("".into());
     match value.trim() {
         "" | "never" => Ok(false),
         "always" => Ok(true),
-        "auto" => {
-            let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-            Ok(!dumb && !set("NO_COLOR") && io::stdout().is_terminal())
-        }
+        "auto" => Ok(stdout_has_colours()),
         other => Err(SvnError::new(
             ErrorCode::BAD_CONFIG_VALUE,
-            format!("Config error: invalid value '{other}' for '[{}] {}'", OPTION.0, OPTION.1),
+            format!(
+                "Config error: invalid value '{other}' for '[{}] {}'",
+                COLOUR_OPTION.0, COLOUR_OPTION.1
+            ),
         )),
     }
 }

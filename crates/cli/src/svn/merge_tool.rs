@@ -10,7 +10,8 @@ use sapwood_wc::conflict::TextConflict;
 
 use super::questions::Questions;
 use crate::input;
-use crate::remote::{editor, prompt};
+use crate::remote::editor;
+use crate::terminal;
 
 /// The narrowest terminal that two sections are shown beside each other on.
 const NARROW: usize = 80;
@@ -78,13 +79,7 @@ impl<'s> Side<'s> {
 
 /// How wide each of two columns is.
 fn column() -> usize {
-    let terminal = prompt::terminal().ok();
-    let size = terminal.and_then(|terminal| rustix::termios::tcgetwinsize(terminal).ok());
-    let width = match size {
-        Some(size) => usize::from(size.ws_col),
-        None => std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(NARROW),
-    };
-    width.max(NARROW).wrapping_div(2).minus(2)
+    terminal::width().max(NARROW).wrapping_div(2).minus(2)
 }
 
 /// A line as it is shown: without its end, cut off or filled up.
@@ -178,7 +173,7 @@ impl Questions<'_> {
         let question = question(theirs, mine);
         loop {
             self.inv.out.flush()?;
-            let edited = match prompt::ask_openly(&question)?.as_str() {
+            let edited = match terminal::ask_openly(&question)?.as_str() {
                 "1" => Some(theirs.text()),
                 "2" => Some(mine.text()),
                 "12" => Some([theirs.text(), mine.text()].concat()),

@@ -78,9 +78,7 @@ use std::time::Duration;
 use sapwood_client::{Context, Range};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
-pub(crate) use self::colour::OPTION as COLOUR_OPTION;
 pub(crate) use self::help::manual;
-pub(crate) use self::progress::{hold as hold_terminal, make_room};
 
 use self::given::{Accept, Options};
 use self::notify::Notifier;

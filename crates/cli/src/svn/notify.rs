@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::io::IsTerminal;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Hunk, LockState, Notify, State};
@@ -535,7 +534,7 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
 }
 
 fn is_watched() -> bool {
-    std::io::stdout().is_terminal()
+    crate::terminal::stdout_is_one()
 }
 
 fn merge_line(value: &Notify<'_>, path: &str) -> String {

@@ -6,9 +6,8 @@ use std::rc::Rc;
 
 use sapwood_core::{SvnError, SvnResult};
 
-use super::progress;
 use crate::output::Output;
-use crate::report;
+use crate::{report, terminal};
 
 /// Standard output. Clones write to the same.
 #[derive(Clone)]
@@ -20,10 +19,7 @@ pub(crate) struct Out {
 
 impl Out {
     pub(crate) fn stdout() -> Self {
-        Self {
-            to: Rc::new(RefCell::new(Output::stdout())),
-            terminal: rustix::termios::isatty(io::stdout()),
-        }
+        Self { to: Rc::new(RefCell::new(Output::stdout())), terminal: terminal::stdout_is_one() }
     }
 
     /// Writes text in the terminal's encoding.
@@ -41,7 +37,7 @@ impl Out {
     /// Takes the line of progress away, if it is on the terminal that this goes to.
     fn make_room(&self, text: &[u8]) {
         if self.terminal {
-            progress::make_room(text);
+            terminal::make_room(text);
         }
     }
 

@@ -1,123 +1,18 @@
 //! The progress of a transfer or a merge, for a user who waits: files, bytes and rate, and the revisions of a
-//! merge, on a line of the terminal that is
-//! taken away before anything else is written there. 1.14 shows nothing of the kind.
-//!
-//! Invariants: nothing is shown unless standard error is a terminal that can move its cursor; the line
-//! never wraps, so that taking it away leaves the screen as it was, even in the middle of a line
-//! (`Transmitting file data ..`); nothing is shown while a question is asked or an editor has the
-//! terminal ([`hold`]).
+//! merge, on the line of the terminal that [`progress_line`] keeps. 1.14 shows nothing of the kind.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sapwood_core::Meter;
-use sapwood_core::exact::{Exact, millis};
+use sapwood_core::exact::millis;
 
 use crate::remote::grouped;
+use crate::terminal::progress_line::{self, EVERY};
 
-/// How often the line is renewed, and how long nothing else must have been written before it shows.
-const EVERY: Duration = Duration::from_millis(500);
 /// Over how many renewals the rate is counted.
 const WINDOW: usize = 8;
-/// Keeps the cursor's place.
-const SAVE: &str = "\x1b7";
-/// Goes back to it and clears what follows.
-const RESTORE: &str = "\x1b8\x1b[K";
-
-/// Whether a line may be shown at all: looked at before the lock is taken.
-static ACTIVE: AtomicBool = AtomicBool::new(false);
-static LINE: Mutex<ProgressLine> =
-    Mutex::new(ProgressLine { column: 0, shown: false, held: 0, written: None });
-
-/// The state of the terminal.
-struct ProgressLine {
-    /// Where the cursor is, in characters, when our line is not shown.
-    column: usize,
-    shown: bool,
-    /// The number of parts of the program that hold the terminal.
-    held: u32,
-    /// When something else was written last.
-    written: Option<Instant>,
-}
-
-fn line() -> MutexGuard<'static, ProgressLine> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl ProgressLine {
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            put(RESTORE);
-        }
-    }
-
-    /// Shows a text, unless there is no room for it or something was written just now.
-    fn show(&mut self, text: &str, width: usize) {
-        let quiet = self.written.is_none_or(|at| at.elapsed() >= EVERY);
-        let fits = self.column.plus(text.len()).plus(2) < width;
-        if self.held > 0 || !(self.shown || (quiet && fits)) {
-            return;
-        }
-        self.clear();
-        if fits {
-            put(&format!("{SAVE}{text}"));
-            self.shown = true;
-        }
-    }
-}
-
-/// Writes to the terminal; that this fails is nothing to stop for.
-fn put(text: &str) {
-    let mut errors = std::io::stderr().lock();
-    let _ = errors.write_all(text.as_bytes()).and_then(|()| errors.flush());
-}
-
-/// Takes the line away: something is about to be written to the terminal, which ends with this text.
-pub(crate) fn make_room(text: &[u8]) {
-    if !ACTIVE.load(Ordering::Relaxed) {
-        return;
-    }
-    let mut line = line();
-    line.clear();
-    line.written = Some(Instant::now());
-    line.column = column(line.column, text);
-}
-
-/// Where the cursor is after a text.
-fn column(before: usize, text: &[u8]) -> usize {
-    let is_start = |b: &&u8| !matches!(**b, 0x80..=0xbf);
-    match text.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
-        Some(at) => text.iter().skip(at).skip(1).filter(is_start).count(),
-        None => before.plus(text.iter().filter(is_start).count()),
-    }
-}
-
-/// Keeps the terminal for something else until it is dropped.
-#[must_use]
-pub(crate) struct TerminalHold;
-
-/// Takes the line away for as long as the value lives.
-pub(crate) fn hold() -> TerminalHold {
-    let mut line = line();
-    line.clear();
-    line.held = line.held.plus(1);
-    TerminalHold
-}
-
-impl Drop for TerminalHold {
-    fn drop(&mut self) {
-        let mut line = line();
-        line.held = line.held.minus(1);
-        // An answer ends with a new line, an editor gives an orderly screen back.
-        line.column = 0;
-        line.written = Some(Instant::now());
-    }
-}
-
 /// Shows a line while it lives.
 pub(super) struct Progress {
     /// Dropped to end the thread.
@@ -128,11 +23,9 @@ pub(super) struct Progress {
 impl Progress {
     /// Begins to show what a meter counts; `None` where no user would see it.
     pub(super) fn start(meter: &Meter) -> Option<Self> {
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if dumb || !std::io::stderr().is_terminal() {
+        if !progress_line::begin() {
             return None;
         }
-        ACTIVE.store(true, Ordering::Relaxed);
         let (stop, stopped) = channel::<()>();
         let meter = meter.clone();
         let work = move || {
@@ -142,7 +35,7 @@ impl Progress {
                 let speed = rate.take(Instant::now(), bytes);
                 let revisions = meter.revisions();
                 if files > 0 || bytes > 0 || revisions.is_some() {
-                    line().show(&text(revisions, files, bytes, speed), width());
+                    progress_line::show(&text(revisions, files, bytes, speed));
                 }
             }
         };
@@ -157,16 +50,8 @@ impl Drop for Progress {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        line().clear();
-        ACTIVE.store(false, Ordering::Relaxed);
+        progress_line::end();
     }
-}
-
-/// How wide the terminal is, in characters.
-fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    let width = size.map_or(0, |size| usize::from(size.ws_col));
-    if width == 0 { 80 } else { width }
 }
 
 /// Bytes a second over the last few seconds.
@@ -256,14 +141,5 @@ mod tests {
             last = rate.take(start + EVERY * tick, bytes);
         }
         assert_eq!(last, 2000);
-    }
-
-    #[test]
-    fn where_the_cursor_is() {
-        for (before, text, want) in
-            [(0, "abc", 3), (3, "..", 5), (5, "done\n", 0), (0, "a\nné", 2), (9, "\rChecking", 8)]
-        {
-            assert_eq!(column(before, text.as_bytes()), want, "{text:?}");
-        }
     }
 }
