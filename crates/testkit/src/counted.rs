@@ -28,6 +28,9 @@ pub struct Cost {
 pub enum Order {
     /// Not with n: four times as many may cost a quarter more.
     Constant,
+    /// As n, with little beside it: four times as many may cost four and a half times as much. For a search among n
+    /// that is cheap beside the work on each.
+    Proportional,
     /// As n, or n log n: four times as many may cost six times as much.
     Linear,
     /// As the square of n: four times as many may cost twenty times as much.
@@ -227,6 +230,7 @@ pub fn grows(what: &str, n: u64, order: Order, base: Cost, cost_of: impl Fn(u64)
 pub fn within(what: &str, order: Order, few: Cost, many: Cost) {
     let bounds = |few: u64, noise: u64| match order {
         Order::Constant => few + few / 4 + noise,
+        Order::Proportional => few * 9 / 2 + noise,
         Order::Linear => few * 6 + noise,
         Order::Square => few * 20 + noise,
     };
@@ -265,5 +269,10 @@ mod tests {
             grows("quadratic", 1000, Order::Linear, base, of(|n| n * n + n * 100));
         });
         assert!(caught.is_err(), "a quadratic cost passes for a linear one");
+        grows("linear", 1000, Order::Proportional, base, of(|n| n * 1000));
+        let caught = std::panic::catch_unwind(|| {
+            grows("a cheap search", 1000, Order::Proportional, base, of(|n| n * n + n * 8000));
+        });
+        assert!(caught.is_err(), "a cheap quadratic cost passes for a proportional one");
     }
 }

@@ -1,9 +1,11 @@
 //! The commands of the svn protocol that change a repository: commits, locks, revision properties.
 //! See [`crate::growth::protocol`].
 
+use std::process::Stdio;
+
 use sapwood_testkit::Programs;
-use sapwood_testkit::counted::Order::{Constant, Linear};
-use sapwood_testkit::counted::{Cost, dialogue, grows};
+use sapwood_testkit::counted::Order::{Constant, Linear, Proportional};
+use sapwood_testkit::counted::{self, Cost, dialogue, grows};
 
 use crate::growth::admin::{locked, open_revprops};
 use crate::growth::made::{Made, text};
@@ -140,6 +142,34 @@ fn locks() {
     grows("commit beside locks", 50, Linear, base, |n| {
         commit(&locked(n), "( add-dir ( 5:d/new 2:d1 2:d2 ( ) ) ) ( close-dir ( 2:d2 ) ) ")
     });
+}
+
+/// The client asks a repository on this machine: what it does with each outcome does not grow with the others.
+#[test]
+fn locks_without_a_server() {
+    let full = flat(2400);
+    for command in ["lock", "unlock"] {
+        let cost = |n: u64| {
+            let made = full.copy();
+            let url = format!("file://{}", made.path().display());
+            let targets = made.root().join("targets");
+            let line = |number| format!("{url}/d/file{number:06}\n");
+            std::fs::write(&targets, (0..n).map(line).collect::<String>()).unwrap();
+            let svn = |command: &str| {
+                let mut svn = Programs::ours().command("svn");
+                svn.args([command, "--force", "--targets"]).arg(&targets);
+                svn
+            };
+            if command == "unlock" {
+                assert!(svn("lock").stdout(Stdio::null()).status().unwrap().success());
+            }
+            let (cost, said) = counted::counted(&svn(command), b"");
+            let lines = said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+            assert_eq!(u64::try_from(lines).unwrap(), n, "{command}");
+            cost
+        };
+        grows(command, 600, Proportional, Cost::default(), cost);
+    }
 }
 
 #[test]

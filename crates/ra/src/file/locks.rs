@@ -1,5 +1,7 @@
 //! Locks of paths.
 
+use std::collections::HashMap;
+
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{Lock, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, UnlockTarget};
@@ -8,16 +10,20 @@ use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, 
 use super::FileSession;
 use crate::session::LockReceiver;
 
-/// Reports the outcome of each of `names`, in their order.
+/// The paths that were asked for, by their paths in the repository: a search of the list for each outcome would grow
+/// with the square.
+type Names<'a> = HashMap<FsPathBuf, &'a RelPath>;
+
+/// Reports the outcome of each of `names`, in the order of the results.
 fn notify<T>(
     results: LockResults<T>,
-    names: &[(&RelPath, FsPathBuf)],
+    names: &Names<'_>,
     receiver: LockReceiver<'_, T>,
 ) -> SvnResult<()> {
     for (path, result) in results.each {
-        let name = names.iter().find(|(_, full)| *full == *path).map(|(name, _)| *name);
-        let name =
-            name.ok_or_else(|| SvnError::internal("an outcome is of no path that was asked for"))?;
+        let name = names
+            .get(&path)
+            .ok_or_else(|| SvnError::internal("an outcome is of no path that was asked for"))?;
         receiver(name, result)?;
     }
     results.failure.map_or(Ok(()), Err)
@@ -31,8 +37,8 @@ impl FileSession {
         steal: bool,
         receiver: LockReceiver<'_, Lock>,
     ) -> SvnResult<()> {
-        let names: Vec<(&RelPath, FsPathBuf)> =
-            paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
+        let names: Names<'_> =
+            paths.iter().map(|(path, _)| (self.at(path), path.as_path())).collect();
         let targets = paths.iter().map(|(path, revision)| LockTarget {
             path: self.at(path),
             revision: *revision,
@@ -57,8 +63,8 @@ impl FileSession {
         break_lock: bool,
         receiver: LockReceiver<'_, ()>,
     ) -> SvnResult<()> {
-        let names: Vec<(&RelPath, FsPathBuf)> =
-            paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
+        let names: Names<'_> =
+            paths.iter().map(|(path, _)| (self.at(path), path.as_path())).collect();
         let targets = paths.iter().map(|(path, token)| UnlockTarget {
             path: self.at(path),
             // Without one the lock is broken.
