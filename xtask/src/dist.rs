@@ -14,6 +14,11 @@ use std::process::Command;
 use crate::licences;
 use crate::steps::{cargo, target};
 
+/// The configuration of `sapwood.service`.
+const CONFIGURATION: &str = "etc/sapwood/sapwood.toml";
+/// How its logs are rotated.
+const LOG_ROTATION: &str = "etc/logrotate.d/sapwood";
+
 /// Where the links of the package are.
 const LINKS: &str = "usr/lib/sapwood/bin";
 
@@ -116,6 +121,10 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
     for (from, to) in [
         ("packaging/sapwood-svnserve.service", "usr/lib/systemd/system/sapwood-svnserve.service"),
         ("packaging/sapwood-svnserve.socket", "usr/lib/systemd/system/sapwood-svnserve.socket"),
+        ("packaging/sapwood.service", "usr/lib/systemd/system/sapwood.service"),
+        ("packaging/sapwood.toml", CONFIGURATION),
+        ("packaging/sapwood.logrotate", LOG_ROTATION),
+        ("docs/serve.md", "usr/share/doc/sapwood/serve.md"),
         ("packaging/sapwood.sysusers", "usr/lib/sysusers.d/sapwood.conf"),
         ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
         ("README.md", "usr/share/doc/sapwood/README.md"),
@@ -126,13 +135,18 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
     }
     write(&tree.join("usr/share/doc/sapwood/licences"), &licences::page()?, 0o644)?;
     write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;
+    // An upgrade leaves what an administrator has changed in these.
+    let conffiles = format!("/{CONFIGURATION}\n/{LOG_ROTATION}\n");
+    write(&tree.join("DEBIAN/conffiles"), &conffiles, 0o644)?;
     write(&tree.join("DEBIAN/postinst"), POSTINST, 0o755)
 }
 
-/// Makes the user and the folder, where systemd is there to do it. No server is started unasked.
+/// Makes the user and the folder, where systemd is there to do it. No server is started unasked; one that runs is
+/// started anew with the new program, after it has finished its requests.
 const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then\n    \
     systemd-sysusers sapwood.conf\n    systemd-tmpfiles --create sapwood.conf\n    \
-    systemctl daemon-reload\nfi\n";
+    systemctl daemon-reload\n    \
+    systemctl try-restart sapwood.service sapwood-svnserve.service\nfi\n";
 
 fn control(architecture: &str, glibc: &str) -> String {
     format!(
@@ -185,11 +199,19 @@ mod tests {
 
     #[test]
     fn the_unit_starts_what_is_there() {
-        let unit = fs::read_to_string(root().join("packaging/sapwood-svnserve.service")).unwrap();
-        assert!(unit.contains("\nType=notify\n"));
-        let start = unit.lines().find_map(|l| l.strip_prefix("ExecStart=")).unwrap();
-        assert!(start.starts_with("/usr/bin/sapwood svnserve -d --foreground "), "{start}");
-        let walls = ["ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet="];
-        assert!(walls.iter().all(|wall| unit.lines().any(|l| l == *wall)));
+        let bind = "CapabilityBoundingSet=CAP_NET_BIND_SERVICE";
+        for (name, begins, capabilities) in [
+            ("sapwood-svnserve", "svnserve -d --foreground ", "CapabilityBoundingSet="),
+            ("sapwood", "serve --config /etc/sapwood/sapwood.toml", bind),
+        ] {
+            let unit = root().join(format!("packaging/{name}.service"));
+            let unit = fs::read_to_string(unit).unwrap();
+            assert!(unit.contains("\nType=notify\n"));
+            let start = unit.lines().find_map(|l| l.strip_prefix("ExecStart=")).unwrap();
+            assert!(start.starts_with(&format!("/usr/bin/sapwood {begins}")), "{start}");
+            let walls = ["ProtectSystem=strict", "NoNewPrivileges=true", capabilities];
+            assert!(walls.iter().all(|wall| unit.lines().any(|l| l == *wall)), "{name}");
+        }
+        assert!(format!("/{CONFIGURATION}") == "/etc/sapwood/sapwood.toml");
     }
 }

@@ -80,6 +80,7 @@ impl AccountsFile {
     pub fn change<T>(&self, change: impl FnOnce(&mut Accounts) -> Result<T>) -> Result<T> {
         let lock = File::options().create(true).append(true).open(self.beside("lock"));
         let lock = lock.map_err(self.failed("lock"))?;
+        give_to_owner_of_folder(&self.beside("lock"), &self.path).map_err(self.failed("lock"))?;
         lock.lock().map_err(self.failed("lock"))?;
         let mut accounts = match self.read() {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -111,24 +112,43 @@ impl AccountsFile {
     }
 }
 
-/// Replaces a file, which keeps its owner and its mode; a new one is readable by its owner only.
+/// Replaces a file, which keeps its owner and its mode; a new one belongs to the owner of its folder, who alone may read it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    if let Ok(old) = fs::metadata(path) {
-        let mode = fs::Permissions::from_mode(old.mode() & 0o777);
-        file.as_file().set_permissions(mode)?;
-        let own = file.as_file().metadata()?;
-        // An administrator changes the file of the user that the server runs as.
-        if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            std::os::unix::fs::chown(file.path(), Some(old.uid()), Some(old.gid()))?;
+    match fs::metadata(path) {
+        Ok(old) => {
+            let mode = fs::Permissions::from_mode(old.mode() & 0o777);
+            file.as_file().set_permissions(mode)?;
+            give_to(file.path(), &old)?;
         }
+        Err(_) => give_to_owner_of_folder(file.path(), path)?,
     }
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     File::open(folder)?.sync_all()
+}
+
+/// Gives a file to the owner of another one or of a folder: an administrator changes the file of the user that the server
+/// runs as.
+fn give_to(path: &Path, other: &fs::Metadata) -> std::io::Result<()> {
+    let own = fs::metadata(path)?;
+    if (own.uid(), own.gid()) == (other.uid(), other.gid()) {
+        return Ok(());
+    }
+    match std::os::unix::fs::chown(path, Some(other.uid()), Some(other.gid())) {
+        // Who may not give it away is no administrator, and keeps it.
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(()),
+        given => given,
+    }
+}
+
+/// Gives a file to the owner of the folder that another path is in.
+fn give_to_owner_of_folder(path: &Path, inside: &Path) -> std::io::Result<()> {
+    let folder = inside.parent().filter(|folder| !folder.as_os_str().is_empty());
+    give_to(path, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
 }
 
 /// The number of the format alone.

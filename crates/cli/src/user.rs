@@ -19,10 +19,10 @@ use crate::terminal;
 use crate::tool::Tool;
 
 /// The file that is meant when none is named.
-const DEFAULT_FILE: &str = "/etc/sapwood/accounts.toml";
+const DEFAULT_FILE: &str = "/var/lib/sapwood/accounts.toml";
 
 const FILE: OptionSpec =
-    OptionSpec::value("accounts", None, "the file of accounts (/etc/sapwood/accounts.toml)");
+    OptionSpec::value("accounts", None, "the file of accounts (/var/lib/sapwood/accounts.toml)");
 const GROUP: OptionSpec = OptionSpec::value("group", None, "put a new user into group ARG");
 const NO_PASSWORD: OptionSpec =
     OptionSpec::flag("no-password", None, "a new user logs in by tokens only");

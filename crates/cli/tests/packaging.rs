@@ -4,9 +4,11 @@
 
 use std::io::Read as _;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs};
 
 fn install(dir: &std::path::Path) {
@@ -111,4 +113,48 @@ fn started_by_a_supervisor() {
     let ended = line();
     assert_eq!(ended, "still 15", "{ended}");
     assert!(child.wait().unwrap().success());
+}
+
+/// The configuration that the package installs serves as it is, and with its commented part, whose accounts
+/// `sapwood user` makes.
+#[test]
+fn the_configuration_of_the_package_serves() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display().to_string();
+    Programs::reference().run("svnadmin", ["create", &format!("{at}/r")]).expect_success("create");
+    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/sapwood.toml");
+    let port = free_port();
+    let text = std::fs::read_to_string(packaged).unwrap();
+    let moved = text
+        .replace("/srv/svn", &at)
+        .replace("/var/log/sapwood", &at)
+        .replace("/var/lib/sapwood", &at)
+        .replace("svn-port = 3690", "svn-port = 0")
+        .replace("http-port = 8080", &format!("http-port = {port}"));
+    let (before, accounts) = moved.split_once("#[[location]]").unwrap();
+    let config = dir.path().join("sapwood.toml");
+    let url = format!("http://127.0.0.1:{port}/svn/r");
+    let list = |more: &[&str]| {
+        let args = [&["ls", "--non-interactive", "--no-auth-cache", &url], more].concat();
+        Programs::reference().run("svn", args).code
+    };
+    std::fs::write(&config, before).unwrap();
+    let mut server = crate::common::places::serve(&config);
+    assert_eq!(list(&[]), 0);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let with = accounts.lines().map(|line| line.strip_prefix('#').unwrap_or(line));
+    let with: Vec<&str> = with.collect();
+    std::fs::write(&config, format!("{before}[[location]]\n{}\n", with.join("\n"))).unwrap();
+    let password = dir.path().join("password");
+    std::fs::write(&password, "secret\n").unwrap();
+    let mut user = Programs::ours().command("sapwood");
+    user.args(["user", "add", "ada", "--password-from-stdin", "--accounts"]);
+    user.arg(dir.path().join("accounts.toml")).stdin(std::fs::File::open(&password).unwrap());
+    Output::of(&mut user).expect_success("sapwood user");
+    let mut server = crate::common::places::serve(&config);
+    assert_eq!(list(&[]), 1);
+    assert_eq!(list(&["--username", "ada", "--password", "secret"]), 0);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
