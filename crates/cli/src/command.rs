@@ -190,7 +190,7 @@ pub(crate) enum Usage {
     /// As an error.
     Error(SvnError),
     /// As a sentence, after which the help is pointed to.
-    Told(&'static str),
+    Sentence(&'static str),
 }
 
 impl From<SvnError> for Usage {
@@ -437,7 +437,7 @@ impl Program {
             repository = match (self.repository)(first) {
                 Ok(path) => path,
                 Err(Usage::Error(error)) => return Err(error.into()),
-                Err(Usage::Told(text)) => {
+                Err(Usage::Sentence(text)) => {
                     report::stderr(&format!("{text}\n"));
                     return Err(self.point_to_help());
                 }

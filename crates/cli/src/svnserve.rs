@@ -104,10 +104,10 @@ fn usage() -> ExitCode {
 }
 
 /// Whether the error that the program ends with was already reported.
-static TOLD: AtomicBool = AtomicBool::new(false);
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 fn failure(error: &SvnError) -> ExitCode {
-    if !TOLD.load(Ordering::Relaxed) {
+    if !REPORTED.load(Ordering::Relaxed) {
         report::exit_error(error, "svnserve: ");
     }
     ExitCode::FAILURE
@@ -185,8 +185,8 @@ fn settings(mode: Mode, options: &Options) -> Settings {
         settings.sasl_config = std::env::split_paths(&folders).collect();
     }
     if matches!(mode, Mode::Tunnel | Mode::Inetd) {
-        settings.tell_first = Some(|error| {
-            TOLD.store(true, Ordering::Relaxed);
+        settings.report_first = Some(|error| {
+            REPORTED.store(true, Ordering::Relaxed);
             report::exit_error(error, "svnserve: ");
         });
     }

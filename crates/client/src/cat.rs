@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::open::{session_at, url_of};
 use crate::revision::Revision;
 use crate::target::is_url;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::working::Node;
 
 /// Writes the contents of a file to `out`: of a URL or local path as of `peg`, in `revision`.
@@ -171,7 +171,7 @@ pub fn local_text(
                 format!("'{shown}' has no pristine version until it is committed"),
             ));
         };
-        let text = with_text_bases(ctx, (&node.wc, &node.relpath), Tell::No, || {
+        let text = with_text_bases(ctx, (&node.wc, &node.relpath), TextNotices::No, || {
             Ok(node.wc.open_text_base(&node.relpath, &checksum)?)
         })?;
         return translated(ctx, &node, row.props()?, false, expand_keywords, Box::new(text));

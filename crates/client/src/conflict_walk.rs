@@ -40,15 +40,15 @@ pub fn walk(
     }
     let later: Rc<RefCell<BTreeSet<PathBuf>>> = Rc::default();
     let (noted, outer) = (Rc::clone(&later), ctx.notify.clone());
-    let inner = ctx.with_notify(Rc::new(move |told| {
+    let inner = ctx.with_notify(Rc::new(move |notice| {
         if let Some(notify) = &outer {
-            notify(told);
+            notify(notice);
         }
-        let conflicts = told.action == Action::TreeConflict
-            || told.props == State::Conflicted
-            || told.content == State::Conflicted;
+        let conflicts = notice.action == Action::TreeConflict
+            || notice.props == State::Conflicted
+            || notice.content == State::Conflicted;
         if conflicts {
-            noted.borrow_mut().insert(PathBuf::from(told.path));
+            noted.borrow_mut().insert(PathBuf::from(notice.path));
         }
     }));
     let mut left = conflicted(ctx, wc, relpath, depth)?;

@@ -89,7 +89,7 @@ impl Adder<'_> {
         let dir = self.wc.abspath(&relpath);
         fs::create_dir_all(&dir)
             .map_err(|e| SvnError::io(&e, format!("Can't create directory '{}'", dir.display())))?;
-        self.wc.add_one(&relpath, &PropList::new(), &|told| self.ctx.notify(told))?;
+        self.wc.add_one(&relpath, &PropList::new(), &|notice| self.ctx.notify(notice))?;
         Ok(self.begin(relpath))
     }
 
@@ -147,7 +147,7 @@ impl Editor for Adder<'_> {
         let file = self.wc.abspath(&relpath);
         fs::File::create_new(&file)
             .map_err(|e| SvnError::io(&e, format!("Can't create file '{}'", file.display())))?;
-        self.wc.add_one(&relpath, &PropList::new(), &|told| self.ctx.notify(told))?;
+        self.wc.add_one(&relpath, &PropList::new(), &|notice| self.ctx.notify(notice))?;
         Ok(self.begin(relpath))
     }
 

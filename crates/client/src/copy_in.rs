@@ -103,8 +103,8 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
     let own = wc.db().repository(own)?;
     let same = own.uuid == session.uuid();
     if !same {
-        let told = Notify { kind: Some(*kind), ..Notify::of_url(Action::ForeignCopyBegin, url) };
-        ctx.notify(&told);
+        let notice = Notify { kind: Some(*kind), ..Notify::of_url(Action::ForeignCopyBegin, url) };
+        ctx.notify(&notice);
         ctx.check_cancel()?;
     }
     match (kind, same) {
@@ -155,7 +155,7 @@ pub(crate) fn copy_dir(
     let mut outer = Context::new(ctx.ra.clone(), ctx.here.clone());
     outer.notify.clone_from(&ctx.notify);
     let (from, to) = (temporary.clone(), place.clone());
-    let inner = ctx.with_notify(Rc::new(move |told| notify_moved(&outer, told, &from, &to)));
+    let inner = ctx.with_notify(Rc::new(move |notice| notify_moved(&outer, notice, &from, &to)));
     let number = Revision::Number(revision);
     let source = Target { text: url.to_string(), peg: number };
     let how = Checkout {
@@ -178,20 +178,20 @@ pub(crate) fn copy_dir(
 }
 
 /// Passes on a checkout's notifications with paths at another location, and as additions.
-fn notify_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
-    let action = match told.action {
+fn notify_moved(outer: &Context, notice: &Notify<'_>, from: &Path, to: &Path) {
+    let action = match notice.action {
         Action::UpdateStarted | Action::UpdateAdd => Action::Add,
         Action::UpdateUpdate | Action::UpdateCompleted => return,
         other => other,
     };
-    let below = Path::new(told.path).strip_prefix(from);
+    let below = Path::new(notice.path).strip_prefix(from);
     let path = match below {
         Ok(below) if below.as_os_str().is_empty() => to.to_owned(),
         Ok(below) => to.join(below),
         Err(_) => return,
     };
     let path = path.to_string_lossy();
-    outer.notify(&Notify { path: &path, action, ..told.clone() });
+    outer.notify(&Notify { path: &path, action, ..notice.clone() });
 }
 
 /// Fetches a file and adds it.

@@ -96,7 +96,7 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
 
 fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
-    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.notify(told);
+    let notify = |notice: &sapwood_core::notify::Notify<'_>| ctx.notify(notice);
     if from.is_empty() {
         // The root of a working copy has no parent that could be locked, but in another one.
         ctx.working_copy(from_wc.root().parent().unwrap_or_else(|| from_wc.root()))?;
@@ -108,7 +108,7 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     } else {
         vec![from_wc.lock(from_dir, -1)?, to_wc.lock(to_dir, -1)?]
     };
-    from_wc.move_node(from, to_wc, to, false, how.allow_mixed, ctx.cancel(), &tell)?;
+    from_wc.move_node(from, to_wc, to, false, how.allow_mixed, ctx.cancel(), &notify)?;
     for lock in locks {
         lock.release()?;
     }
@@ -117,10 +117,10 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
 
 fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
-    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.notify(told);
+    let notify = |notice: &sapwood_core::notify::Notify<'_>| ctx.notify(notice);
     let lock = to_wc.lock(to.parent(), -1)?;
     let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
-    to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&tell))?;
+    to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&notify))?;
     for (below, value) in pinned {
         set(ctx, to_wc, &to.join(&below), names::EXTERNALS, Some(&value))?;
     }

@@ -37,7 +37,7 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
             return Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message));
         }
         let lock = wc.lock(known, -1)?;
-        wc.delete(&list, force, keep_local, ctx.cancel(), &|told| ctx.notify(told))?;
+        wc.delete(&list, force, keep_local, ctx.cancel(), &|notice| ctx.notify(notice))?;
         lock.release()?;
     }
     Ok(())

@@ -35,7 +35,7 @@ use self::writer::LabelParts;
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::target::is_url;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::working::Node;
 
 /// The sides to compare.
@@ -116,7 +116,7 @@ pub fn diff(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<(
 /// Compares with the text bases at and below a local path at hand.
 fn with_base(ctx: &Context, local: &str, work: impl FnOnce() -> SvnResult<()>) -> SvnResult<()> {
     let node = Node::find(ctx, local)?;
-    with_text_bases(ctx, (&node.wc, &node.relpath), Tell::No, work)
+    with_text_bases(ctx, (&node.wc, &node.relpath), TextNotices::No, work)
 }
 
 fn changelists(request: &Request<'_>) -> HashSet<String> {
@@ -147,6 +147,8 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
             changelists: &changelists,
             processor,
         };
-        with_text_bases(ctx, (&node.wc, &node.relpath), Tell::No, || local.run(request.depth))
+        with_text_bases(ctx, (&node.wc, &node.relpath), TextNotices::No, || {
+            local.run(request.depth)
+        })
     })
 }

@@ -443,24 +443,24 @@ struct ExportEditor<'a> {
 }
 
 /// Reports a path that was written.
-fn notify_written(ctx: &Context, told: &WrittenPath) {
-    if told.is_file {
+fn notify_written(ctx: &Context, written: &WrittenPath) {
+    if written.is_file {
         ctx.wc.meter.add_file();
     }
-    let kind = if told.is_file { NodeKind::File } else { NodeKind::Dir };
-    notify_kind(ctx, Path::new(&told.shown), Action::UpdateAdd, kind);
+    let kind = if written.is_file { NodeKind::File } else { NodeKind::Dir };
+    notify_kind(ctx, Path::new(&written.shown), Action::UpdateAdd, kind);
 }
 
 impl ExportEditor<'_> {
     /// Writes all that waits.
     fn finish(&mut self) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.behind.finish(&mut |told| notify_written(ctx, &told))
+        self.behind.finish(&mut |written| notify_written(ctx, &written))
     }
 
     fn add(&mut self, step: Step) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.behind.add(step, &mut |told| notify_written(ctx, &told))
+        self.behind.add(step, &mut |written| notify_written(ctx, &written))
     }
 
     fn open(&mut self, below: String) -> Handle {

@@ -383,7 +383,7 @@ fn bring_file(
         .map(|(parent, name)| (parent.to_owned(), name))
         .ok_or_else(|| SvnError::new(ErrorCode::BAD_URL, format!("URL '{url}' has no name")))?;
     session.reparent(&parent_url)?;
-    let tell = |value: &Notify<'_>| ctx.notify(value);
+    let notify = |value: &Notify<'_>| ctx.notify(value);
     // The folder may be one that is not versioned: then what is above it is locked.
     let mut anchor = place.relpath.parent();
     while !anchor.is_empty() && !wc.db().top(anchor)?.is_some_and(|row| row.presence.is_there()) {
@@ -403,7 +403,7 @@ fn bring_file(
             clean_checkout: false,
             inherited: HashMap::from([(place.relpath.clone(), inherited)]),
             children: HashMap::new(),
-            notify: Some(&tell),
+            notify: Some(&notify),
             cancel: ctx.cancel().clone(),
             diff3: ctx.merge_text.as_deref(),
         },

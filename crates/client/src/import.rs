@@ -333,9 +333,9 @@ impl Importer<'_> {
                     let names = self.names(&path, false)?;
                     let handle = self.editor.add_directory(&relpath, parent, None)?;
                     self.changed = true;
-                    let mut told = Notify::new(Action::CommitAdded, path.to_str().unwrap_or(""));
-                    told.kind = Some(NodeKind::Dir);
-                    self.ctx.notify(&told);
+                    let mut notice = Notify::new(Action::CommitAdded, path.to_str().unwrap_or(""));
+                    notice.kind = Some(NodeKind::Dir);
+                    self.ctx.notify(&notice);
                     open.push(OpenDir { path, relpath, handle, depth: below, names });
                 }
                 Some(Kind::File | Kind::Link) if depth >= Depth::Files => {
@@ -361,10 +361,10 @@ impl Importer<'_> {
         let file = self.editor.add_file(relpath, parent, None)?;
         self.changed = true;
         let shown = source.to_string_lossy();
-        let mut told = Notify::new(Action::CommitAdded, &shown);
-        told.kind = Some(NodeKind::File);
-        told.mime_type = props.get_str(names::MIME_TYPE);
-        self.ctx.notify(&told);
+        let mut notice = Notify::new(Action::CommitAdded, &shown);
+        notice.kind = Some(NodeKind::File);
+        notice.mime_type = props.get_str(names::MIME_TYPE);
+        self.ctx.notify(&notice);
         for (name, value) in props.iter() {
             self.editor.change_file_prop(file, name, Some(value))?;
         }

@@ -125,10 +125,10 @@ pub fn remote(
             format!("URL '{url}' non-existent in revision {revision}"),
         ));
     };
-    let tell = Teller { root: session.root_url(), uuid: session.uuid(), revision };
+    let common = CommonInfo { root: session.root_url(), uuid: session.uuid(), revision };
     let lock = allowed(found.lock)?.flatten();
     let name = url.parent_and_name().map_or(String::new(), |(_, name)| name);
-    receiver(&name, &tell.info(&url, &dirent, lock.as_ref()))?;
+    receiver(&name, &common.info(&url, &dirent, lock.as_ref()))?;
     if depth <= Depth::Empty || dirent.kind != Some(NodeKind::Dir) {
         return Ok(());
     }
@@ -137,7 +137,7 @@ pub fn remote(
         let found = allowed(session.get_locks(RelPath::ROOT, depth))?.unwrap_or_else(Vec::new);
         locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock)));
     }
-    let base = url.relpath(&tell.root)?;
+    let base = url.relpath(&common.root)?;
     let base = base.to_fspath();
     // What is left to report; the next one is last.
     let children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {
@@ -153,7 +153,7 @@ pub fn remote(
             continue;
         }
         let lock = locks.get(base.join(&relpath).as_str());
-        receiver(&relpath, &tell.info(&url.join(&relpath), &dirent, lock))?;
+        receiver(&relpath, &common.info(&url.join(&relpath), &dirent, lock))?;
         if is_dir && depth == Depth::Infinity {
             left.extend(children(&relpath)?);
         }
@@ -186,13 +186,13 @@ fn look(
 }
 
 /// What all nodes of one request have in common.
-struct Teller {
+struct CommonInfo {
     root: UrlBuf,
     uuid: String,
     revision: Revnum,
 }
 
-impl Teller {
+impl CommonInfo {
     fn info(&self, url: &Url, dirent: &Dirent, lock: Option<&Lock>) -> Info {
         Info {
             url: Some(url.to_owned()),

@@ -101,7 +101,7 @@ fn run(
             // The log itself reports a gap in the history.
             let _ = move_to(session, youngest, *start.max(end));
         }
-        let mut told = 0u64;
+        let mut sent = 0u64;
         let one = LogRequest {
             paths,
             start: Some(*start),
@@ -113,12 +113,12 @@ fn run(
             revprops: request.revprops,
         };
         session.log(&one, &mut |entry| {
-            told = told.plus(1);
+            sent = sent.plus(1);
             receiver(entry)
         })?;
         if request.limit > 0 {
             // A server may send more than was requested.
-            left = left.saturating_sub(told);
+            left = left.saturating_sub(sent);
             if left == 0 {
                 break;
             }

@@ -54,7 +54,7 @@ impl<'s> OperationalLock<'s> {
         property: &'static str,
         locking: &'s Locking,
         cancel: &CancelToken,
-        tell: &mut dyn FnMut(LockNotice<'_>) -> SvnResult<()>,
+        notify: &mut dyn FnMut(LockNotice<'_>) -> SvnResult<()>,
     ) -> SvnResult<Self> {
         let atomic = session.has_capability(Capability::AtomicRevprops)?;
         let (token, guard) = (locking.token.as_str(), (locking.guard)());
@@ -69,12 +69,12 @@ impl<'s> OperationalLock<'s> {
             match &held {
                 Some(holder) if holder == lock.token.as_bytes() => {
                     if let Some(old) = stolen {
-                        tell(LockNotice::StolenFrom(&String::from_utf8_lossy(&old)))?;
+                        notify(LockNotice::StolenFrom(&String::from_utf8_lossy(&old)))?;
                     }
                     return Ok(lock);
                 }
                 Some(holder) if !locking.steal => {
-                    tell(LockNotice::HeldBy(&String::from_utf8_lossy(holder)))?;
+                    notify(LockNotice::HeldBy(&String::from_utf8_lossy(holder)))?;
                     std::thread::sleep(Duration::from_secs(1));
                     continue;
                 }

@@ -284,7 +284,7 @@ fn local_list(
         }
     }
     let mut failed = None;
-    let mut tell = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
+    let mut send = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
         let below = path::rest_below(&node.relpath, relpath)?;
         let props = visible(props, request.name);
         if props.is_empty() && inherited.is_empty() {
@@ -312,7 +312,7 @@ fn local_list(
             if !listed(view) {
                 return Ok(());
             }
-            tell(view.relpath(), &view.pristine_props()?, inherited)
+            send(view.relpath(), &view.pristine_props()?, inherited)
         });
     }
     node.wc
@@ -328,7 +328,7 @@ fn local_list(
                 return Ok(());
             }
             let props = view.props()?;
-            if let Err(error) = tell(view.relpath(), &props, inherited) {
+            if let Err(error) = send(view.relpath(), &props, inherited) {
                 failed = Some(error.clone());
                 return Err(error.into());
             }
@@ -343,7 +343,7 @@ fn pristine_list(
     wc: &WorkingCopy,
     relpath: &RelPath,
     depth: Depth,
-    tell: &mut dyn FnMut(&View) -> SvnResult<()>,
+    visit: &mut dyn FnMut(&View) -> SvnResult<()>,
 ) -> SvnResult<()> {
     let mut left = vec![(wc.require_view(relpath)?, depth)];
     while let Some((view, depth)) = left.pop() {
@@ -351,7 +351,7 @@ fn pristine_list(
         if matches!(view.status(), Status::NotPresent | Status::Excluded | Status::ServerExcluded) {
             continue;
         }
-        tell(&view)?;
+        visit(&view)?;
         if !view.is_dir() || !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
             continue;
         }

@@ -9,7 +9,7 @@ use sapwood_wc::local::Choice;
 
 use crate::conflict_walk::{conflicted, walk};
 use crate::context::Context;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::update::wait_for_clock;
 
 /// Chooses how to resolve a conflict: its working copy, its path there, and its record. `None`
@@ -29,12 +29,12 @@ pub fn resolve(
 ) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
     // What moved away may lie anywhere.
-    let result = with_text_bases(ctx, (&wc, RelPath::ROOT), Tell::Yes, || {
+    let result = with_text_bases(ctx, (&wc, RelPath::ROOT), TextNotices::Yes, || {
         walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
             let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
             let Some(record) = record else { return Ok(()) };
             if let Some(choice) = decide(ctx, wc, path, &Conflict::parse(&record)?)? {
-                wc.resolve(path, choice, ctx.cancel(), &|told| ctx.notify(told))?;
+                wc.resolve(path, choice, ctx.cancel(), &|notice| ctx.notify(notice))?;
             }
             Ok(())
         })

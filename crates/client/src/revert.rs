@@ -6,7 +6,7 @@ use sapwood_wc::local::RevertOptions;
 
 use crate::context::Context;
 use crate::gathered::each_target;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::update::wait_for_clock;
 
 /// Reverts local paths. Unversioned paths are reported and left out.
@@ -38,7 +38,7 @@ fn revert_all(
             // Texts may have to be fetched first.
             gathered.let_go()?;
         }
-        let result = with_text_bases(ctx, (wc, relpath), Tell::Yes, || {
+        let result = with_text_bases(ctx, (wc, relpath), TextNotices::Yes, || {
             wc.revert_among(relpath, depth, options, gathered)?;
             if !wc.stores_pristines() {
                 // Texts that are not needed any more go after this.

@@ -79,10 +79,10 @@ pub fn set(ctx: &Context, url: &Url, revision: Revision, change: &Change<'_>) ->
     }
     session.change_rev_prop(&RevpropChange { revision, name, expected: atomic, value })?;
     let action = if value.is_some() { Action::RevpropSet } else { Action::RevpropDeleted };
-    let mut told = Notify::of_url(action, url);
-    told.prop_name = Some(name);
-    told.revision = Some(revision);
-    ctx.notify(&told);
+    let mut notice = Notify::of_url(action, url);
+    notice.prop_name = Some(name);
+    notice.revision = Some(revision);
+    ctx.notify(&notice);
     Ok(revision)
 }
 

@@ -17,7 +17,7 @@ use crate::externals;
 use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::update::{check_uuid, children_of, drive, lock_anchor, notify_path, wait_for_clock};
 
 /// How a path is switched.
@@ -64,7 +64,7 @@ pub(crate) fn switch_at(
 ) -> SvnResult<Option<Revnum>> {
     let (wc, relpath) = ctx.working_copy(abspath)?;
     let (lock, anchor) = lock_anchor(&wc, &relpath, true)?;
-    let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
+    let result = with_text_bases(ctx, (&wc, &relpath), TextNotices::Yes, || {
         switch_locked(ctx, &wc, &relpath, &anchor, (to, existence), how)
     });
     lock.release().map_err(SvnError::from).and(result)
@@ -95,9 +95,9 @@ fn switch_locked(
     }
     let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
-    let tell = |value: &Notify<'_>| ctx.notify(value);
+    let notify = |value: &Notify<'_>| ctx.notify(value);
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
-        wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
+        wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
     }
     let located = locate_following(ctx, to, how.revision)?;
     let (session, revision) = (located.session, located.revision);
@@ -147,7 +147,7 @@ fn switch_locked(
             clean_checkout: false,
             inherited,
             children,
-            notify: Some(&tell),
+            notify: Some(&notify),
             cancel: ctx.cancel().clone(),
             diff3: ctx.merge_text.as_deref(),
         },
@@ -167,7 +167,7 @@ fn switch_locked(
         depth,
         honor_depth_exclude: !sticky,
         restore: true,
-        notify: Some(&tell),
+        notify: Some(&notify),
     };
     drive(wc, session.as_ref(), &request, &crawl, &mut editor)?;
     let reached = editor.revision().unwrap_or(revision);

@@ -14,7 +14,7 @@ use crate::context::Context;
 
 /// Whether fetched texts are reported: not where the output is the requested text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tell {
+pub(crate) enum TextNotices {
     Yes,
     No,
 }
@@ -26,13 +26,13 @@ pub(crate) enum Tell {
 pub(crate) fn with_text_bases<T>(
     ctx: &Context,
     (wc, relpath): (&WorkingCopy, &RelPath),
-    tell: Tell,
+    notices: TextNotices,
     work: impl FnOnce() -> SvnResult<T>,
 ) -> SvnResult<T> {
     if wc.stores_pristines() {
         return work();
     }
-    fetch(ctx, wc, relpath, tell)?;
+    fetch(ctx, wc, relpath, notices)?;
     let done = work();
     let dropped = wc.drop_text_bases(relpath, ctx.cancel());
     let done = done?;
@@ -41,11 +41,16 @@ pub(crate) fn with_text_bases<T>(
 }
 
 /// Fetches what modified files need and the store does not have.
-fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, tell: Tell) -> SvnResult<()> {
+fn fetch(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    notices: TextNotices,
+) -> SvnResult<()> {
     let missing = wc.missing_text_bases(relpath, ctx.cancel())?;
     let Some(first) = missing.first() else { return Ok(()) };
     let say = |action| {
-        if tell == Tell::Yes {
+        if notices == TextNotices::Yes {
             ctx.notify(&Notify::new(action, ""));
         }
     };

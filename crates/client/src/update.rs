@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::open::number_of;
 use crate::relocate::relocate;
 use crate::revision::Revision;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::{externals, working};
 
 /// How targets are updated.
@@ -167,7 +167,7 @@ pub(crate) fn update_one(
         }
         anchor = relpath;
     }
-    let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
+    let result = with_text_bases(ctx, (&wc, &relpath), TextNotices::Yes, || {
         update_locked(ctx, &wc, &relpath, &anchor, &how, true, session)
     });
     lock.release().map_err(SvnError::from).and(result)
@@ -205,7 +205,7 @@ fn update_locked(
     let root = wc.db().repository(repos_id)?.root;
     let anchor_url = root.join(&repos_path);
     let notify = ctx.notify.as_deref();
-    let tell = |value: &Notify<'_>| {
+    let notify = |value: &Notify<'_>| {
         if let Some(notify) = notify {
             notify(value);
         }
@@ -213,7 +213,7 @@ fn update_locked(
     let cropping = sticky && depth < Depth::Infinity;
     if cropping {
         if depth == Depth::Exclude {
-            wc.exclude(relpath, Some(&tell), ctx.cancel())?;
+            wc.exclude(relpath, Some(&notify), ctx.cancel())?;
             if !how.ignore_externals {
                 ensure_session(ctx, session, &anchor_url)?;
                 externals::handle(ctx, wc, relpath, depth, &root, session)?;
@@ -225,7 +225,7 @@ fn update_locked(
                 && !matches!(row.presence, Presence::Excluded | Presence::NotPresent)
         });
         if is_dir {
-            wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
+            wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
         }
     }
     let clean_checkout = is_empty(&shown, relpath == anchor);
@@ -274,7 +274,7 @@ fn update_locked(
             clean_checkout,
             inherited,
             children,
-            notify: Some(&tell),
+            notify: Some(&notify),
             cancel: ctx.cancel().clone(),
             diff3: ctx.merge_text.as_deref(),
         },
@@ -290,7 +290,7 @@ fn update_locked(
         depth,
         honor_depth_exclude: !sticky,
         restore: true,
-        notify: Some(&tell),
+        notify: Some(&notify),
     };
     drive(wc, open, &request, &crawl, &mut editor)?;
     let reached = editor.revision().unwrap_or(revision);

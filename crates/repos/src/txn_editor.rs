@@ -439,14 +439,14 @@ impl TxnEditor {
     /// # Errors
     /// E160024 and E160028 for conflicts with later commits, and the refusal of `pre-commit`.
     pub fn commit(self) -> SvnResult<CommitResult> {
-        self.commit_telling(|| ())
+        self.commit_and_call(|| ())
     }
 
     /// The same; `there` is called when the revision is published, before its hook runs.
     ///
     /// # Errors
     /// As [`TxnEditor::commit`].
-    pub fn commit_telling(self, there: impl FnOnce()) -> SvnResult<CommitResult> {
+    pub fn commit_and_call(self, there: impl FnOnce()) -> SvnResult<CommitResult> {
         let Self { repository, hooks, user, lock_tokens, mut txn, .. } = self;
         // A committer without a name has no tokens.
         hooks.pre_commit(&mut txn, if user.is_some() { &lock_tokens } else { &[] })?;

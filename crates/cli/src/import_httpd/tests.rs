@@ -46,11 +46,11 @@ fn a_whole_configuration() {
          [[redirect]]\nfrom = \"/old\"\nto = \"/svn\"\npermanent = true\n\n\
          [[redirect]]\nfrom = \"/x-*\"\nto = \"/svn/\"\npermanent = false\n";
     assert_eq!(text, expected);
-    let told = notes.join("\n");
+    let all = notes.join("\n");
     for word in ["SVNIndexXSLT", "AuthLDAPURL", "/svn/secret", "RedirectMatch"] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(all.contains(word), "{word}: {all}");
     }
-    assert_eq!(notes.len(), 4, "{told}");
+    assert_eq!(notes.len(), 4, "{all}");
 }
 
 #[test]
@@ -126,11 +126,11 @@ fn what_guards_a_place_is_never_lost() {
             "",
         ),
     ];
-    for (server, inner, expected, told) in cases {
+    for (server, inner, expected, note) in cases {
         let (text, notes) = import(server, inner);
         assert_eq!(text, expected, "{server}; {inner}");
-        assert!(notes.contains(told), "{server}; {inner}: {notes}");
-        assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
+        assert!(notes.contains(note), "{server}; {inner}: {notes}");
+        assert!(!note.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
     }
     let mirror = format!("{LOGIN}\nSVNMasterURI x\nSVNMasterVersion 1.8.0");
     let login = "users = \"/u\", login = \"required\"";
@@ -165,7 +165,7 @@ fn certificates_of_clients() {
     let open = format!("anonymous = \"write\", {needed}");
     let user = "certificate-user = \"CN\"";
     let login = format!("users = \"/u\", login = \"required\", {needed}");
-    for (server, inner, settings, place, told) in [
+    for (server, inner, settings, place, note) in [
         (format!("{CA}\nSSLVerifyClient require"), String::new(), ca, &*open, ""),
         (CA.to_owned(), "SSLVerifyClient require".to_owned(), ca, &open, ""),
         (
@@ -237,8 +237,8 @@ fn certificates_of_clients() {
         let (found, lines, notes) = import(&server, &inner);
         assert_eq!(found, settings, "{server}; {inner}");
         assert_eq!(lines, place, "{server}; {inner}");
-        assert!(notes.contains(told), "{server}; {inner}: {notes}");
-        assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
+        assert!(notes.contains(note), "{server}; {inner}: {notes}");
+        assert!(!note.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
     }
 }
 

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn better_names() {
-        for (text, told) in [
+        for (text, expected) in [
             ("servers:global:username=x", None),
             ("servers:groups:any=x", None),
             ("config:tunnels:any=x", None),
@@ -126,7 +126,7 @@ mod tests {
             ("config:misc:x=1", Some("Ignoring unknown value 'misc'")),
         ] {
             let found = warning(ConfigOption::parse(text).unwrap());
-            assert_eq!(found.as_ref().map(SvnError::message), told, "{text}");
+            assert_eq!(found.as_ref().map(SvnError::message), expected, "{text}");
         }
     }
 }

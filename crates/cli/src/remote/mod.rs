@@ -296,7 +296,7 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
             .collect()
     };
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
-    let told = [
+    let terminal_values = [
         ("ttyname", variable("GPG_TTY")),
         ("ttytype", variable("TERM")),
         ("lc-ctype", locale),
@@ -305,7 +305,7 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
     let text = |(name, value): (&'static str, Option<std::ffi::OsString>)| {
         Some((name, value?.into_string().ok()?))
     };
-    Some(GpgAgent { sockets, terminal: told.into_iter().filter_map(text).collect() })
+    Some(GpgAgent { sockets, terminal: terminal_values.into_iter().filter_map(text).collect() })
 }
 
 /// Bytes of cache for repositories that are opened in this process.

@@ -426,19 +426,23 @@ mod tests {
         let redirects = WRONG_REDIRECTS.iter().map(|(t, why)| (format!("[[redirect]]\n{t}"), *why));
         let places = WRONG_PLACES.iter().map(|(t, why)| (format!("[[location]]\n{t}"), *why));
         for (text, why) in texts.chain(redirects).chain(places) {
-            let told = problems_of(&text);
+            let problems = problems_of(&text);
             let line = format!("{}: ", text.lines().count());
-            let is_said = |told: &String| told.contains(why);
-            assert!(told.iter().any(is_said), "{text}\n{told:?}");
+            let is_said = |problem: &String| problem.contains(why);
+            assert!(problems.iter().any(is_said), "{text}\n{problems:?}");
             let needs_line = !why.contains("either 'folder'") && !why.contains("no address");
-            let has_line = told.iter().any(|told| is_said(told) && told.starts_with(&line));
-            assert!(has_line || !needs_line, "{text}\n{told:?}");
-            assert!(told.iter().all(|told| !told.starts_with("0:")), "{text}\n{told:?}");
+            let has_line =
+                problems.iter().any(|problem| is_said(problem) && problem.starts_with(&line));
+            assert!(has_line || !needs_line, "{text}\n{problems:?}");
+            assert!(
+                problems.iter().all(|problem| !problem.starts_with("0:")),
+                "{text}\n{problems:?}"
+            );
         }
-        let told = problems_of(
+        let problems = problems_of(
             "[[redirect]]\nfrom = '/a'\nto = '/b'\n[[location]]\nfolder = '/x'\nurl = '/a/b'\n",
         );
-        assert_eq!(told, ["6: location '/a/b' is never used: the redirect of '/a' is"]);
+        assert_eq!(problems, ["6: location '/a/b' is never used: the redirect of '/a' is"]);
     }
 
     #[test]

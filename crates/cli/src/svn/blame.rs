@@ -191,11 +191,11 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             }
             Ok(())
         };
-        let told = blame(&invocation.ctx, &request, &mut |line, youngest| {
+        let result = blame(&invocation.ctx, &request, &mut |line, youngest| {
             begin()?;
             if xml { printer.xml(line) } else { printer.text(line, youngest) }
         });
-        match told {
+        match result {
             Ok(()) => {
                 begin()?;
                 if xml {

@@ -113,12 +113,12 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             Form::Item(item) => item.print(&printer, path, info, is_url),
         };
         let ctx = &invocation.ctx;
-        let told = if peg.is_given() || revision.is_given() {
+        let result = if peg.is_given() || revision.is_given() {
             remote(ctx, &target.text, peg, revision, depth, &mut take)
         } else {
             info_local::info(ctx, &target.text, depth, &invocation.opt.changelists, &mut take)
         };
-        match told {
+        match result {
             Err(error) if error.is_nowhere() => {
                 out.warn(&error);
                 out.stderr("\n");

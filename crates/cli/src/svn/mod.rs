@@ -599,12 +599,12 @@ impl Invocation {
     /// Has committed revisions reported, unless that is not wanted.
     pub(crate) fn notify_commits(&mut self) {
         if !self.has(Opt::Quiet) {
-            self.always_tell_commits(String::new());
+            self.always_notify_commits(String::new());
         }
     }
 
     /// Has committed revisions reported, after another line.
-    pub(crate) fn always_tell_commits(&mut self, before: String) {
+    pub(crate) fn always_notify_commits(&mut self, before: String) {
         let out = self.out.clone();
         self.ctx.committed = Some(Box::new(move |info| {
             out.text(&before)?;

@@ -63,7 +63,7 @@ pub(super) fn check_spelling(name: &str, revprop: bool, what: Use) -> SvnResult<
         return Ok(());
     }
     let wrong = format!("'{name}' is not a valid {prefix} property name");
-    let told = |suggestion: &str| {
+    let refuse = |suggestion: &str| {
         let use_force = format!("Use '--force' to {} the '{name}' property.", what.word());
         Err(SvnError::new(
             ErrorCode::CLIENT_PROPERTY_NAME,
@@ -77,7 +77,7 @@ pub(super) fn check_spelling(name: &str, revprop: bool, what: Use) -> SvnResult<
         // Where the prefix has a slip, the rest must be right.
         1 => {
             return match known.iter().find(|known| known.as_bytes() == rest) {
-                Some(meant) => told(&format!("'{prefix}{meant}'")),
+                Some(meant) => refuse(&format!("'{prefix}{meant}'")),
                 None => Ok(()),
             };
         }
@@ -88,7 +88,7 @@ pub(super) fn check_spelling(name: &str, revprop: bool, what: Use) -> SvnResult<
     match closest(rest, &known) {
         Likeness::Exact(_) => Ok(()),
         Likeness::Near(near) => match near.suggestion_with(prefix) {
-            Some(suggestion) => told(&suggestion),
+            Some(suggestion) => refuse(&suggestion),
             None => Err(SvnError::new(
                 ErrorCode::CLIENT_PROPERTY_NAME,
                 format!("{wrong}; use '--force' to {} it", what.word()),

@@ -137,7 +137,7 @@ fn of_target(invocation: &mut Invocation, name: &str, target: &str) -> SvnResult
     let set = format!("Set new value for property '{name}' on '{shown}'\n");
     if is_url {
         invocation.ask_for_message(None)?;
-        invocation.always_tell_commits(set);
+        invocation.always_notify_commits(set);
         let base = base.ok_or_else(|| {
             usage_error("Setting property on non-local targets needs a base revision")
         })?;

@@ -210,7 +210,8 @@ impl Questions<'_> {
 
     fn resolve(&self, part: Part<'_>, choice: Choice) -> SvnResult<()> {
         let ctx = self.ctx;
-        self.wc.resolve_part(self.relpath, part, choice, ctx.cancel(), &|told| ctx.notify(told))?;
+        self.wc
+            .resolve_part(self.relpath, part, choice, ctx.cancel(), &|notice| ctx.notify(notice))?;
         Ok(())
     }
 

@@ -329,7 +329,7 @@ impl Printer {
         .into_iter()
         .collect();
         let path = local_style(path);
-        let tell = |line: String| match self.colour {
+        let print = |line: String| match self.colour {
             false => self.out.text(&(line + "\n")),
             true => {
                 let states = [combined(status), props];
@@ -337,7 +337,7 @@ impl Printer {
             }
         };
         if !self.detailed {
-            return tell(format!("{columns} {path}{more}"));
+            return print(format!("{columns} {path}{more}"));
         }
         let stale = if status.remote.node == State::None { ' ' } else { '*' };
         let revision = match status.revision {
@@ -346,12 +346,12 @@ impl Printer {
             _ => "-".to_owned(),
         };
         if !self.last_changed {
-            return tell(format!("{columns} {stale} {revision:>8}   {path}{more}"));
+            return print(format!("{columns} {stale} {revision:>8}   {path}{more}"));
         }
         let unknown = if status.versioned { " ? " } else { "" };
         let changed = status.changed.revision.map_or(unknown.to_owned(), |r| r.to_string());
         let author = status.changed.author.as_deref().unwrap_or(unknown);
-        tell(format!("{columns} {stale} {revision:>8} {changed:>8} {author:<12} {path}{more}"))
+        print(format!("{columns} {stale} {revision:>8} {changed:>8} {author:<12} {path}{more}"))
     }
 
     fn lock_letter(&self, status: &Status) -> char {

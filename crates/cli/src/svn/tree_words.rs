@@ -120,8 +120,8 @@ fn deletion(
     };
     let with = replacement(victim, by_what, operation);
     let text = format!("{begin}was replaced{with} {by}.");
-    let untold = operation == Operation::Merge && victim.is_none() && by_what == NodeKind::File;
-    match first.filter(|_| !untold) {
+    let omits_move = operation == Operation::Merge && victim.is_none() && by_what == NodeKind::File;
+    match first.filter(|_| !omits_move) {
         Some(_) => {
             format!("{text}\nThe replaced {} was moved to '^/{to}'.{chain}", noun(victim))
         }

@@ -34,7 +34,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut removed = remove(&repository, &targets);
     for target in &targets {
         // A path that is named again is not locked any more.
-        let told = match removed.each.remove(target).unwrap_or(RemoveResult::NotLocked) {
+        let line = match removed.each.remove(target).unwrap_or(RemoveResult::NotLocked) {
             RemoveResult::Yes => format!("Removed lock on '{target}'.\n"),
             RemoveResult::NotLocked => format!("Path '{target}' isn't locked.\n"),
             failed => {
@@ -48,7 +48,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             }
         };
         if !invocation.options.has(name::QUIET) {
-            invocation.out.text(&told)?;
+            invocation.out.text(&line)?;
         }
     }
     Ok(())

@@ -221,13 +221,13 @@ fn log_ranges(
             let _ = move_to(session, youngest, younger);
         }
         let (start, end) = (Some(*start), Some(*end));
-        let mut told = 0u64;
+        let mut received = 0u64;
         session.log(&LogRequest { start, end, limit: left, ..*request }, &mut |entry| {
-            told.tally(1);
+            received.tally(1);
             receiver(entry)
         })?;
         if limit > 0 {
-            left = left.saturating_sub(told);
+            left = left.saturating_sub(received);
             if left == 0 {
                 break;
             }

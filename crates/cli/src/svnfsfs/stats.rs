@@ -25,8 +25,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let out = &mut invocation.out;
     let mut failed = None;
     let stats = fs.stats(&crate::signals::cancel_token(), &mut |revision| {
-        let told = out.text(&format!("{:>8}", revision.0)).and_then(|()| out.flush());
-        if let Err(error) = told {
+        let written = out.text(&format!("{:>8}", revision.0)).and_then(|()| out.flush());
+        if let Err(error) = written {
             failed.get_or_insert(error);
         }
     })?;

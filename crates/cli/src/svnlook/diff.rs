@@ -279,12 +279,12 @@ impl Differ<'_> {
             return Ok(true);
         }
         // An empty file was added or deleted: there is nothing to compare, but something to report.
-        let told = match node.action {
+        let is_reported = match node.action {
             ChangeAction::Added => !self.no_added,
             ChangeAction::Deleted => !self.no_deleted,
             ChangeAction::Opened => false,
         };
-        if told && !node.prop_mod {
+        if is_reported && !node.prop_mod {
             self.out.text(header)?;
         }
         Ok(false)

@@ -223,7 +223,7 @@ fn check(options: &Options) -> SvnResult<()> {
 
 fn repository(arg: Option<String>) -> Result<String, Usage> {
     match arg {
-        None => Err(Usage::Told("Repository argument required")),
+        None => Err(Usage::Sentence("Repository argument required")),
         // A URL is taken for a path here, as the reference does.
         Some(arg) => Ok(crate::repo::canonical_path(&arg)),
     }

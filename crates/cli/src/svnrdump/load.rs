@@ -47,7 +47,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         skip,
         locking: remote::locking::locking(false),
         cancel: &crate::signals::cancel_token(),
-        tell: &mut |event| match event {
+        notify: &mut |event| match event {
             LoadEvent::Lock(LockNotice::HeldBy(holder) | LockNotice::StolenFrom(holder)) => {
                 out.text(&format!(
                     "Failed to get lock on destination repos, currently held by '{holder}'\n"

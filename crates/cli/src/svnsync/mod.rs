@@ -250,7 +250,7 @@ fn on_mirror(
         skip_unchanged: options.has(name::SKIP_UNCHANGED),
         locking: locks.then(|| remote::locking::locking(options.has(name::STEAL_LOCK))),
         cancel: crate::signals::cancel_token(),
-        tell: &mut |event| print_event(out, quiet, event),
+        notify: &mut |event| print_event(out, quiet, event),
     })
 }
 
@@ -261,8 +261,8 @@ fn print_event(out: &mut Output, quiet: bool, event: Event<'_>) -> SvnResult<()>
             report::warning(warning, "svnsync: ");
             Ok(())
         }
-        Event::Lock(told) => {
-            out.text(&match told {
+        Event::Lock(notice) => {
+            out.text(&match notice {
                 LockNotice::HeldBy(holder) => format!(
                     "Failed to get lock on destination repos, currently held by '{holder}'\n"
                 ),

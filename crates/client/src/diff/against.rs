@@ -75,7 +75,7 @@ pub(super) fn run(
         let wanted =
             ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
         let mut report = located.session.report(&wanted, &mut recorder)?;
-        let told = match &source {
+        let described = match &source {
             Some(source) => {
                 // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
                 // that changes could apply to.
@@ -104,7 +104,7 @@ pub(super) fn run(
                 node.wc.report(&crawl, report.as_mut()).map_err(Into::into)
             }
         };
-        if let Err(error) = told {
+        if let Err(error) = described {
             let _aborted = report.abort();
             return Err(error);
         }

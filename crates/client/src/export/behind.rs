@@ -62,7 +62,7 @@ impl BackgroundWriter {
     }
 
     /// Adds a step.
-    pub(super) fn add(&mut self, step: Step, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
+    pub(super) fn add(&mut self, step: Step, notify: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         if let Step::File(_, file) = &step {
             self.files = self.files.plus(1);
             self.bytes = self.bytes.plus(file.text.len());
@@ -72,7 +72,7 @@ impl BackgroundWriter {
             return Ok(());
         }
         if self.taken.len() >= WRITERS {
-            self.wait(tell)?;
+            self.wait(notify)?;
         }
         let steps = self.gathered();
         self.taken.push_back(thread::spawn(|| take(steps)));
@@ -80,11 +80,11 @@ impl BackgroundWriter {
     }
 
     /// Takes all steps that there are.
-    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
+    pub(super) fn finish(&mut self, notify: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         while !self.taken.is_empty() {
-            self.wait(tell)?;
+            self.wait(notify)?;
         }
-        notify_all(take(self.gathered()), tell)
+        notify_all(take(self.gathered()), notify)
     }
 
     fn gathered(&mut self) -> Vec<Step> {
@@ -93,12 +93,12 @@ impl BackgroundWriter {
     }
 
     /// Waits for the first of those that are being taken; after a failure there are no others.
-    fn wait(&mut self, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
+    fn wait(&mut self, notify: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
         let Some(taken) = self.taken.pop_front() else { return Ok(()) };
         let done = taken.join().unwrap_or_else(|_| {
             (Vec::new(), Err(SvnError::internal("a thread that writes files")))
         });
-        notify_all(done, tell).inspect_err(|_| {
+        notify_all(done, notify).inspect_err(|_| {
             // The files that they wrote stay, and are not reported.
             self.taken.drain(..).for_each(|other| drop(other.join()));
             drop(self.gathered());
@@ -106,24 +106,27 @@ impl BackgroundWriter {
     }
 }
 
-fn notify_all((told, result): WriteResult, tell: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
-    told.into_iter().for_each(tell);
+fn notify_all(
+    (written, result): WriteResult,
+    notify: &mut dyn FnMut(WrittenPath),
+) -> SvnResult<()> {
+    written.into_iter().for_each(notify);
     result
 }
 
 fn take(steps: Vec<Step>) -> WriteResult {
-    let mut told = Vec::with_capacity(steps.len());
+    let mut written = Vec::with_capacity(steps.len());
     for step in steps {
         let (shown, is_file) = match step {
             Step::Dir(shown) => (shown, false),
             Step::File(shown, file) => match file.write() {
                 Ok(()) => (shown, true),
-                Err(error) => return (told, Err(error)),
+                Err(error) => return (written, Err(error)),
             },
         };
-        told.push(WrittenPath { shown, is_file });
+        written.push(WrittenPath { shown, is_file });
     }
-    (told, Ok(()))
+    (written, Ok(()))
 }
 
 impl File {

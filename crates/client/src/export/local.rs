@@ -19,7 +19,7 @@ use super::{Export, FileForm, cannot_create_dir, notify_kind, refuse_existing};
 use crate::cat::file_time;
 use crate::context::Context;
 use crate::revision::Revision;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::update::notify_path;
 
 /// Exports a path of a working copy: with revision `WORKING` what is on disk, else the pristine texts.
@@ -30,7 +30,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
         true => to.join(path::basename(&relpath)),
         false => to.to_owned(),
     };
-    with_text_bases(ctx, (&wc, &relpath), Tell::No, || nodes(ctx, &wc, &relpath, &to, how))?;
+    with_text_bases(ctx, (&wc, &relpath), TextNotices::No, || nodes(ctx, &wc, &relpath, &to, how))?;
     if !how.ignore_externals {
         let rows = wc.db().externals(RelPath::ROOT)?;
         for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {

@@ -1,6 +1,6 @@
 //! Tree conflicts and skipped nodes: how they are recorded, noted and reported.
 
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
@@ -104,7 +104,7 @@ impl Merge<'_> {
         &mut self,
         relpath: &RelPath,
         kind: Option<NodeKind>,
-        action: Told,
+        action: NotifyAction,
         state: State,
         below_shadow: bool,
     ) {
@@ -123,7 +123,7 @@ impl Merge<'_> {
     /// Notes and reports that a path was added.
     pub(super) fn record_add(&mut self, relpath: &RelPath, kind: NodeKind, replaces: bool) {
         self.note_merged(relpath);
-        let action = if replaces { Told::UpdateReplace } else { Told::UpdateAdd };
+        let action = if replaces { NotifyAction::UpdateReplace } else { NotifyAction::UpdateAdd };
         self.notify_begin(action, relpath, Some(kind), |_| {});
     }
 
@@ -136,7 +136,7 @@ impl Merge<'_> {
         props: State,
     ) {
         self.note_merged(relpath);
-        self.notify_begin(Told::UpdateUpdate, relpath, Some(kind), |value| {
+        self.notify_begin(NotifyAction::UpdateUpdate, relpath, Some(kind), |value| {
             value.content = content;
             value.props = props;
         });
@@ -158,7 +158,7 @@ impl Apply<'_, '_> {
         victim: &Victim<'_>,
         parent: Option<u64>,
         existing: Option<&RecordedConflict>,
-        told: bool,
+        notify: bool,
     ) -> SvnResult<()> {
         if self.merge.options.record_only {
             return Ok(());
@@ -167,8 +167,13 @@ impl Apply<'_, '_> {
         if let (Some(recorded), Some(parent)) = (recorded, parent) {
             self.node_mut(parent)?.recorded.insert(victim.relpath.to_owned(), recorded);
         }
-        if told {
-            self.merge.notify_begin(Told::TreeConflict, victim.relpath, victim.local, |_| {});
+        if notify {
+            self.merge.notify_begin(
+                NotifyAction::TreeConflict,
+                victim.relpath,
+                victim.local,
+                |_| {},
+            );
         }
         Ok(())
     }
@@ -199,7 +204,7 @@ impl Apply<'_, '_> {
     pub(super) fn notify_pending(&mut self, id: u64) -> SvnResult<()> {
         let pending = std::mem::take(&mut self.node_mut(id)?.pending);
         for (relpath, kind) in pending {
-            self.merge.notify_begin(Told::UpdateDelete, &relpath, Some(kind), |_| {});
+            self.merge.notify_begin(NotifyAction::UpdateDelete, &relpath, Some(kind), |_| {});
         }
         Ok(())
     }
@@ -249,8 +254,10 @@ impl Apply<'_, '_> {
             }
             verdict => {
                 let action = match (verdict, kind) {
-                    (Verdict::SkipWorkingCopy, NodeKind::Dir) => Told::UpdateSkipObstruction,
-                    _ => Told::Skip,
+                    (Verdict::SkipWorkingCopy, NodeKind::Dir) => {
+                        NotifyAction::UpdateSkipObstruction
+                    }
+                    _ => NotifyAction::Skip,
                 };
                 let merge = &mut *self.merge;
                 merge.notify_begin(action, &relpath, Some(kind), |value| {
@@ -266,7 +273,7 @@ impl Apply<'_, '_> {
     }
 
     /// Handles a change of a shadowed node: a skip is reported unless the node's own verdict was.
-    pub(super) fn shadowed(&mut self, id: u64, action: Told) -> SvnResult<bool> {
+    pub(super) fn shadowed(&mut self, id: u64, action: NotifyAction) -> SvnResult<bool> {
         let node = self.node(id)?;
         if !node.shadowed {
             return Ok(false);

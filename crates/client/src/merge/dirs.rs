@@ -1,7 +1,7 @@
 //! Directories: what is decided when they are opened, and what closing them does. A change that has begun
 //! is not stopped halfway.
 
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnResult};
@@ -237,7 +237,7 @@ impl Apply<'_, '_> {
     ) -> SvnResult<()> {
         self.notify_pending(id)?;
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedUpdate)? {
+        if self.shadowed(id, NotifyAction::UpdateShadowedUpdate)? {
             return Ok(());
         }
         let relpath = self.node(id)?.relpath.clone();
@@ -271,7 +271,7 @@ impl Apply<'_, '_> {
     pub(super) fn dir_added(&mut self, id: u64, props: &PropList) -> SvnResult<()> {
         self.notify_pending(id)?;
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedAdd)? {
+        if self.shadowed(id, NotifyAction::UpdateShadowedAdd)? {
             return Ok(());
         }
         let relpath = self.node(id)?.relpath.clone();
@@ -315,7 +315,8 @@ impl Apply<'_, '_> {
     pub(super) fn dir_deleted(&mut self, id: u64, left: &PropList) -> SvnResult<()> {
         self.notify_pending(id)?;
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedDelete)? || self.merge.options.record_only {
+        if self.shadowed(id, NotifyAction::UpdateShadowedDelete)? || self.merge.options.record_only
+        {
             return Ok(());
         }
         let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
@@ -396,7 +397,7 @@ impl Apply<'_, '_> {
     pub(super) fn absent(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let relpath = self.place(below)?;
         let shadow = self.node(parent)?.shadowed;
-        self.merge.record_skip(&relpath, None, Told::Skip, State::Missing, shadow);
+        self.merge.record_skip(&relpath, None, NotifyAction::Skip, State::Missing, shadow);
         Ok(())
     }
 }

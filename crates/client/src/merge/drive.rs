@@ -39,10 +39,10 @@ fn reported_paths(
     if let Some((reached, end)) = done {
         all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
         // The server knows no first revision of a directory that is being added.
-        let told = |path: &&RelPathBuf| !reached.is_within_addition(path);
-        let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(told);
+        let is_recorded = |path: &&RelPathBuf| !reached.is_within_addition(path);
+        let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(is_recorded);
         all.extend(gone.map(|path| (path.clone(), None)));
-        all.extend(reached.done.iter().filter(told).map(|path| (path.clone(), Some(end))));
+        all.extend(reached.done.iter().filter(is_recorded).map(|path| (path.clone(), Some(end))));
         all.sort_by(|a, b| path::compare(&a.0, &b.0));
     }
     all.insert(0, (RelPathBuf::default(), Some(start)));
@@ -123,8 +123,8 @@ impl Merge<'_> {
         let report =
             reported_paths(start, below, known.then_some((&reached, source.right.revision)));
         // From above the edit says what the source is, and the session need not be moved.
-        let is_told = matches!(self.kind, SourceKind::Assumed | SourceKind::Told);
-        let from_above = is_told && self.may_ask_from_above(source);
+        let is_dir = matches!(self.kind, SourceKind::Assumed | SourceKind::Confirmed);
+        let from_above = is_dir && self.may_ask_from_above(source);
         let (above, name) = source.left.relpath.parent_and_name();
         let (at, name) = match from_above {
             true => (source.left.root.join(above), RelPath::new(name)?),
@@ -148,7 +148,7 @@ impl Merge<'_> {
                     let mut edit = RebasedEdit::new(&mut ahead, name);
                     let result = send_report(primary.as_ref(), &request, &report, depth, &mut edit);
                     if edit.opened {
-                        kind = SourceKind::Told;
+                        kind = SourceKind::Confirmed;
                     } else if kind == SourceKind::Assumed && (edit.refused || result.is_err()) {
                         // A user who may not read what is above it is refused, too.
                         kind = SourceKind::Refused;

@@ -1,7 +1,7 @@
 //! Files: what is decided when they are opened, and what becomes of them. A change that has begun is not
 //! stopped halfway.
 
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
@@ -132,7 +132,7 @@ impl Apply<'_, '_> {
     /// A file that both sides have.
     pub(super) fn file_changed(&mut self, id: u64, changed: &FileChange<'_>) -> SvnResult<()> {
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedUpdate)? {
+        if self.shadowed(id, NotifyAction::UpdateShadowedUpdate)? {
             return Ok(());
         }
         let relpath = self.node(id)?.relpath.clone();
@@ -164,9 +164,9 @@ impl Apply<'_, '_> {
         if content == State::Conflicted || props == PropState::Conflicted {
             merge.conflicted.insert(relpath.clone());
         }
-        let told = [State::Conflicted, State::Merged, State::Changed];
+        let reported = [State::Conflicted, State::Merged, State::Changed];
         let props = props_state(props);
-        if told.contains(&content) || told.contains(&props) {
+        if reported.contains(&content) || reported.contains(&props) {
             merge.record_change(&relpath, NodeKind::File, content, props);
         }
         Ok(())
@@ -251,7 +251,7 @@ impl Apply<'_, '_> {
     /// A file that comes.
     pub(super) fn file_added(&mut self, id: u64, text: &Text, props: &PropList) -> SvnResult<()> {
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedAdd)? || self.merge.options.record_only {
+        if self.shadowed(id, NotifyAction::UpdateShadowedAdd)? || self.merge.options.record_only {
             return Ok(());
         }
         let (relpath, replaces) = (self.node(id)?.relpath.clone(), self.node(id)?.replaces);
@@ -289,7 +289,8 @@ impl Apply<'_, '_> {
     /// A file that goes, if it is what the left side has.
     pub(super) fn file_deleted(&mut self, id: u64, text: &Text, props: &PropList) -> SvnResult<()> {
         self.mark_edited(id)?;
-        if self.shadowed(id, Told::UpdateShadowedDelete)? || self.merge.options.record_only {
+        if self.shadowed(id, NotifyAction::UpdateShadowedDelete)? || self.merge.options.record_only
+        {
             return Ok(());
         }
         let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);

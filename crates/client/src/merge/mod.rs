@@ -191,7 +191,7 @@ pub(in crate::merge) enum SourceKind {
     /// It is assumed to be a directory until its edit comes, which is requested from the parent directory.
     Assumed,
     /// Such an edit confirmed that it is one.
-    Told,
+    Confirmed,
     /// It is not one, or an edit from above does not send it as one.
     Refused,
 }

@@ -48,11 +48,11 @@ pub(super) fn sources_at_head(
     let Some((oldest, youngest)) = bounds_of(ranges) else { return Ok(Some(Vec::new())) };
     let mut history = Vec::new();
     let (start, end) = (Some(Revnum(youngest)), Some(Revnum(oldest)));
-    let told = session.location_segments(RelPath::ROOT, None, start, end, &mut |segment| {
+    let result = session.location_segments(RelPath::ROOT, None, start, end, &mut |segment| {
         history.push(segment.clone());
         Ok(())
     });
-    if told.is_err() {
+    if result.is_err() {
         return Ok(None);
     }
     history.sort_by_key(|segment| segment.start);

@@ -26,14 +26,14 @@ use crate::mergeinfo::local::{Invalid, MergeinfoCache, explicit, find};
 use crate::mergeinfo::place::{RepoLocation, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
-/// Sets or removes the mergeinfo of a node without being interrupted halfway; reports it if `told` is a
+/// Sets or removes the mergeinfo of a node without being interrupted halfway; reports it if `notify` is a
 /// context.
 pub(super) fn write_one(
     wc: &WorkingCopy,
     undo: &Undo,
     relpath: &RelPath,
     mergeinfo: Option<&Mergeinfo>,
-    told: Option<&Context>,
+    notify: Option<&Context>,
 ) -> SvnResult<()> {
     let value = mergeinfo.map(|mergeinfo| mergeinfo.to_value().into_bytes());
     let view = wc.require_view(relpath)?;
@@ -43,7 +43,7 @@ pub(super) fn write_one(
     undo.note(relpath, before);
     let change = Change { name: names::MERGEINFO, value: value.as_deref(), force: true };
     wc.set_prop(relpath, change, Depth::Empty, &HashSet::new(), &CancelToken::new(), &|_| {})?;
-    if let Some(ctx) = told {
+    if let Some(ctx) = notify {
         let path = wc.abspath(relpath);
         let shown = path.to_string_lossy();
         let props = if changed { State::Merged } else { State::Changed };
@@ -471,8 +471,8 @@ pub(super) fn additions(
         if let Some(own) = own {
             all.merge(&own);
         }
-        let told = (!quiet).then_some(merge.ctx);
-        write_one(wc, &merge.undo, relpath, Some(&all), told)?;
+        let notify = (!quiet).then_some(merge.ctx);
+        write_one(wc, &merge.undo, relpath, Some(&all), notify)?;
     }
     Ok(())
 }

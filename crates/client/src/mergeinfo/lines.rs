@@ -100,7 +100,7 @@ pub(crate) fn learn(
     let limit = sapwood_core::exact::len64(places.len().times(REVISIONS));
     let request = LogRequest { changed_paths: true, limit, ..whole };
     visit(session, &first.root, || {
-        let told = session.log(&request, &mut |entry| {
+        let result = session.log(&request, &mut |entry| {
             // Where nothing was made nothing is looked at, however many nodes there are.
             let made = added_paths(&entry.changes);
             if let Some(revision) = entry.revision.filter(|_| !made.is_empty()) {
@@ -109,7 +109,7 @@ pub(crate) fn learn(
             Ok(())
         });
         // Then each node says itself what is wrong with it.
-        if told.is_err() {
+        if result.is_err() {
             walks.clear();
         }
         Ok(())

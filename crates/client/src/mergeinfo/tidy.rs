@@ -59,7 +59,7 @@ pub fn tidy(
     ctx: &Context,
     target: &str,
     how: Tidy,
-    tell: &mut dyn FnMut(&str, &Reason) -> SvnResult<()>,
+    report: &mut dyn FnMut(&str, &Reason) -> SvnResult<()>,
 ) -> SvnResult<Counts> {
     let node = Node::find(ctx, target)?;
     let (wc, relpath) = (node.wc.clone(), node.relpath.clone());
@@ -72,7 +72,7 @@ pub fn tidy(
         false => None,
     };
     let mut work = Work { ctx, wc: &wc, how, session: None, known: HashMap::new(), head: None };
-    let result = work.all(&relpath, tell);
+    let result = work.all(&relpath, report);
     if let Some(lock) = lock {
         lock.release()?;
     }
@@ -94,7 +94,7 @@ impl Work<'_> {
     fn all(
         &mut self,
         relpath: &RelPath,
-        tell: &mut dyn FnMut(&str, &Reason) -> SvnResult<()>,
+        report: &mut dyn FnMut(&str, &Reason) -> SvnResult<()>,
     ) -> SvnResult<Counts> {
         let mut counts = Counts::default();
         let mut values: Vec<_> = values_below(self.wc, relpath)?.into_iter().collect();
@@ -103,7 +103,7 @@ impl Work<'_> {
             self.ctx.check_cancel()?;
             counts.all.tally(1);
             let Some(reason) = self.judge(&relpath, &value)? else { continue };
-            tell(&self.wc.abspath(&relpath).to_string_lossy(), &reason)?;
+            report(&self.wc.abspath(&relpath).to_string_lossy(), &reason)?;
             if reason == Reason::Unreadable {
                 continue;
             }

@@ -25,7 +25,7 @@ pub(super) struct At {
 pub(super) struct SyncEditor<'a> {
     commit: Box<dyn CommitEditor + 'a>,
     at: At,
-    tell: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
+    notify: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
     cancel: &'a CancelToken,
     opened: bool,
     texts: bool,
@@ -37,13 +37,13 @@ impl<'a> SyncEditor<'a> {
     pub(super) fn new(
         commit: Box<dyn CommitEditor + 'a>,
         at: At,
-        tell: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
+        notify: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
         cancel: &'a CancelToken,
     ) -> Self {
         Self {
             commit,
             at,
-            tell,
+            notify,
             cancel,
             opened: false,
             texts: false,
@@ -154,7 +154,7 @@ impl Editor for SyncEditor<'_> {
         delta: &mut dyn TextDelta,
     ) -> SvnResult<()> {
         let first = !std::mem::replace(&mut self.texts, true);
-        (self.tell)(Event::Text(first))?;
+        (self.notify)(Event::Text(first))?;
         self.commit.apply_textdelta(file, base, delta)
     }
 
@@ -165,12 +165,12 @@ impl Editor for SyncEditor<'_> {
             self.commit.close_directory(root)?;
         }
         if self.texts {
-            (self.tell)(Event::TextsSent)?;
+            (self.notify)(Event::TextsSent)?;
         }
         if self.tweaked {
-            (self.tell)(Event::MergeinfoAdjusted)?;
+            (self.notify)(Event::MergeinfoAdjusted)?;
         }
-        (self.tell)(Event::Closing)?;
+        (self.notify)(Event::Closing)?;
         self.commit.close_edit()
     }
 }

@@ -56,7 +56,7 @@ pub enum Event<'a> {
 }
 
 /// Receives the events.
-pub type Tell<'a> = dyn FnMut(Event<'_>) -> SvnResult<()> + 'a;
+pub type Notify<'a> = dyn FnMut(Event<'_>) -> SvnResult<()> + 'a;
 
 /// One run on a mirror.
 pub struct Mirror<'a> {
@@ -73,7 +73,7 @@ pub struct Mirror<'a> {
     /// Asks the work to stop.
     pub cancel: CancelToken,
     /// Receives the events.
-    pub tell: &'a mut Tell<'a>,
+    pub notify: &'a mut Notify<'a>,
 }
 
 impl std::fmt::Debug for Mirror<'_> {
@@ -203,15 +203,15 @@ impl Mirror<'_> {
         let Some(locking) = self.locking.take() else { return work(self) };
         let mirror = self.session;
         if !mirror.has_capability(Capability::AtomicRevprops)? {
-            (self.tell)(Event::LocksAreWeak(&SvnError::new(
+            (self.notify)(Event::LocksAreWeak(&SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,
                 "Target server does not support atomic revision property edits; consider \
                  upgrading it to 1.7 or using an external locking program",
             )))?;
         }
-        let tell = &mut *self.tell;
-        let lock = OperationalLock::take(mirror, LOCK, &locking, &self.cancel, &mut |told| {
-            tell(Event::Lock(told))
+        let notify = &mut *self.notify;
+        let lock = OperationalLock::take(mirror, LOCK, &locking, &self.cancel, &mut |notice| {
+            notify(Event::Lock(notice))
         })?;
         lock.hold(|| work(self))
     }
@@ -220,7 +220,7 @@ impl Mirror<'_> {
         if revprops == 0 && node_props == 0 {
             return Ok(());
         }
-        (self.tell)(Event::Normalized(revprops, node_props))
+        (self.notify)(Event::Normalized(revprops, node_props))
     }
 
     /// Copies all properties of one revision; with `all`, those that the source does not have go away.
@@ -235,7 +235,7 @@ impl Mirror<'_> {
         if all {
             remove_props(mirror, revision, &props, &existing)?;
         }
-        (self.tell)(Event::PropsCopied(revision, skipped))?;
+        (self.notify)(Event::PropsCopied(revision, skipped))?;
         Ok(normalized)
     }
 }

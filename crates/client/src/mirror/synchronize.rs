@@ -83,7 +83,7 @@ fn synchronize(run: &mut Mirror<'_>, from: Option<&Url>) -> SvnResult<()> {
         revprops: normalized,
         node_props: 0,
         cancel: &run.cancel,
-        tell: &mut *run.tell,
+        notify: &mut *run.notify,
     };
     let request = ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
     source.replay_range(last.next(), latest, &request, &mut copier)?;
@@ -100,7 +100,7 @@ struct Copier<'a> {
     revprops: u64,
     node_props: u64,
     cancel: &'a CancelToken,
-    tell: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
+    notify: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
 }
 
 impl Copier<'_> {
@@ -134,7 +134,7 @@ impl Copier<'_> {
             expected: self.atomic.then_some(Some(number.as_bytes())),
             value: None,
         })?;
-        (self.tell)(Event::PropsCopied(revision, skipped))
+        (self.notify)(Event::PropsCopied(revision, skipped))
     }
 }
 
@@ -166,7 +166,7 @@ impl ReplayReceiver for Copier<'_> {
         let request = CommitRequest { revprops: &first, lock_tokens: &[], keep_locks: false };
         let commit = self.mirror.commit(&request)?;
         let at = At { root_url: self.mirror.url(), revision, encoding: self.encoding };
-        let mut editor = SyncEditor::new(commit, at, &mut *self.tell, self.cancel);
+        let mut editor = SyncEditor::new(commit, at, &mut *self.notify, self.cancel);
         if let Err(error) = edit.drive(&mut editor) {
             let _ = editor.abort_edit();
             return Err(error);
@@ -176,7 +176,7 @@ impl ReplayReceiver for Copier<'_> {
         self.node_props.tally(node_props);
         // Without an answer it is not the revision that it should be.
         let committed = committed.unwrap_or_default();
-        (self.tell)(Event::Committed(committed.revision))?;
+        (self.notify)(Event::Committed(committed.revision))?;
         if committed.revision != revision {
             return Err(invalid(format!(
                 "Commit created r{} but should have created r{revision}",

@@ -158,7 +158,7 @@ impl PatchRun<'_> {
         fs::create_dir(dir).map_err(failed)?;
         let (wc, relpath) = self.place_of(dir)?;
         let _lock = self.lock_above(dir)?;
-        Ok(wc.add_one(&relpath, &PropList::new(), &|told| self.ctx.notify(told))?)
+        Ok(wc.add_one(&relpath, &PropList::new(), &|notice| self.ctx.notify(notice))?)
     }
 
     /// Sets the properties that were patched. A value that is refused rejects its hunks.
@@ -313,11 +313,11 @@ impl PatchRun<'_> {
             target.placed.iter().for_each(|placed| self.notify_hunk(target, placed, None));
             for (name, prop) in &target.props {
                 let whole = matches!(prop.operation, Operation::Added | Operation::Deleted);
-                let told = prop.placed.iter().filter(|one| {
+                let reported = prop.placed.iter().filter(|one| {
                     // An added or deleted file has no hunks to report.
                     !whole || one.rejected || one.already_applied
                 });
-                told.for_each(|placed| self.notify_hunk(target, placed, Some(name)));
+                reported.for_each(|placed| self.notify_hunk(target, placed, Some(name)));
             }
         }
         if !target.skipped && target.move_to.is_some() {
@@ -339,7 +339,7 @@ impl PatchRun<'_> {
             original: (before.start, before.len),
             modified: (after.start, after.len),
             matched_line: placed.line,
-            fuzz: placed.told_fuzz,
+            fuzz: placed.reported_fuzz,
         };
         let value = Notify { hunk, prop_name: prop, ..Notify::new(action, target.display_path()) };
         self.ctx.notify(&value);

@@ -27,7 +27,7 @@ pub(super) struct HunkPosition {
     pub(super) rejected: bool,
     pub(super) already_applied: bool,
     /// Lines of context that did not fit, as they are reported: with a penalty for wrong numbers.
-    pub(super) told_fuzz: u64,
+    pub(super) reported_fuzz: u64,
     /// The same, as it is.
     pub(super) fuzz: u64,
 }
@@ -118,7 +118,7 @@ impl Search<'_> {
                     line,
                     rejected,
                     already_applied,
-                    told_fuzz: fuzz,
+                    reported_fuzz: fuzz,
                     fuzz: fuzz.saturating_sub(self.hunk.after.penalty),
                 });
             }

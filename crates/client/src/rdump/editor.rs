@@ -165,7 +165,7 @@ impl Editor for DumpEditor<'_> {
                 self.mkdir(parent)?;
             }
             dir.head = self.head("", false, None, true)?;
-            dir.props.must_be_told();
+            dir.props.must_be_sent();
             self.pending = Some(handle);
         }
         self.dirs.insert(handle, dir);
@@ -190,7 +190,7 @@ impl Editor for DumpEditor<'_> {
         let head = self.head(path, replaced, copy_from, true)?;
         let mut dir = Dir { path: path.to_owned(), head, ..Dir::default() };
         if copy_from.is_none() {
-            dir.props.must_be_told();
+            dir.props.must_be_sent();
         }
         let handle = self.handle();
         self.dirs.insert(handle, dir);
@@ -244,7 +244,7 @@ impl Editor for DumpEditor<'_> {
         let replaced = self.replaces(path, parent)?;
         let mut props = PropChanges::default();
         if copy_from.is_none() {
-            props.must_be_told();
+            props.must_be_sent();
         }
         let handle = self.handle();
         self.files.insert(

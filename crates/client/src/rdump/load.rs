@@ -42,7 +42,7 @@ pub struct Load<'a> {
     /// Asks the work to stop.
     pub cancel: &'a CancelToken,
     /// Receives the events.
-    pub tell: &'a mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
+    pub notify: &'a mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
 }
 
 impl std::fmt::Debug for Load<'_> {
@@ -57,9 +57,9 @@ impl Load<'_> {
     /// # Errors
     /// E140001 for what is no dump stream; those of the commits.
     pub fn run(self, input: &mut dyn BufRead) -> SvnResult<()> {
-        let Self { session, other, skip, locking, cancel, tell } = self;
-        let lock = OperationalLock::take(session, LOCK, &locking, cancel, &mut |told| {
-            tell(LoadEvent::Lock(told))
+        let Self { session, other, skip, locking, cancel, notify } = self;
+        let lock = OperationalLock::take(session, LOCK, &locking, cancel, &mut |notice| {
+            notify(LoadEvent::Lock(notice))
         })?;
         let root = session.root_url();
         let parent_dir = session.url().relpath(&root)?;
@@ -68,7 +68,7 @@ impl Load<'_> {
                 session,
                 other,
                 parent_dir,
-                tell,
+                notify,
                 cancel,
                 skip,
                 map: RevisionMap::new(LeftOut::RepositoryNumber),
@@ -135,7 +135,7 @@ struct Loader<'s> {
     /// For questions while a commit is under way.
     other: &'s dyn Session,
     parent_dir: RelPathBuf,
-    tell: &'s mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
+    notify: &'s mut dyn FnMut(LoadEvent<'_>) -> SvnResult<()>,
     cancel: &'s CancelToken,
     skip: HashSet<String>,
     map: RevisionMap,
@@ -290,7 +290,7 @@ impl DumpVisitor for Loader<'_> {
         let number = self.current()?.number;
         let offset = self.current()?.offset;
         let committed = if number == Revnum::ZERO {
-            (self.tell)(LoadEvent::Loaded(number))?;
+            (self.notify)(LoadEvent::Loaded(number))?;
             if offset != -1 {
                 self.revision = None;
                 return Ok(());
@@ -309,7 +309,7 @@ impl DumpVisitor for Loader<'_> {
                 SvnError::new(ErrorCode::INCOMPLETE_DATA, message)
             })?;
             drop(editor);
-            (self.tell)(LoadEvent::Loaded(revision))?;
+            (self.notify)(LoadEvent::Loaded(revision))?;
             self.map.insert(number.0, revision.0);
             revision
         };

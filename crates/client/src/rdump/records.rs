@@ -87,7 +87,7 @@ impl PropChanges {
     }
 
     /// Says that there must be a block, even an empty one: the node is new.
-    pub(super) fn must_be_told(&mut self) {
+    pub(super) fn must_be_sent(&mut self) {
         self.any = true;
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::notify::{Action as NotifyAction, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::conflict::{PropState, TextOutcome};
@@ -110,8 +110,8 @@ impl TreeConflict<'_> {
 
     fn by_choice(&self, choice: Choice) -> SvnResult<()> {
         let cancel = self.ctx.cancel();
-        self.wc.resolve_part(&self.relpath, Part::Tree, choice, cancel, &|told| {
-            self.ctx.notify(told);
+        self.wc.resolve_part(&self.relpath, Part::Tree, choice, cancel, &|notice| {
+            self.ctx.notify(notice);
         })?;
         Ok(())
     }
@@ -121,7 +121,7 @@ impl TreeConflict<'_> {
         self.wc.abspath(relpath).display().to_string()
     }
 
-    pub(super) fn notify_kind(&self, action: Told, relpath: &RelPath, kind: NodeKind) {
+    pub(super) fn notify_kind(&self, action: NotifyAction, relpath: &RelPath, kind: NodeKind) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
         self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(action, &shown) });
@@ -130,7 +130,7 @@ impl TreeConflict<'_> {
     /// Removes the conflict from the record and reports that it is resolved.
     pub(super) fn mark_resolved(&self) -> SvnResult<()> {
         self.wc.remove_tree_conflict(&self.relpath)?;
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl TreeConflict<'_> {
             kind: Some(kind),
             content,
             props,
-            ..Notify::new(Told::UpdateUpdate, &shown)
+            ..Notify::new(NotifyAction::UpdateUpdate, &shown)
         });
     }
 
@@ -224,7 +224,11 @@ impl TreeConflict<'_> {
     }
 
     /// Merges a change into a file and reports it.
-    pub(super) fn merge_file_told(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<()> {
+    pub(super) fn merge_and_notify_file(
+        &self,
+        relpath: &RelPath,
+        texts: &Texts<'_>,
+    ) -> SvnResult<()> {
         let (content, props) = self.merge_file(relpath, texts)?;
         self.notify_merged(relpath, NodeKind::File, content, props);
         Ok(())
@@ -270,7 +274,7 @@ impl TreeConflict<'_> {
             remove_added,
             ..RevertOptions::default()
         };
-        self.wc.revert(relpath, depth, &options, &|told| self.ctx.notify(told))?;
+        self.wc.revert(relpath, depth, &options, &|notice| self.ctx.notify(notice))?;
         Ok(())
     }
 
@@ -279,11 +283,11 @@ impl TreeConflict<'_> {
         &self,
         relpath: &RelPath,
         stays: &[RelPathBuf],
-        told: bool,
+        notify: bool,
     ) -> SvnResult<()> {
         let cancel = sapwood_core::CancelToken::default();
         self.wc.delete_versioned(relpath, stays, &cancel, &|value| {
-            if told {
+            if notify {
                 self.ctx.notify(value);
             }
         })?;
@@ -297,11 +301,11 @@ impl TreeConflict<'_> {
         to: &RelPath,
         metadata_only: bool,
         mixed: bool,
-        told: bool,
+        notify: bool,
     ) -> SvnResult<()> {
         let cancel = sapwood_core::CancelToken::default();
         self.wc.move_node(from, &self.wc, to, metadata_only, mixed, &cancel, &|value| {
-            if told {
+            if notify {
                 self.ctx.notify(value);
             }
         })?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sapwood_core::notify::Action as Told;
+use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict as Record};
@@ -58,8 +58,11 @@ impl TreeConflict<'_> {
         let (text, props) = self.fetch(self.required_new()?)?;
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         self.wc.remove_tree_conflict(&self.relpath)?;
-        self.merge_file_told(&self.relpath, &Texts::added(&text, (&PropList::new(), &props)))?;
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.merge_and_notify_file(
+            &self.relpath,
+            &Texts::added(&text, (&PropList::new(), &props)),
+        )?;
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(lock.release()?)
     }
 
@@ -93,7 +96,7 @@ impl TreeConflict<'_> {
         };
         lock.release()?;
         self.notify_merged(&self.relpath, NodeKind::File, content, props);
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -116,14 +119,14 @@ impl TreeConflict<'_> {
         self.delete(&self.relpath, &[], true)?;
         let cancel = sapwood_core::CancelToken::default();
         self.wc.add_repos_file(&self.relpath, text, &props, Some(&origin), &cancel)?;
-        self.notify_kind(Told::Add, &self.relpath, NodeKind::File);
+        self.notify_kind(NotifyAction::Add, &self.relpath, NodeKind::File);
         self.wc.remove_tree_conflict(&self.relpath)?;
-        self.merge_file_told(
+        self.merge_and_notify_file(
             &self.relpath,
             &Texts::added(&own_text, (&own_props, &regular(&props))),
         )?;
         lock.release()?;
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -157,7 +160,7 @@ impl TreeConflict<'_> {
         self.merge_new_dir(new.0, (&details.relpath, first), second, !forward)?;
         self.wc.remove_tree_conflict(&self.relpath)?;
         lock.release()?;
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -188,7 +191,7 @@ impl TreeConflict<'_> {
         }
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         let cancel = self.ctx.cancel();
-        self.wc.update_local_add(&self.relpath, cancel, &|told| self.ctx.notify(told))?;
+        self.wc.update_local_add(&self.relpath, cancel, &|notice| self.ctx.notify(notice))?;
         Ok(lock.release()?)
     }
 
@@ -206,13 +209,13 @@ impl TreeConflict<'_> {
         }
         self.delete(&self.relpath, &[], true)?;
         crate::copy_in::copy_dir(self.ctx, &url, Revnum(revision), &self.wc, &self.relpath)?;
-        self.notify_kind(Told::Add, &self.relpath, NodeKind::Dir);
+        self.notify_kind(NotifyAction::Add, &self.relpath, NodeKind::Dir);
         self.wc.remove_tree_conflict(&self.relpath)?;
         if merge {
             self.merge_replaced()?;
         }
         lock.release()?;
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -227,8 +230,8 @@ impl TreeConflict<'_> {
             ));
         };
         let search = self.search();
-        let told = |revision| search.progress(revision);
-        let segments = self.repository.segments(self.ctx, &relpath, revision, 0, &told)?;
+        let progress = |revision| search.progress(revision);
+        let segments = self.repository.segments(self.ctx, &relpath, revision, 0, &progress)?;
         let parent = path::dirname(&relpath);
         let inside = |segment: &&(u64, RelPathBuf)| path::is_ancestor(parent, &segment.1);
         let Some((added, _)) = segments.iter().rfind(inside) else {
@@ -273,7 +276,7 @@ impl AddedTree<'_, '_> {
         }
         self.make_parents(below.parent())?;
         conflict.wc.make_dir(&relpath)?;
-        conflict.wc.add_one(&relpath, &PropList::new(), &|told| conflict.ctx.notify(told))?;
+        conflict.wc.add_one(&relpath, &PropList::new(), &|notice| conflict.ctx.notify(notice))?;
         Ok(())
     }
 
@@ -313,8 +316,8 @@ impl AddedTree<'_, '_> {
         conflict.wc.add_tree_conflict(&relpath, &record)?;
         let path = conflict.wc.abspath(&relpath);
         let shown = path.to_string_lossy();
-        let told = sapwood_core::notify::Notify::new(Told::TreeConflict, &shown);
-        conflict.ctx.notify(&sapwood_core::notify::Notify { kind: local, ..told });
+        let notice = sapwood_core::notify::Notify::new(NotifyAction::TreeConflict, &shown);
+        conflict.ctx.notify(&sapwood_core::notify::Notify { kind: local, ..notice });
         Ok(())
     }
 
@@ -355,8 +358,10 @@ impl Processor for AddedTree<'_, '_> {
         let text = file.path();
         if (known, disk) == (Some(NodeKind::File), Some(NodeKind::File)) {
             let own = conflict.props(&relpath)?;
-            return conflict
-                .merge_file_told(&relpath, &Texts::added(text, (&own, &regular(&right.props))));
+            return conflict.merge_and_notify_file(
+                &relpath,
+                &Texts::added(text, (&own, &regular(&right.props))),
+            );
         }
         if known.is_some() || disk.is_some() {
             return self.obstructed(below, known, NodeKind::File);
@@ -365,7 +370,9 @@ impl Processor for AddedTree<'_, '_> {
         let to = conflict.wc.abspath(&relpath);
         fs::copy(text, &to)
             .map_err(|e| SvnError::io(&e, format!("Can't copy '{}'", text.display())))?;
-        conflict.wc.add_one(&relpath, &regular(&right.props), &|told| conflict.ctx.notify(told))?;
+        conflict
+            .wc
+            .add_one(&relpath, &regular(&right.props), &|notice| conflict.ctx.notify(notice))?;
         Ok(())
     }
 

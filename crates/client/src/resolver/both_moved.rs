@@ -15,8 +15,8 @@ impl TreeConflict<'_> {
     }
 
     /// Merges the changes of one file into another one, both derived from the same base. The
-    /// notification names `told`.
-    fn merge_moved(&self, from: &RelPath, into: &RelPath, told: &RelPath) -> SvnResult<()> {
+    /// notification names `reported`.
+    fn merge_moved(&self, from: &RelPath, into: &RelPath, reported: &RelPath) -> SvnResult<()> {
         let (ancestor, ancestor_props) = self.fetch(self.required_old()?)?;
         let (incoming, local) = self.both_places()?;
         let (theirs, own) = (self.props(incoming)?, self.props(local)?);
@@ -30,7 +30,7 @@ impl TreeConflict<'_> {
                 props: (&own, &theirs),
             },
         )?;
-        self.notify_merged(told, NodeKind::File, content, props);
+        self.notify_merged(reported, NodeKind::File, content, props);
         Ok(())
     }
 

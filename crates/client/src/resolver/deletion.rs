@@ -24,8 +24,8 @@ impl Search<'_> {
     /// Reports how far the search is.
     pub(super) fn progress(&self, revision: u64) {
         let shown = self.victim.to_string_lossy();
-        let told = Notify::new(Action::TreeConflictDetailsProgress, &shown);
-        self.ctx.notify(&Notify { revision: Some(Revnum(revision)), ..told });
+        let notice = Notify::new(Action::TreeConflictDetailsProgress, &shown);
+        self.ctx.notify(&Notify { revision: Some(Revnum(revision)), ..notice });
     }
 
     /// The deletions and copies in the revisions of a path, the youngest first.

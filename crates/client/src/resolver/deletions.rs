@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, SvnError, SvnResult};
 use sapwood_wc::conflict::Reason;
@@ -188,8 +188,8 @@ impl TreeConflict<'_> {
             let mut stays = Vec::new();
             if self.wc.has_local_changes(&self.relpath)? {
                 let cancel = self.ctx.cancel();
-                stays = self.wc.update_incoming_move(&self.relpath, target, cancel, &|told| {
-                    self.ctx.notify(told);
+                stays = self.wc.update_incoming_move(&self.relpath, target, cancel, &|notice| {
+                    self.ctx.notify(notice);
                 })?;
             }
             // The move is part of what is here already. What was not versioned stays here.
@@ -242,7 +242,7 @@ impl TreeConflict<'_> {
         self.wc.remove_tree_conflict(&self.relpath)?;
         lock.release()?;
         self.notify_merged(target, NodeKind::File, content, props);
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 
@@ -255,7 +255,7 @@ impl TreeConflict<'_> {
         lock.release()?;
         let content = if conflicts { State::Conflicted } else { State::Merged };
         self.notify_merged(target, NodeKind::Dir, content, State::Inapplicable);
-        self.notify(Told::ResolvedTree, &self.relpath);
+        self.notify(NotifyAction::ResolvedTree, &self.relpath);
         Ok(())
     }
 }

@@ -199,8 +199,8 @@ impl TreeConflict<'_> {
         }
         let repository = &self.repository;
         let search = self.search();
-        let told = |revision| search.progress(revision);
-        let segments = repository.segments(self.ctx, relpath, peg, oldest, &told)?;
+        let progress = |revision| search.progress(revision);
+        let segments = repository.segments(self.ctx, relpath, peg, oldest, &progress)?;
         let Some((added, began)) = segments.last() else { return Ok(None) };
         let mut replaced_by = None;
         let was = repository.kind(self.ctx, relpath, before(*added))?;
@@ -247,8 +247,8 @@ impl TreeConflict<'_> {
         oldest: u64,
     ) -> SvnResult<Option<Addition>> {
         let search = self.search();
-        let told = |revision| search.progress(revision);
-        let segments = self.repository.segments(self.ctx, relpath, peg, oldest, &told)?;
+        let progress = |revision| search.progress(revision);
+        let segments = self.repository.segments(self.ctx, relpath, peg, oldest, &progress)?;
         let Some((added, began)) = segments.last() else { return Ok(None) };
         let author = self.repository.author(self.ctx, relpath, *added)?;
         Ok(Some(Addition { added: Some((*added, author)), deleted: None, relpath: began.clone() }))

@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sapwood_core::notify::{Action as Told, Notify};
+use sapwood_core::notify::{Action as NotifyAction, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
@@ -224,7 +224,7 @@ impl<'c> TreeConflict<'c> {
     /// # Errors
     /// Those of the session.
     pub fn find_details(&mut self) -> SvnResult<()> {
-        self.notify(Told::BeginSearchTreeConflictDetails, &self.relpath);
+        self.notify(NotifyAction::BeginSearchTreeConflictDetails, &self.relpath);
         let incoming = readable(self.incoming_details())?.flatten();
         let moved = incoming.as_ref().is_some_and(|incoming| incoming.targets().is_some());
         self.incoming = incoming;
@@ -233,11 +233,11 @@ impl<'c> TreeConflict<'c> {
         }
         self.local = readable(self.local_details())?.flatten();
         self.recommend_local();
-        self.notify(Told::EndSearchTreeConflictDetails, &self.relpath);
+        self.notify(NotifyAction::EndSearchTreeConflictDetails, &self.relpath);
         Ok(())
     }
 
-    fn notify(&self, action: Told, relpath: &RelPath) {
+    fn notify(&self, action: NotifyAction, relpath: &RelPath) {
         let path = self.wc.abspath(relpath);
         self.ctx.notify(&Notify::new(action, &path.to_string_lossy()));
     }

@@ -183,13 +183,13 @@ impl Repository {
         relpath: &RelPath,
         peg: u64,
         oldest: u64,
-        told: &dyn Fn(u64),
+        progress: &dyn Fn(u64),
     ) -> SvnResult<Vec<(u64, RelPathBuf)>> {
         let (session, below) = self.session_for(ctx, relpath)?;
         let mut places = Vec::new();
         let (peg, oldest) = (Some(Revnum(peg)), Some(Revnum(oldest)));
         session.location_segments(&below, peg, peg, oldest, &mut |segment| {
-            told(segment.start.0);
+            progress(segment.start.0);
             if let Some(path) = &segment.path {
                 places.push((segment.start.0, path.clone()));
             }

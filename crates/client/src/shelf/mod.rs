@@ -73,7 +73,7 @@ pub fn save(
     ctx: &Context,
     shelf: &mut Shelf,
     what: &Save<'_>,
-    told: &mut ShelveReceiver<'_>,
+    receiver: &mut ShelveReceiver<'_>,
 ) -> SvnResult<SaveResult> {
     let mut places = Vec::with_capacity(what.targets.len());
     for target in what.targets {
@@ -84,7 +84,7 @@ pub fn save(
         places.push(relpath);
     }
     match shelf.store() {
-        Store::V2 => v2::save(ctx, shelf, &places, what, told),
+        Store::V2 => v2::save(ctx, shelf, &places, what, receiver),
         Store::V3 => v3::save(ctx, shelf, &places, what),
     }
 }

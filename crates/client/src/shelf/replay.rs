@@ -191,8 +191,8 @@ impl Replay<'_> {
         let cancel = self.ctx.cancel();
         self.to.add_repos_file(at, text, &fetched.props, Some(&origin), cancel)?;
         let place = self.to.abspath(at);
-        let told = Notify::new(Action::Add, &place.to_string_lossy()).path.to_owned();
-        self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &told) });
+        let shown = Notify::new(Action::Add, &place.to_string_lossy()).path.to_owned();
+        self.ctx.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
         Ok(())
     }
 

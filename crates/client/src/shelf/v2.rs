@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::diff::sides::Text;
 use crate::diff::{DirSide, FileSide, Processor};
 use crate::revert::revert;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 
 /// The outcome for a local change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn save(
     shelf: &mut Shelf,
     places: &[RelPathBuf],
     what: &Save<'_>,
-    told: &mut ShelveReceiver<'_>,
+    receiver: &mut ShelveReceiver<'_>,
 ) -> SvnResult<SaveResult> {
     let wc = shelf.wc().clone();
     let lists: HashSet<&String> = what.changelists.iter().collect();
@@ -78,7 +78,7 @@ pub(super) fn save(
             }
             Ok(())
         })?;
-        with_text_bases(ctx, (&wc, place), Tell::Yes, || {
+        with_text_bases(ctx, (&wc, place), TextNotices::Yes, || {
             for status in found {
                 ctx.check_cancel()?;
                 let shelved = fate(&status) == Fate::Shelved;
@@ -94,7 +94,7 @@ pub(super) fn save(
                     }
                     saved.shelved.tally(1);
                 }
-                told(&status, shelved)?;
+                receiver(&status, shelved)?;
             }
             Ok(())
         })?;
@@ -181,20 +181,20 @@ impl Back<'_> {
         self.wc.check_inside(&node.relpath)?;
         let props = self.stored.props(node)?;
         let replaced = node.meta.node == State::Replaced;
-        let tell = |action, content, became| {
+        let notify = |action, content, became| {
             let path = display_path(self.wc, &node.relpath);
-            let told = Notify {
+            let notice = Notify {
                 kind: node.meta.kind,
                 content,
                 props: became,
                 ..Notify::new(action, &path)
             };
-            self.ctx.notify(&told);
+            self.ctx.notify(&notice);
         };
         match node.meta.node {
             State::Deleted => {
                 self.delete(node)?;
-                tell(Action::UpdateDelete, Became::Inapplicable, Became::Inapplicable);
+                notify(Action::UpdateDelete, Became::Inapplicable, Became::Inapplicable);
             }
             State::Added | State::Replaced => {
                 if replaced {
@@ -202,16 +202,16 @@ impl Back<'_> {
                 }
                 self.add(node, &props.work)?;
                 let action = if replaced { Action::UpdateReplace } else { Action::UpdateAdd };
-                tell(action, Became::Inapplicable, Became::Inapplicable);
+                notify(action, Became::Inapplicable, Became::Inapplicable);
             }
             State::Modified => match node.meta.kind {
                 Some(NodeKind::Dir) => {
                     self.conflicts |= self.merge_dir(node, &props.base, &props.work)?;
-                    tell(Action::UpdateUpdate, Became::Inapplicable, Became::Merged);
+                    notify(Action::UpdateUpdate, Became::Inapplicable, Became::Merged);
                 }
                 Some(NodeKind::File) => {
                     self.conflicts |= self.merge_file(node, &props.base, &props.work)?;
-                    tell(Action::UpdateUpdate, Became::Merged, Became::Unknown);
+                    notify(Action::UpdateUpdate, Became::Merged, Became::Unknown);
                 }
                 None => {}
             },

@@ -26,7 +26,7 @@ use crate::diff::Processor;
 use crate::diff::local::Local;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::text_base::{Tell, with_text_bases};
+use crate::text_base::{TextNotices, with_text_bases};
 use crate::update::{Update, update_one};
 
 /// The working copy that a version is.
@@ -96,7 +96,7 @@ fn fill(
     };
     checkout_to(ctx, &source, place, &how, &mut None)?;
     let to = ctx.working_copy(place)?.0;
-    with_text_bases(ctx, (wc, RelPath::ROOT), Tell::Yes, || {
+    with_text_bases(ctx, (wc, RelPath::ROOT), TextNotices::Yes, || {
         let items = harvest(ctx, wc, places, what.depth, what.changelists)?;
         check_loss(ctx, wc, &items)?;
         for item in &items {
@@ -209,7 +209,7 @@ pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnRe
         .partition(|status| status.node == State::Added);
     // What was added into a folder goes before the folder itself.
     let order = added.iter().rev().chain(&others);
-    with_text_bases(ctx, (wc, RelPath::ROOT), Tell::No, || {
+    with_text_bases(ctx, (wc, RelPath::ROOT), TextNotices::No, || {
         let lock = wc.lock(RelPath::ROOT, -1)?;
         for status in order {
             ctx.check_cancel()?;
@@ -255,7 +255,7 @@ pub(super) fn copy_changes(
         );
         return Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, message));
     }
-    with_text_bases(ctx, (from, from_root), Tell::No, || {
+    with_text_bases(ctx, (from, from_root), TextNotices::No, || {
         let places = [from_root.to_owned()];
         let items = harvest(ctx, from, &places, Depth::Infinity, &[])?;
         let lock = if dry_run { None } else { Some(to.lock(to_root, -1)?) };

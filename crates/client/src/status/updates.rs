@@ -67,8 +67,8 @@ pub(super) fn status(
         },
     )?;
     let compared = incoming.revision;
-    let told = abspath.to_string_lossy();
-    ctx.notify(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &told) });
+    let shown = abspath.to_string_lossy();
+    ctx.notify(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &shown) });
     if matches!(asked.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
         externals(ctx, target, &wc, &relpath, options, visit)?;
     }

@@ -32,7 +32,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Called with the reason why no repository was found for a connection, before the reply is
     /// sent to its client: a client that has the reply may end the process at once.
-    pub tell_first: Option<fn(&SvnError)>,
+    pub report_first: Option<fn(&SvnError)>,
     /// The folder for temporary files.
     pub scratch: PathBuf,
 }
@@ -157,7 +157,7 @@ impl Settings {
             tunnel: None,
             sasl_config: sasl_config(),
             limits: Limits::default(),
-            tell_first: None,
+            report_first: None,
             scratch: PathBuf::from("/tmp"),
         }
     }

@@ -35,8 +35,8 @@ pub(super) fn user(
         return Ok(None);
     }
     if let (Some(header), true) = (&access.user_header, head.is_proxied) {
-        let told = head.header(header).map(str::trim).filter(|user| !user.is_empty());
-        if let Some(user) = told {
+        let named = head.header(header).map(str::trim).filter(|user| !user.is_empty());
+        if let Some(user) = named {
             return Ok(Some(Principal::named(user.to_owned())));
         }
     }

@@ -411,8 +411,9 @@ mod tests {
     #[test]
     fn times_for_people() {
         let ages = [-5, 59, 60, 7200, 86_400, 5_183_999, 5_184_000, 63_072_000];
-        let told = ["now", "now", "1 minute", "2 hours", "1 day", "59 days", "2 months", "2 years"];
-        assert_eq!(ages.map(age), told);
+        let expected =
+            ["now", "now", "1 minute", "2 hours", "1 day", "59 days", "2 months", "2 years"];
+        assert_eq!(ages.map(age), expected);
         assert_eq!(display_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
         assert_eq!((display_date("x"), age_of("x")), (String::new(), String::new()));
     }

@@ -99,7 +99,7 @@ fn reply(session: &Session<'_>, exchange: &mut Exchange, committed: &CommitResul
 /// Sends what changed, for clients of DeltaV: they want the addresses of new versions.
 fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> DavResult {
     let root = session.repository.fs().revision_root(revision)?;
-    let mut told = std::collections::HashSet::new();
+    let mut reported = std::collections::HashSet::new();
     for change in root.changed_paths()?.iter() {
         let (own, parent) = match change.kind {
             ChangeKind::Delete => (false, true),
@@ -107,8 +107,8 @@ fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> 
             _ => (true, true),
         };
         let places = [(own, change.path), (parent, change.path.parent())];
-        for (_, path) in places.into_iter().filter(|(tell, _)| *tell) {
-            if told.insert(path.to_owned()) {
+        for (_, path) in places.into_iter().filter(|(is_reported, _)| *is_reported) {
+            if reported.insert(path.to_owned()) {
                 send_result(session, exchange, &root, path)?;
             }
         }

@@ -103,23 +103,23 @@ mod tests {
             ("x-forwarded-proto", "https"),
             ("x-forwarded-host", "svn.example.org"),
         ];
-        let told = of("10.0.0.1", &said);
-        assert_eq!(told.client, "192.0.2.7".parse::<IpAddr>().unwrap());
-        assert!(told.secure && told.is_proxied);
-        assert_eq!(told.host.as_deref(), Some("svn.example.org"));
-        let told = of("192.0.2.1", &said);
-        assert_eq!(told.client, "192.0.2.1".parse::<IpAddr>().unwrap());
-        assert!(!told.secure && !told.is_proxied);
-        assert_eq!(told.host.as_deref(), Some("inner"));
+        let found = of("10.0.0.1", &said);
+        assert_eq!(found.client, "192.0.2.7".parse::<IpAddr>().unwrap());
+        assert!(found.secure && found.is_proxied);
+        assert_eq!(found.host.as_deref(), Some("svn.example.org"));
+        let found = of("192.0.2.1", &said);
+        assert_eq!(found.client, "192.0.2.1".parse::<IpAddr>().unwrap());
+        assert!(!found.secure && !found.is_proxied);
+        assert_eq!(found.host.as_deref(), Some("inner"));
     }
 
     #[test]
     fn the_standard_header() {
         let said = [("forwarded", "for=\"[2001:db8::1]:80\";proto=https;host=h, for=10.2.3.4")];
-        let told = of("10.0.0.1", &said);
-        assert_eq!(told.client, "2001:db8::1".parse::<IpAddr>().unwrap());
-        let told = of("10.0.0.1", &[("forwarded", "for=_hidden;host=\"a/b\"")]);
-        assert_eq!(told.client, "10.0.0.1".parse::<IpAddr>().unwrap());
-        assert_eq!(told.host, None);
+        let found = of("10.0.0.1", &said);
+        assert_eq!(found.client, "2001:db8::1".parse::<IpAddr>().unwrap());
+        let found = of("10.0.0.1", &[("forwarded", "for=_hidden;host=\"a/b\"")]);
+        assert_eq!(found.client, "10.0.0.1".parse::<IpAddr>().unwrap());
+        assert_eq!(found.host, None);
     }
 }

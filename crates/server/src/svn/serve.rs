@@ -60,8 +60,8 @@ impl<'s> Session<'s> {
         let greeting = read_greeting(&mut conn)?;
         match Self::open(shared, &mut conn, &greeting.url) {
             Err(error) => {
-                if let Some(tell) = shared.settings.tell_first {
-                    tell(&error);
+                if let Some(report) = shared.settings.report_first {
+                    report(&error);
                 }
                 conn.failure(&error);
                 let _ = conn.flush();

@@ -60,7 +60,7 @@ impl Fixture {
 }
 
 #[test]
-fn each_kind_of_change_is_told_once_it_is_done() {
+fn each_kind_of_change_is_reported_once_it_is_done() {
     let mut place = Fixture::new();
     let root = place.root();
     assert_eq!(place.directories(), 5, "administrative folders are not watched");

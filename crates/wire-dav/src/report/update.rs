@@ -653,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_those_that_the_driver_tells() {
+    fn addresses_are_those_that_the_driver_names() {
         let text = reply(false, |editor| {
             editor.set_target_revision(Revnum(9)).unwrap();
             drive(editor, "/b", 3);

@@ -92,7 +92,7 @@ pub(super) fn print(invocation: &Invocation, targets: &[Arg], form: &str) -> Svn
 
 impl Printer {
     fn leave(&mut self, relpath: &RelPath) {
-        while self.above.last().is_some_and(|told| !relpath.is_at_or_below(&told.relpath)) {
+        while self.above.last().is_some_and(|node| !relpath.is_at_or_below(&node.relpath)) {
             self.above.pop();
         }
     }
@@ -115,7 +115,7 @@ impl Printer {
                 (parent.url.join(below), expected, parent.revision != revision)
             }
         };
-        let told = ReportedNode {
+        let node = ReportedNode {
             relpath: relpath.to_owned(),
             url: url.map_or(own_url, Url::to_owned),
             revision,
@@ -123,7 +123,7 @@ impl Printer {
         };
         let line = ViewLine {
             relpath,
-            url: Some(&told.url),
+            url: Some(&node.url),
             gone: false,
             switched: url.is_some(),
             revision,
@@ -132,7 +132,7 @@ impl Printer {
             depth_differs: depth != expected,
         };
         let text = self.line(&line, first);
-        self.above.push(told);
+        self.above.push(node);
         self.out.text(&text)
     }
 

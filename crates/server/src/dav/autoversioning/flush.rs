@@ -244,7 +244,7 @@ fn revision(
         return Ok(None);
     }
     describe(&mut editor, &made)?;
-    let committed = editor.commit_telling(there)?;
+    let committed = editor.commit_and_call(there)?;
     if let Some(why) = &committed.post_commit_error {
         failed(&SvnError::new(ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED, why));
     }
