@@ -284,7 +284,7 @@ fn local_list(
         }
     }
     let mut failed = None;
-    let mut tell = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
+    let mut report = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
         let below = path::rest_below(&node.relpath, relpath)?;
         let props = visible(props, request.name);
         if props.is_empty() && inherited.is_empty() {
@@ -312,7 +312,7 @@ fn local_list(
             if !listed(view) {
                 return Ok(());
             }
-            tell(view.relpath(), &view.pristine_props()?, inherited)
+            report(view.relpath(), &view.pristine_props()?, inherited)
         });
     }
     if let (Some(name), Depth::Infinity, true) = (request.name, request.depth, wanted.is_empty())
@@ -322,7 +322,7 @@ fn local_list(
         found.sort_by(|(a, _), (b, _)| path::compare(a, b));
         return found.into_iter().try_for_each(|(relpath, value)| {
             ctx.check_cancel()?;
-            tell(&relpath, &[(name, value.as_slice())].into_iter().collect(), Vec::new())
+            report(&relpath, &[(name, value.as_slice())].into_iter().collect(), Vec::new())
         });
     }
     node.wc
@@ -338,7 +338,7 @@ fn local_list(
                 return Ok(());
             }
             let props = view.props()?;
-            if let Err(error) = tell(view.relpath(), &props, inherited) {
+            if let Err(error) = report(view.relpath(), &props, inherited) {
                 failed = Some(error.clone());
                 return Err(error.into());
             }
@@ -353,7 +353,7 @@ fn pristine_list(
     wc: &WorkingCopy,
     relpath: &RelPath,
     depth: Depth,
-    tell: &mut dyn FnMut(&View) -> SvnResult<()>,
+    report: &mut dyn FnMut(&View) -> SvnResult<()>,
 ) -> SvnResult<()> {
     let mut left = vec![(wc.require_view(relpath)?, depth)];
     while let Some((view, depth)) = left.pop() {
@@ -361,7 +361,7 @@ fn pristine_list(
         if matches!(view.status(), Status::NotPresent | Status::Excluded | Status::ServerExcluded) {
             continue;
         }
-        tell(&view)?;
+        report(&view)?;
         if !view.is_dir() || !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
             continue;
         }
