@@ -40,6 +40,7 @@ const COMMANDS: &[(&str, &str, [usize; 3])] = &[
     ("", "move d0 m", [0, 4, 8]),
     ("", "lock --targets ../targets", [0, 20, 60]),
     ("svn lock -q --targets ../targets", "unlock --targets ../targets", [0, 20, 60]),
+    ("svn ps -q -R p v .; svn ci -qm p; svn ps -q -R p w d0", "propget -R p .", [0, 0, 0]),
     ("", "resolve -R --accept working .", [0, 0, 0]),
 ];
 
@@ -148,5 +149,25 @@ fn what_was_done_before_an_error_stays() {
             run(&programs, folder.path(), line)
         });
         assert_eq!(ours, theirs, "{line}");
+    }
+}
+
+/// A property in all layers: local and committed, copied, moved, deleted, replaced, excluded.
+#[test]
+fn a_property_of_a_tree_is_what_the_user_sees() {
+    let before = r"
+        for d in a b c d; do mkdir -p $d/x $d/x-y; for f in 1 2 3; do echo $d > $d/f$f; echo $f > $d/x/g$f; done; done
+        svn add -q a b c d; svn ps -q -R p base a b c; svn ps -q p only d/x/g1; svn ps -q pp other d/f1
+        svn ci -qm two; svn up -q; svn rm -q a/x b/x-y; svn ps -q p local b/x/g1; svn pd -q p b/x/g2 a/f1
+        svn cp -q c n; svn pd -q p n/f1; svn ps -q p n2 n/x/g1; svn rm -q n/f2; svn mv -q d q; svn cp -q a/f2 b/x-y
+        svn up -q --set-depth exclude c/x; mkdir -p z/y; svn add -q z; svn ps -q p z z/y; rm c/f1";
+    let folder = folder(1, before);
+    for target in [".", "a", "a/f1", "b", "b/x-y", "c", "n", "n/x", "q", "d", "d/x", "z"] {
+        for option in ["-R", "-vR", "--xml -R", "--show-inherited-props -R", "--depth immediates"] {
+            let line = format!("propget p {option} {target}");
+            let [ours, theirs] = [Programs::ours(), Programs::reference()]
+                .map(|programs| run(&programs, folder.path(), &line));
+            assert_eq!(ours, theirs, "{line}");
+        }
     }
 }

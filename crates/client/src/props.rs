@@ -315,6 +315,16 @@ fn local_list(
             send(view.relpath(), &view.pristine_props()?, inherited)
         });
     }
+    if let (Some(name), Depth::Infinity, true) = (request.name, request.depth, wanted.is_empty())
+        && inherited.is_empty()
+    {
+        let mut found = node.wc.values_below(&node.relpath, name)?;
+        found.sort_by(|(a, _), (b, _)| path::compare(a, b));
+        return found.into_iter().try_for_each(|(relpath, value)| {
+            ctx.check_cancel()?;
+            send(&relpath, &[(name, value.as_slice())].into_iter().collect(), Vec::new())
+        });
+    }
     node.wc
         .walk_nodes(&node.relpath, request.depth, &mut |view| {
             ctx.check_cancel()?;

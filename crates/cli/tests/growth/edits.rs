@@ -163,8 +163,9 @@ fn locks_without_a_server() {
             if command == "unlock" {
                 assert!(svn("lock").stdout(Stdio::null()).status().unwrap().success());
             }
-            let (cost, said) = counted::counted(&svn(command), b"");
-            let lines = said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+            let (cost, printed) = counted::counted(&svn(command), b"");
+            let lines =
+                printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
             assert_eq!(u64::try_from(lines).unwrap(), n, "{command}");
             cost
         };

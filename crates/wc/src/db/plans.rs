@@ -57,11 +57,11 @@ const WHOLE: [(&str, &str); 21] = [
     ("UPDATE externals SET repos_id = ?3 WHERE wc_id = ?1 AND repos_id = ?2", "relocate"),
     ("AND tbl_name = 'NODES' COLLATE NOCASE ORDER BY rowid", "the schema, which is small"),
     (
-        "FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND instr(properties, ?5) > 0",
+        "FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND (op_depth > 0 OR instr(properties, ?5) > 0)",
         "all properties, in the order of the rows",
     ),
     (
-        "FROM actual_node WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND instr(properties, ?5) > 0",
+        "FROM actual_node WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND properties IS NOT NULL",
         "the same",
     ),
     (

@@ -1,47 +1,100 @@
 //! The values of one property in a whole tree.
 
+use std::collections::BTreeMap;
+
 use rusqlite::params;
 
-use crate::db::{Paths, Presence, at_and_below, below};
+use crate::db::{Paths, Presence, at_and_below, below, read_props};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
+/// What the highest layer of a node says: whether the node is there, and its properties as a skel.
+struct Top {
+    is_there: bool,
+    properties: Option<Vec<u8>>,
+}
+
+const fn is_there(presence: Presence) -> bool {
+    matches!(presence, Presence::Normal | Presence::Incomplete)
+}
+
+/// The value of a property in a skel of properties.
+fn value_in(properties: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
+    Ok(read_props(properties)?.get(name).map(<[u8]>::to_vec))
+}
+
 impl WorkingCopy {
     /// The nodes at and below a path that have a property, with the value that the user sees, by
-    /// path. Looks at no node that has no such property in any layer.
+    /// path. Reads no row of a node that has no such property and no local change: two
+    /// statements for the whole tree.
     ///
     /// # Errors
-    /// SQLite's.
+    /// SQLite's; that a column is no property list.
     pub fn values_below(
         &self,
         relpath: &RelPath,
         name: &str,
     ) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
+        self.db().questions(|| {
+            let tops = self.tops_with(relpath, name)?;
+            let mut values = BTreeMap::new();
+            for (path, top) in &tops {
+                let properties = top.properties.as_deref().filter(|_| top.is_there);
+                let value = properties.map(|properties| value_in(properties, name)).transpose()?;
+                if let Some(value) = value.flatten() {
+                    values.insert(path.clone(), value);
+                }
+            }
+            for (path, properties) in self.local_props_below(relpath)? {
+                let Some(value) = value_in(&properties, name)? else {
+                    values.remove(&path);
+                    continue;
+                };
+                let is_there = match tops.get(&path) {
+                    Some(top) => top.is_there,
+                    None => self.view(&path)?.is_some_and(|view| is_there(view.top().presence)),
+                };
+                if is_there {
+                    values.insert(path, value);
+                }
+            }
+            Ok(values.into_iter().collect())
+        })
+    }
+
+    /// The highest layers at and below a path, of nodes that have layers above BASE or may have a property in BASE.
+    fn tops_with(&self, relpath: &RelPath, name: &str) -> Result<BTreeMap<RelPathBuf, Top>> {
         let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
-        let mut paths: Vec<RelPathBuf> = Vec::new();
-        for table in ["nodes", "actual_node"] {
-            let found: Vec<RelPathBuf> = self.db().all(
-                &format!(
-                    "SELECT local_relpath FROM {table} WHERE {rows} AND instr(properties, ?5) > 0"
-                ),
-                params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
-                |row| row.relpath(0),
-            )?;
-            paths.extend(found);
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        let mut values = Vec::new();
-        for path in paths {
-            let Some(view) = self.view(&path)? else { continue };
-            if !matches!(view.top().presence, Presence::Normal | Presence::Incomplete) {
-                continue;
-            }
-            if let Some(value) = view.props()?.get(name) {
-                values.push((path, value.to_vec()));
+        let found: Vec<(RelPathBuf, i64, Top)> = self.db().all(
+            &format!(
+                "SELECT local_relpath, op_depth, presence, properties FROM nodes WHERE {rows} AND \
+                 (op_depth > 0 OR instr(properties, ?5) > 0)"
+            ),
+            params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
+            |row| {
+                let top = Top { is_there: is_there(row.get(2)?), properties: row.get(3)? };
+                Ok((row.relpath(0)?, row.get(1)?, top))
+            },
+        )?;
+        let mut tops: BTreeMap<RelPathBuf, (i64, Top)> = BTreeMap::new();
+        for (path, depth, top) in found {
+            if tops.get(&path).is_none_or(|(highest, _)| *highest < depth) {
+                tops.insert(path, (depth, top));
             }
         }
-        Ok(values)
+        Ok(tops.into_iter().map(|(path, (_, top))| (path, top)).collect())
+    }
+
+    /// The local properties at and below a path, of nodes whose properties were changed.
+    fn local_props_below(&self, relpath: &RelPath) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
+        let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
+        self.db().all(
+            &format!(
+                "SELECT local_relpath, properties FROM actual_node WHERE {rows} AND properties IS NOT NULL"
+            ),
+            params![self.db().wc_id(), relpath.as_str(), above, end],
+            |row| Ok((row.relpath(0)?, row.get(1)?)),
+        )
     }
 }
