@@ -142,7 +142,7 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
 }
 
 /// Makes the user and the folder, where systemd is there to do it. No server is started unasked; one that runs is
-/// started anew with the new program, after it has finished its requests.
+/// started anew with the new program, after the replies that are being sent.
 const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then\n    \
     systemd-sysusers sapwood.conf\n    systemd-tmpfiles --create sapwood.conf\n    \
     systemctl daemon-reload\n    \

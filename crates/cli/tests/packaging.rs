@@ -133,19 +133,21 @@ fn the_configuration_of_the_package_serves() {
         .replace("http-port = 8080", &format!("http-port = {port}"));
     let (before, accounts) = moved.split_once("#[[location]]").unwrap();
     let config = dir.path().join("sapwood.toml");
-    let url = format!("http://127.0.0.1:{port}/svn/r");
-    let list = |more: &[&str]| {
+    let list = |path: &str, more: &[&str]| {
+        let url = format!("http://127.0.0.1:{port}{path}");
         let args = [&["ls", "--non-interactive", "--no-auth-cache", &url], more].concat();
         Programs::reference().run("svn", args).code
     };
     std::fs::write(&config, before).unwrap();
     let mut server = crate::common::places::serve(&config);
-    assert_eq!(list(&[]), 0);
+    assert_eq!(list("/r", &[]), 0);
     server.kill().unwrap();
     server.wait().unwrap();
     let with = accounts.lines().map(|line| line.strip_prefix('#').unwrap_or(line));
     let with: Vec<&str> = with.collect();
-    std::fs::write(&config, format!("{before}[[location]]\n{}\n", with.join("\n"))).unwrap();
+    let before: Vec<&str> = before.lines().filter(|line| !line.starts_with("path = ")).collect();
+    let before = before.join("\n");
+    std::fs::write(&config, format!("{before}\n[[location]]\n{}\n", with.join("\n"))).unwrap();
     let password = dir.path().join("password");
     std::fs::write(&password, "secret\n").unwrap();
     let mut user = Programs::ours().command("sapwood");
@@ -153,8 +155,9 @@ fn the_configuration_of_the_package_serves() {
     user.arg(dir.path().join("accounts.toml")).stdin(std::fs::File::open(&password).unwrap());
     Output::of(&mut user).expect_success("sapwood user");
     let mut server = crate::common::places::serve(&config);
-    assert_eq!(list(&[]), 1);
-    assert_eq!(list(&["--username", "ada", "--password", "secret"]), 0);
+    let login = ["--username", "ada", "--password", "secret"];
+    assert_eq!((list("/svn/r", &[]), list("/r", &[])), (1, 1));
+    assert_eq!((list("/svn/r", &login), list("/r", &login)), (0, 1));
     server.kill().unwrap();
     server.wait().unwrap();
 }

@@ -121,7 +121,7 @@ impl Txn {
     /// its tree when that is another one.
     ///
     /// # Errors
-    /// Those of [`Writer::open_txn`].
+    /// As of opening a transaction.
     pub fn refresh(&mut self) -> Result<()> {
         let Some(before) = self.published else { return Ok(()) };
         self.props = self.writer.fs.txn_props(&self.name())?;
