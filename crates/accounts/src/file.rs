@@ -114,8 +114,7 @@ impl AccountsFile {
 
 /// Replaces a file, which keeps its owner and its mode; a new one belongs to the owner of its folder, who alone may read it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     match fs::metadata(path) {
         Ok(old) => {
@@ -147,8 +146,13 @@ fn give_to(path: &Path, other: &fs::Metadata) -> std::io::Result<()> {
 
 /// Gives a file to the owner of the folder that another path is in.
 fn give_to_owner_of_folder(path: &Path, inside: &Path) -> std::io::Result<()> {
-    let folder = inside.parent().filter(|folder| !folder.as_os_str().is_empty());
-    give_to(path, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
+    give_to(path, &fs::metadata(folder_of(inside))?)
+}
+
+/// The folder that a path is in.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// The number of the format alone.

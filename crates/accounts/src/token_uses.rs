@@ -49,6 +49,10 @@ impl TokenUses {
         }
         // Other requests ask `is_due` and do not wait for the disk.
         let _writer = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have written it meanwhile.
+        if !self.is_due(id, now) {
+            return Ok(());
+        }
         // Also where it fails: then it is tried again in a minute, not for each request.
         let known = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -48,7 +48,7 @@ const OPTIONS: &[OptionSpec] = &[
 
 const TEXT: &str = "\
 Looks after the accounts that a [[location]] of 'sapwood serve' names with 'accounts'. A change counts
-from the next request on; the server need not be told.
+from the next request on, without a reload of the server.
 
   add USER                 add a user, whose password is asked for
   passwd USER              change a password
@@ -101,13 +101,9 @@ fn run_action(options: &Options, arguments: Vec<String>, out: &mut Output) -> Sv
             file.change(|accounts| accounts.set_password(user, &password))?;
             out.text(&format!("The password of '{user}' is changed.\n"))?;
         }
-        ["disable", user] => {
-            file.change(|accounts| accounts.set_disabled(user, true))?;
-            out.text(&format!("User '{user}' is disabled.\n"))?;
-        }
-        ["enable", user] => {
-            file.change(|accounts| accounts.set_disabled(user, false))?;
-            out.text(&format!("User '{user}' is enabled.\n"))?;
+        [action @ ("disable" | "enable"), user] => {
+            file.change(|accounts| accounts.set_disabled(user, *action == "disable"))?;
+            out.text(&format!("User '{user}' is {action}d.\n"))?;
         }
         ["remove", user] => {
             file.change(|accounts| accounts.remove(user))?;

@@ -58,7 +58,7 @@ impl OpenAccounts {
             (!is_due).then_some(identity)?
         } else {
             let hash = self.accounts.password_hash(user)?;
-            proved.is_known(&proved.digest(hash, secret)).then_some(())?;
+            proved.has(hash, secret).then_some(())?;
             self.accounts.identity(user)?
         };
         Some(Principal::of_accounts(user, identity))

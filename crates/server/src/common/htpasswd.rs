@@ -83,7 +83,7 @@ impl Htpasswd {
     /// Whether this password of the user was verified a short time ago.
     #[must_use]
     pub fn has_proved(&self, user: &str, password: &str, proved: &VerifiedPasswords) -> bool {
-        self.users.get(user).is_some_and(|hash| proved.is_known(&proved.digest(hash, password)))
+        self.users.get(user).is_some_and(|hash| proved.has(hash, password))
     }
 }
 
@@ -196,7 +196,7 @@ impl Default for VerifiedPasswords {
 
 impl VerifiedPasswords {
     /// The cache entry of a password and the hash that it matched.
-    pub(crate) fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
+    fn digest(&self, hash: &str, password: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(self.key);
         digest.update(Sha256::digest(hash.as_bytes()));
@@ -204,8 +204,13 @@ impl VerifiedPasswords {
         digest.finalize().into()
     }
 
-    pub(crate) fn is_known(&self, digest: &[u8; 32]) -> bool {
+    fn is_known(&self, digest: &[u8; 32]) -> bool {
         self.known.lock().get(digest).is_some_and(|at| is_fresh(*at))
+    }
+
+    /// Whether `password` was seen to match `hash` a short time ago.
+    pub(crate) fn has(&self, hash: &str, password: &str) -> bool {
+        self.is_known(&self.digest(hash, password))
     }
 
     /// Whether `password` matches `hash`: from the cache, or computed by `prove`.

@@ -97,12 +97,12 @@ impl Users {
         user: &str,
         password: &str,
     ) -> Option<Principal> {
-        if self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.verify(user, password, &server.proved))
-        {
-            return Some(Principal::named(user.to_owned()));
-        }
-        self.accounts.as_ref()?.know(&server.proved, user, password)
+        let proved = &server.proved;
+        self.first(
+            (user, password),
+            |htpasswd| htpasswd.verify(user, password, proved),
+            |accounts| accounts.know(proved, user, password),
+        )
     }
 
     /// The user, if this password is in the cache of verified ones, or this token has been used a short time ago.
@@ -112,12 +112,25 @@ impl Users {
         user: &str,
         password: &str,
     ) -> Option<Principal> {
-        if self.is_plain(user, password)
-            || self.htpasswd.as_ref().is_some_and(|h| h.has_proved(user, password, &server.proved))
-        {
+        let proved = &server.proved;
+        self.first(
+            (user, password),
+            |htpasswd| htpasswd.has_proved(user, password, proved),
+            |accounts| accounts.has_proved(proved, user, password),
+        )
+    }
+
+    /// The user of the first file that knows the password.
+    fn first(
+        &self,
+        (user, password): (&str, &str),
+        in_htpasswd: impl FnOnce(&Htpasswd) -> bool,
+        in_accounts: impl FnOnce(&OpenAccounts) -> Option<Principal>,
+    ) -> Option<Principal> {
+        if self.is_plain(user, password) || self.htpasswd.as_deref().is_some_and(in_htpasswd) {
             return Some(Principal::named(user.to_owned()));
         }
-        self.accounts.as_ref()?.has_proved(&server.proved, user, password)
+        self.accounts.as_deref().and_then(in_accounts)
     }
 
     fn is_plain(&self, user: &str, password: &str) -> bool {
