@@ -20,7 +20,6 @@
 
 mod files;
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Revnum};
@@ -73,13 +72,8 @@ impl Filesystem {
     ) -> Result<()> {
         let source = &*self.fs.shared;
         let storage = &*source.storage;
-        let incremental = options.incremental
-            && match storage.stamp(&to.join(names::FORMAT)) {
-                Ok(_) => true,
-                Err(e) if e.kind() == ErrorKind::NotFound => false,
-                Err(e) => return Err(Error::io(e, "Can't check path", &to.join(names::FORMAT))),
-            };
         let copier = Copier { storage, from: &source.path, to, options, cancel, known: None };
+        let incremental = copier.follows_earlier_copy(names::FORMAT)?;
         let mut copy = Hotcopy { source, copier, current: source.revisions.youngest()? };
         if !incremental {
             copy.make_folders()?;

@@ -15,7 +15,6 @@
 //!    readers forget the properties that they keep.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Revnum};
@@ -66,15 +65,8 @@ impl Filesystem {
     ) -> Result<()> {
         let fs = &*self.0;
         let storage = &*fs.storage;
-        let format = to.join(names::FORMAT);
-        let incremental = options.incremental
-            && match storage.stamp(&format) {
-                Ok(_) => true,
-                Err(e) if e.kind() == ErrorKind::NotFound => false,
-                Err(e) => return Err(Error::io("Can't check path", &format, e)),
-            };
         let copier = Copier { storage, from: &fs.db, to, options, cancel, known: None };
-        if !incremental {
+        if !copier.follows_earlier_copy(names::FORMAT)? {
             let copy = Hotcopy { fs, copier, youngest: self.youngest()? };
             copy.make_folders()?;
             copier.config(names::CONFIG, false)?;

@@ -196,6 +196,22 @@ pub struct Copier<'a> {
 }
 
 impl Copier<'_> {
+    /// Whether an incremental copy is wanted, and there is one to go on from: `format` is the file that a filesystem has.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    pub fn follows_earlier_copy(&self, format: &str) -> Result<bool> {
+        if !self.options.incremental {
+            return Ok(false);
+        }
+        let file = self.to.join(format);
+        match self.storage.stamp(&file) {
+            Ok(_) => Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(CopyError::io(e, "Can't check path", &file)),
+        }
+    }
+
     /// A file of the source.
     #[must_use]
     pub fn source(&self, name: &str) -> PathBuf {
