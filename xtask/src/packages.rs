@@ -11,9 +11,9 @@ struct Package {
     probe: &'static [&'static str],
 }
 
-/// The reference's programs are the oracle of most tests; git-svn is a client,
+/// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users,
 /// strace stops programs before a system call, and valgrind counts what a request costs.
-const NEEDED: [Package; 11] = [
+const NEEDED: [Package; 12] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
@@ -26,6 +26,7 @@ const NEEDED: [Package; 11] = [
     Package { name: "python3", probe: &["python3", "--version"] },
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
     Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },
+    Package { name: "slapd", probe: &["test", "-x", "/usr/sbin/slapd"] },
     Package { name: "strace", probe: &["strace", "--version"] },
     Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];

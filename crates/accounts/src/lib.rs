@@ -19,7 +19,7 @@ mod token_uses;
 pub use accounts::{Accounts, Identity, User};
 pub use error::{Error, Result};
 pub use file::{AccountsFile, MAX_FILE};
-pub use names::GROUP_PREFIX;
+pub use names::{GROUP_PREFIX, can_be_named};
 pub use password::{decoy, hash_password, verify_password};
 pub use token::{Token, TokenScope, is_token};
 pub use token_uses::TokenUses;

@@ -36,6 +36,12 @@ pub(crate) fn check(what: &'static str, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether an authz file can name a user or group so.
+#[must_use]
+pub fn can_be_named(name: &str) -> bool {
+    check("group", name).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

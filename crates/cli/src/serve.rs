@@ -4,6 +4,7 @@
 mod check;
 mod config;
 mod demo;
+mod directories;
 mod disk;
 mod lines;
 

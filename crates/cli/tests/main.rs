@@ -16,6 +16,7 @@ mod accounts;
 mod common;
 mod company;
 mod convert;
+mod directory;
 mod dump;
 mod editors;
 mod far_away;

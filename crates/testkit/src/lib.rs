@@ -32,6 +32,7 @@ pub mod repository;
 pub mod rng;
 pub mod scripted;
 pub mod server;
+pub mod slapd;
 pub mod terminal;
 pub mod tree;
 

@@ -9,6 +9,7 @@ use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
 use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
+use super::directories;
 use super::lines::Problem;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
@@ -38,6 +39,7 @@ pub(super) fn problems(file: &File) -> Problems {
     }
     of_redirects(file, &mut found);
     of_urls(file, &mut found);
+    found.extend(directories::problems(file));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);
@@ -319,9 +321,13 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
         Some(_) if can_login => {}
         Some(_) => {
             let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'accounts', \
-                       'user-header' or 'certificate-user'";
+                       'directory', 'user-header' or 'certificate-user'";
             found.push(Problem::error("login", why));
         }
+    }
+    if !place.members.is_empty() && !can_login {
+        let why = "'members' has no effect: there is no way to log in";
+        found.push(Problem::error("members", why));
     }
     if place.authenticated.is_some() && !can_login {
         let why = "'authenticated' has no effect: there is no way to log in";
@@ -482,6 +488,8 @@ mod tests {
             "digest-users",
             "svnserve-users",
             "accounts",
+            "directory",
+            "members",
             "authz",
             "authz-in-conf",
             "hooks-env",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_ldap::Directory;
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{ClientAuthorities, Master};
@@ -16,6 +17,7 @@ use sapwood_server::settings::{Network, Settings};
 use serde::Deserialize;
 
 use super::check::{MOST_DELAY, MOST_WAIT};
+use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 
 /// The file.
@@ -48,6 +50,7 @@ pub(super) struct File {
     pub(super) trusted_proxies: Vec<String>,
     pub(super) location: Vec<LocationConfig>,
     pub(super) redirect: Vec<RedirectConfig>,
+    pub(super) directory: Vec<DirectoryConfig>,
     /// Where the settings stand.
     #[serde(skip)]
     pub(super) lines: Lines,
@@ -102,6 +105,9 @@ pub(super) struct LocationConfig {
     pub(super) digest_users: Option<PathBuf>,
     pub(super) svnserve_users: Option<PathBuf>,
     pub(super) accounts: Option<PathBuf>,
+    pub(super) directory: Option<String>,
+    #[serde(default)]
+    pub(super) members: Vec<String>,
     pub(super) user_header: Option<String>,
     #[serde(default)]
     pub(super) require_certificate: bool,
@@ -201,6 +207,7 @@ impl File {
         for path in own.into_iter().chain(places).flatten() {
             *path = base.join(&*path);
         }
+        self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {
@@ -222,10 +229,11 @@ impl File {
     /// Puts what the file says into the settings of http.
     ///
     /// # Errors
-    /// E125009 for masters' files that cannot be used.
+    /// E125009 for masters' files and directories that cannot be used.
     pub(super) fn http(&self, settings: &mut HttpSettings) -> SvnResult<()> {
+        let directories = directories::open(self)?;
         for place in &self.location {
-            settings.locations.push(place.location()?);
+            settings.locations.push(place.location(&directories)?);
         }
         settings.redirects = self
             .redirect
@@ -282,6 +290,8 @@ impl LocationConfig {
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
+            || self.directory.is_some()
+            || !self.members.is_empty()
             || self.user_header.is_some()
             || self.require_certificate
             || self.certificate_user.is_some()
@@ -296,6 +306,7 @@ impl LocationConfig {
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
+            || self.directory.is_some()
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -306,6 +317,7 @@ impl LocationConfig {
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
+            || self.directory.is_some()
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -314,7 +326,7 @@ impl LocationConfig {
         self.authz.is_some() || self.authz_in_conf.is_some()
     }
 
-    fn location(&self) -> SvnResult<Location> {
+    fn location(&self, directories: &Directories) -> SvnResult<Location> {
         let root = self.folder.clone().or_else(|| self.repository.clone()).unwrap_or_default();
         let url = self.url.trim_matches('/');
         let prefix = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
@@ -323,8 +335,13 @@ impl LocationConfig {
             .master
             .as_deref()
             .map(|url| Master::new(url, version, self.master_ca.as_deref()).map(Arc::new));
+        let named = self.directory.as_ref().map(|name| {
+            let why = || wrong(Path::new(&self.url), format!("there is no directory '{name}'"));
+            directories.get(name).cloned().ok_or_else(why)
+        });
+        let directory = named.transpose()?;
         Ok(Location {
-            access: self.has_access().then(|| Arc::new(self.access())),
+            access: self.has_access().then(|| Arc::new(self.access(directory))),
             levels: match (&self.repository, self.flat) {
                 (Some(_), _) => Some(0),
                 (None, flat) => flat.then_some(1),
@@ -357,7 +374,7 @@ impl LocationConfig {
         }
     }
 
-    fn access(&self) -> AccessConfig {
+    fn access(&self, directory: Option<Directory>) -> AccessConfig {
         let login = self.login();
         let blanket = |rights: Rights| match rights {
             Rights::None => Blanket::None,
@@ -372,6 +389,8 @@ impl LocationConfig {
             htpasswd: self.users.clone(),
             htdigest: self.digest_users.clone(),
             accounts: self.accounts.clone(),
+            directory,
+            members: self.members.clone(),
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
             requires_certificate: self.require_certificate,
             certificate_name: self.certificate_user.as_deref().and_then(CertificateName::of),
@@ -410,7 +429,7 @@ mod tests {
     fn who_may_do_what() {
         let access = |text: &str| {
             let file = read(&format!("[[location]]\nurl = '/a%20b/'\nfolder = '/x'\n{text}"));
-            let location = file.unwrap().location[0].location().unwrap();
+            let location = file.unwrap().location[0].location(&Directories::new()).unwrap();
             assert_eq!(location.prefix, "a b");
             location.access
         };
@@ -430,7 +449,7 @@ mod tests {
         let access = |text: &str| {
             let place = "[[location]]\nurl = '/a'\nfolder = '/x'\ncertificate-user = 'CN'";
             let file = read(&format!("tls-client-ca = '/c'\n{place}\n{text}")).unwrap();
-            let access = file.location[0].location().unwrap().access.unwrap();
+            let access = file.location[0].location(&Directories::new()).unwrap().access.unwrap();
             assert_eq!(access.certificate_name, Some(CertificateName::Common));
             (access.login, access.anon_access, access.requires_certificate)
         };

@@ -15,6 +15,7 @@ use sapwood_server::dav::{Master, TlsFiles};
 use sapwood_server::{Listener, ServerState, Settings};
 
 use super::config::{File, LocationConfig};
+use super::directories;
 use super::lines::Problem;
 
 type Problems = Vec<Problem>;
@@ -54,6 +55,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     {
         found.push(Problem::error("svnserve-conf", error.message()));
     }
+    found.extend(directories::ask(file));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, &shared, &mut own);

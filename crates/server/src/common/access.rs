@@ -7,7 +7,7 @@ use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId
 
 use crate::common::config::{AccessConfig, Blanket};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::principal::Principal;
+use crate::common::principal::{Principal, granted};
 use crate::common::state::ServerState;
 
 /// What is to be done with a path.
@@ -104,9 +104,10 @@ impl<'s> UserAccess<'s> {
     /// What the configuration grants to the user at present.
     #[must_use]
     pub fn blanket(&self) -> Blanket {
+        let granted = granted(&self.config, self.user.as_ref());
         match &self.user {
-            Some(user) => user.limit(self.config.auth_access, &self.authz_name),
-            None => self.config.anon_access,
+            Some(user) => user.limit(granted, &self.authz_name),
+            None => granted,
         }
     }
 

@@ -34,6 +34,12 @@ impl OpenAccounts {
         self.accounts.identity(user).map(|identity| Principal::of_accounts(user, identity))
     }
 
+    /// Whether a user has a password here.
+    #[must_use]
+    pub fn has_password(&self, user: &str) -> bool {
+        self.accounts.password_hash(user).is_some()
+    }
+
     fn know_token(&self, user: &str, token: &str, now: Timestamp) -> Option<Principal> {
         let identity = self.accounts.identity_by_token(user, token, now)?;
         if let Some(id) = &identity.token {

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sapwood_ldap::Directory;
+
 /// What a user may do, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blanket {
@@ -102,6 +104,10 @@ pub struct AccessConfig {
     pub htdigest: Option<PathBuf>,
     /// A file of accounts of our own, for http.
     pub accounts: Option<PathBuf>,
+    /// A directory service that knows users, for http.
+    pub directory: Option<Directory>,
+    /// The only users who are let in, and groups (`group:NAME`) whose members are; all, if there is none.
+    pub members: Vec<String>,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
     /// Whether a client must show a certificate. (Over http)
@@ -142,12 +148,13 @@ pub struct AccessConfig {
 }
 
 impl AccessConfig {
-    /// Whether there is a password file for users to authenticate with.
+    /// Whether there is a password file or a directory for users to authenticate with.
     #[must_use]
     pub const fn has_passwords(&self) -> bool {
         self.htpasswd.is_some()
             || self.htdigest.is_some()
             || self.accounts.is_some()
+            || self.directory.is_some()
             || self.password_db.is_some()
     }
 }

@@ -1,4 +1,5 @@
-//! A user who has logged in: the name, the groups that the accounts know, and the limits of the token that was used.
+//! A user who has logged in: the name, the groups that accounts and directories know, and the limits of the token that was
+//! used.
 //!
 //! Invariant: no other source of names (a header, a certificate, a password file) gives a user the name under which authz
 //! files know a group.
@@ -6,8 +7,9 @@
 use std::sync::Arc;
 
 use sapwood_accounts::{GROUP_PREFIX, Identity};
+use sapwood_ldap::Member;
 
-use crate::common::config::Blanket;
+use crate::common::config::{AccessConfig, Blanket};
 
 /// A user who has logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,28 @@ impl Principal {
         Self { name: name.to_owned(), identity: Some(Arc::new(identity)) }
     }
 
+    /// One whom a directory knows.
+    #[must_use]
+    pub fn of_directory(member: &Member) -> Self {
+        Self::of_accounts(&member.name, Identity { groups: groups(member), ..Identity::default() })
+    }
+
+    /// The same user, as a directory spells the name, with the directory's groups besides.
+    #[must_use]
+    pub fn known_to(&self, member: &Member) -> Self {
+        let mut identity = self.identity.as_deref().cloned().unwrap_or_else(Identity::default);
+        identity.groups.extend(groups(member));
+        identity.groups.sort_unstable();
+        identity.groups.dedup();
+        Self::of_accounts(&member.name, identity)
+    }
+
+    /// Whether the user proved the name by a token.
+    #[must_use]
+    pub fn has_token(&self) -> bool {
+        self.identity.as_ref().is_some_and(|identity| identity.token.is_some())
+    }
+
     /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -39,6 +63,12 @@ impl Principal {
     #[must_use]
     pub fn groups(&self) -> &[String] {
         self.identity.as_ref().map_or(&[], |identity| &identity.groups)
+    }
+
+    /// Whether the user, or a group of the user, is in a list of names.
+    #[must_use]
+    pub fn is_one_of(&self, names: &[String]) -> bool {
+        names.iter().any(|name| *name == self.name || self.groups().contains(name))
     }
 
     /// What is left of `granted` in the repository of this name in authz files.
@@ -53,6 +83,25 @@ impl Principal {
             _ => granted,
         }
     }
+}
+
+/// What the configuration grants to a user; without one, to anonymous users.
+#[must_use]
+pub fn granted(access: &AccessConfig, user: Option<&Principal>) -> Blanket {
+    match user {
+        None => access.anon_access,
+        Some(user) if access.members.is_empty() || user.is_one_of(&access.members) => {
+            access.auth_access
+        }
+        Some(_) => Blanket::None,
+    }
+}
+
+/// The names under which authz files know the groups of a member. A name that no list in an authz file can have is left
+/// out.
+fn groups(member: &Member) -> Vec<String> {
+    let can_be_named = |name: &&String| sapwood_accounts::can_be_named(name);
+    member.groups.iter().filter(can_be_named).map(|name| format!("{GROUP_PREFIX}{name}")).collect()
 }
 
 #[cfg(test)]
@@ -81,5 +130,26 @@ mod tests {
             let group = Principal::named("group:devs".to_owned());
             assert_eq!(group.limit(granted, "game"), Blanket::None);
         }
+    }
+
+    #[test]
+    fn groups_of_a_directory_are_groups_of_authz_files() {
+        let member = |groups: &[&str]| Member {
+            name: "ada".to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+        };
+        let ada = Principal::of_directory(&member(&["devs", "a,b", "x=y", "@all", "Domain Users"]));
+        assert_eq!(ada.groups(), ["group:devs", "group:Domain Users"]);
+        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert!(ada.is_one_of(&all(&["bob", "group:devs"])) && ada.is_one_of(&all(&["ada"])));
+        assert!(!ada.is_one_of(&all(&["devs", "group:dev", "Ada", "group:ada"])));
+        let scope = Some(TokenScope { read_only: true, repositories: Vec::new() });
+        let groups = vec!["group:qa".to_owned()];
+        let token = Some("id".to_owned());
+        let token = Principal::of_accounts("Ada", Identity { groups, scope, token });
+        let known = token.known_to(&member(&["devs", "qa"]));
+        assert_eq!((known.name(), known.groups()), ("ada", &all(&["group:devs", "group:qa"])[..]));
+        assert!(known.has_token() && !ada.has_token());
+        assert_eq!(known.limit(Blanket::Write, "game"), Blanket::Read, "the token's limits stay");
     }
 }

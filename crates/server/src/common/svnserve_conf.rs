@@ -58,6 +58,8 @@ impl AccessConfig {
             htpasswd: None,
             htdigest: None,
             accounts: None,
+            directory: None,
+            members: Vec::new(),
             user_header: None,
             requires_certificate: false,
             certificate_name: None,

@@ -9,7 +9,7 @@ use super::head::Head;
 use super::state::HttpState;
 use super::workers;
 use crate::common::config::{AccessConfig, Blanket, Login};
-use crate::common::principal::Principal;
+use crate::common::principal::{Principal, granted};
 
 /// Whether users can authenticate here.
 pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
@@ -54,6 +54,8 @@ pub(super) fn user(
         Some(Verdict::Wrong) if access.login == Login::Lenient => return Ok(None),
         Some(Verdict::Wrong) => return Err(Fail::AskWho),
         Some(Verdict::TooMany) => return Err(Fail::status(429, TOO_MANY)),
+        // Not 401: a client would forget the password that it keeps.
+        Some(Verdict::Unavailable) => return Err(Fail::status(503, UNAVAILABLE)),
         None => {}
     }
     let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
@@ -112,12 +114,14 @@ pub(super) fn may_come_in(
     user: Option<&Principal>,
     required: Blanket,
 ) -> bool {
-    let granted = if user.is_some() { access.auth_access } else { access.anon_access };
-    granted >= required && (user.is_some() || access.login != Login::Required)
+    granted(access, user) >= required && (user.is_some() || access.login != Login::Required)
 }
 
 /// The reply to a client that tries too many passwords at a time.
 const TOO_MANY: &str = "Too many wrong passwords from this address; try again later";
+
+/// The reply to a client whose password no server of the directory checks.
+const UNAVAILABLE: &str = "The directory of users does not answer; try again later";
 
 /// The challenges of a location.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +139,10 @@ impl Asks {
         let realm = own.unwrap_or(realm).chars().filter(|c| !matches!(c, '"' | '\\')).collect();
         let digest = access.is_some_and(|access| access.htdigest.is_some());
         let has_basic = |a: &AccessConfig| {
-            a.htpasswd.is_some() || a.password_db.is_some() || a.accounts.is_some()
+            a.htpasswd.is_some()
+                || a.password_db.is_some()
+                || a.accounts.is_some()
+                || a.directory.is_some()
         };
         Self { realm, basic: !digest || access.is_some_and(has_basic), digest }
     }

@@ -1,17 +1,20 @@
-//! Who a request says its user is, and with what proof; and the files of passwords and accounts that know.
+//! Who a request says its user is, and with what proof; and the files and the directory that know.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use sapwood_accounts::is_token;
 use sapwood_core::config::Config;
-use sapwood_core::{SvnResult, base64};
+use sapwood_core::{SvnError, SvnResult, base64};
+use sapwood_ldap::{Directory, Login};
 use sha2::{Digest as _, Sha256};
 
 use crate::common::accounts::OpenAccounts;
 use crate::common::config::AccessConfig;
 use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
+use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
 use crate::common::state::ServerState;
 
@@ -24,6 +27,8 @@ pub enum Verdict {
     Wrong,
     /// Too many attempts are in progress.
     TooMany,
+    /// The directory that knows does not answer.
+    Unavailable,
 }
 
 /// What is to be checked.
@@ -40,7 +45,7 @@ pub struct Claim {
 pub enum Evidence {
     /// By Digest authentication, which was checked already.
     Digest(bool),
-    /// By a password, in these files.
+    /// By a password, in these files or this directory.
     Password(String, Users),
 }
 
@@ -53,13 +58,14 @@ impl Evidence {
     }
 }
 
-/// The password files of a location.
+/// The password files and the directory of a location.
 #[derive(Clone, Debug, Default)]
 pub struct Users {
     plain: Option<Arc<Config>>,
     htpasswd: Option<Arc<Htpasswd>>,
     pub(super) htdigest: Option<Arc<Htdigest>>,
     accounts: Option<Arc<OpenAccounts>>,
+    directory: Option<Directory>,
 }
 
 impl Users {
@@ -80,6 +86,7 @@ impl Users {
             htpasswd: htpasswd.transpose()?,
             htdigest: htdigest.transpose()?,
             accounts: accounts.transpose()?,
+            directory: access.directory.clone(),
         })
     }
 
@@ -88,10 +95,16 @@ impl Users {
             || self.htpasswd.is_some()
             || self.htdigest.is_some()
             || self.accounts.is_some()
+            || self.directory.is_some()
     }
 
-    /// The user, if this is the user's password or token. May take long, and takes as long for an unknown user.
-    pub(super) fn know(
+    /// Whether there are files that know passwords.
+    pub(super) const fn have_files(&self) -> bool {
+        self.plain.is_some() || self.htpasswd.is_some() || self.accounts.is_some()
+    }
+
+    /// The user, if a file knows this password or token. May take long, and takes as long for an unknown user.
+    pub(super) fn in_files(
         &self,
         server: &ServerState,
         user: &str,
@@ -105,6 +118,47 @@ impl Users {
         )
     }
 
+    /// The verdict of the directory on a user whom the files found, or did not find. Holds no thread while it waits.
+    pub(super) async fn in_directory(
+        &self,
+        server: &ServerState,
+        found: Option<Principal>,
+        (user, password): (&str, &str),
+    ) -> Verdict {
+        let Some(directory) = &self.directory else {
+            return found.map_or(Verdict::Wrong, Verdict::Right);
+        };
+        let answer = match &found {
+            Some(principal) if self.is_of_directory(principal) => directory.find(user).await,
+            Some(principal) => return Verdict::Right(principal.clone()),
+            // A token is ours; no directory needs to see it.
+            None if is_token(password) => return Verdict::Wrong,
+            None => directory.log_in(user, password).await,
+        };
+        match answer {
+            Login::Accepted(member) => Verdict::Right(match found {
+                Some(principal) => principal.known_to(&member),
+                None => Principal::of_directory(&member),
+            }),
+            Login::Refused => Verdict::Wrong,
+            Login::Unavailable { error, is_news } => {
+                if let Some(log) = server.log.as_ref().filter(|_| is_news) {
+                    let name = directory.name();
+                    let error = SvnError::from(error).context(format!("Directory '{name}':"));
+                    log.error(Subject::default(), &error, false);
+                }
+                Verdict::Unavailable
+            }
+        }
+    }
+
+    /// Whether the directory has to know a user whom the accounts found: one who used a token and has no password of
+    /// the accounts' own. A user who has left the directory then has no use of the tokens.
+    fn is_of_directory(&self, principal: &Principal) -> bool {
+        let has_password = |open: &OpenAccounts| open.has_password(principal.name());
+        principal.has_token() && !self.accounts.as_deref().is_some_and(has_password)
+    }
+
     /// The user, if this password is in the cache of verified ones, or this token has been used a short time ago.
     pub(super) fn have_proved(
         &self,
@@ -113,11 +167,21 @@ impl Users {
         password: &str,
     ) -> Option<Principal> {
         let proved = &server.proved;
-        self.first(
+        let found = self.first(
             (user, password),
             |htpasswd| htpasswd.has_proved(user, password, proved),
             |accounts| accounts.has_proved(proved, user, password),
-        )
+        );
+        let Some(directory) = &self.directory else { return found };
+        match found {
+            Some(principal) if self.is_of_directory(&principal) => {
+                directory.has_found(user).map(|member| principal.known_to(&member))
+            }
+            Some(principal) => Some(principal),
+            None => {
+                directory.has_proved(user, password).map(|member| Principal::of_directory(&member))
+            }
+        }
     }
 
     /// The user of the first file that knows the password.

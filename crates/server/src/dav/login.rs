@@ -1,5 +1,5 @@
 //! Checks names and passwords of requests, while no thread has the request: an attempt waits for its turn, its
-//! password is checked by one of a few threads, and a failure is answered after a delay.
+//! password is checked by one of a few threads or by a directory service, and a failure is answered after a delay.
 //!
 //! Invariant: a waiting attempt ends when its client disconnects, and in any case after a limited
 //! time: see [`LoginDelay`].
@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::credentials::{Claim, Evidence, Verdict};
+use super::credentials::{Claim, Evidence, Users, Verdict};
 use super::head::Head;
 use super::state::HttpState;
 use crate::common::fair::Caller;
@@ -20,24 +20,22 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
     let Claim { user, evidence, delay } = claim;
     let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
     let mechanism = evidence.mechanism();
-    let known = match evidence {
-        Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
+    let verdict = match evidence {
+        Evidence::Digest(true) => Verdict::Right(Principal::named(user.clone())),
+        Evidence::Digest(false) => Verdict::Wrong,
         Evidence::Password(password, users) => {
-            let caller = Caller::new(Some(head.client), Some(&user));
-            let permit = shared.workers.hashes.acquire(caller).await;
-            let (shared, user) = (Arc::clone(shared), user.clone());
-            let known = tokio::task::spawn_blocking(move || {
-                let known = users.know(&shared.server, &user, &password);
-                drop(permit);
-                known
-            });
-            // After a fault of ours no user is admitted.
-            known.await.unwrap_or(None)
+            let found = in_files(shared, head, &users, &user, &password).await;
+            users.in_directory(&shared.server, found, (&user, &password)).await
         }
     };
-    if let Some(principal) = known {
-        attempt.succeeded(Instant::now());
-        return Verdict::Right(principal);
+    match verdict {
+        Verdict::Right(_) => {
+            attempt.succeeded(Instant::now());
+            return verdict;
+        }
+        // The attempt says nothing about the password, and does not count.
+        Verdict::Unavailable | Verdict::TooMany => return verdict,
+        Verdict::Wrong => {}
     }
     let penalty = attempt.failed(Instant::now());
     if let Some(log) = &shared.server.log {
@@ -48,6 +46,30 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
     }
     tokio::time::sleep(penalty.wait).await;
     Verdict::Wrong
+}
+
+/// The user, if a file of the location knows the password: its hash is computed by one of a few threads.
+async fn in_files(
+    shared: &Arc<HttpState>,
+    head: &Head,
+    users: &Users,
+    user: &str,
+    password: &str,
+) -> Option<Principal> {
+    if !users.have_files() {
+        return None;
+    }
+    let caller = Caller::new(Some(head.client), Some(user));
+    let permit = shared.workers.hashes.acquire(caller).await;
+    let (shared, users) = (Arc::clone(shared), users.clone());
+    let (user, password) = (user.to_owned(), password.to_owned());
+    let known = tokio::task::spawn_blocking(move || {
+        let known = users.in_files(&shared.server, &user, &password);
+        drop(permit);
+        known
+    });
+    // After a fault of ours no user is admitted.
+    known.await.unwrap_or(None)
 }
 
 /// Waits until an attempt may be checked; `None` when that takes too long.
