@@ -177,8 +177,9 @@ fn what_is_wrong_with_a_directory_is_said_with_its_line() {
         assert!(code != 0 && said.contains(word) && said.contains(&format!(":{line}:")), "{said}");
     }
     let (code, said) = check("servers = ['ldap://127.0.0.1:1']", "");
+    // A server may be down for a while: the check says so, and a start goes on.
     assert!(
-        code == 0 && said.contains("ldap://127.0.0.1:1"),
-        "a server that is down: {code} {said}"
+        code == 1 && said.contains("warning: ") && said.contains("ldap://127.0.0.1:1"),
+        "{said}"
     );
 }
