@@ -11,6 +11,7 @@ mod certificates;
 mod conditions;
 #[cfg(test)]
 mod directives;
+mod directory;
 mod include;
 mod known;
 mod macros;
@@ -29,6 +30,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::command::OptionSpec;
@@ -36,11 +38,12 @@ use crate::getopt::{Item, Parser};
 use crate::{output, report};
 use certificates::Trust;
 use conditions::{Conditions, HttpdFacts};
+use directory::TomlDirectory;
 use parse::{Directive, Reader};
 use place::Around;
 use sections::{ImportedPlace, Sections};
 use servers::Server;
-use words::in_comment;
+use words::{in_comment, quoted};
 
 const SPECS: &[OptionSpec] = &[
     OptionSpec::value("modules", None, ""),
@@ -258,14 +261,19 @@ fn import(options: &Options) -> SvnResult<(String, Vec<String>)> {
         in_comment(&path.display().to_string())
     );
     whole::settings((&servers, &reader.root), &places, &mut text, &mut notes);
-    places.values().for_each(|place| write_place(place, &mut text));
+    let directories = directories(&places);
+    places.values().for_each(|place| write_place(place, &directories, &mut text));
+    for (number, directory) in directories.iter().enumerate() {
+        let name = quoted(&directory_name(number));
+        let _ = write!(text, "\n[[directory]]\nname = {name}\n{}\n", directory.lines.join("\n"));
+    }
     notes.extend(notes_of(&places));
     whole::write_redirects(&servers, &mut text, &mut notes);
     Ok((text, notes))
 }
 
 /// Writes a location, and the reason if it is closed.
-fn write_place(place: &ImportedPlace, text: &mut String) {
+fn write_place(place: &ImportedPlace, directories: &[&TomlDirectory], text: &mut String) {
     text.push('\n');
     for reason in &place.closed {
         let _ = writeln!(text, "# {}", reason.text());
@@ -274,6 +282,27 @@ fn write_place(place: &ImportedPlace, text: &mut String) {
         text.push_str("# Nobody is let in here until this is solved otherwise.\n");
     }
     let _ = write!(text, "[[location]]\n{}\n", place.written.lines.join("\n"));
+    let own = place.written.directory.as_ref();
+    let number = own.and_then(|own| directories.iter().position(|directory| *directory == own));
+    if let Some(number) = number {
+        let _ = writeln!(text, "directory = {}", quoted(&directory_name(number)));
+    }
+}
+
+/// The directories of all locations, each once.
+fn directories(places: &PlacesByUrl) -> Vec<&TomlDirectory> {
+    let mut found: Vec<&TomlDirectory> = Vec::new();
+    for directory in places.values().filter_map(|place| place.written.directory.as_ref()) {
+        if !found.contains(&directory) {
+            found.push(directory);
+        }
+    }
+    found
+}
+
+/// The name of a directory in the new configuration.
+fn directory_name(number: usize) -> String {
+    if number == 0 { "directory".to_owned() } else { format!("directory-{}", number.plus(1)) }
 }
 
 /// The notes about the locations; a note that several of them share appears once.

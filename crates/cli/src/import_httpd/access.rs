@@ -58,6 +58,8 @@ pub(super) struct Terms {
     pub(super) tls: bool,
     /// Whether there is an `AuthType`.
     pub(super) has_type: bool,
+    /// Whether the users and groups of `Require` are known here by their names ([`Access::members`]).
+    pub(super) by_members: bool,
     /// Whether mod_authz_svn checks the password of users who send one, though an address would be enough.
     pub(super) looks_at_passwords: bool,
 }
@@ -67,6 +69,15 @@ pub(super) struct Terms {
 enum Node {
     Leaf { words: Vec<String>, not: bool, limits: Vec<Section> },
     Group { all: bool, none: bool, limits: Vec<Section>, number: usize, inner: Vec<Node> },
+}
+
+/// One of those whom `Require` lets in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    /// A user, by name.
+    User(String),
+    /// The members of a group of a directory, by its entry.
+    Group(String),
 }
 
 /// The sections that limit to methods.
@@ -173,6 +184,7 @@ fn leaf(words: &[String], ask: Ask<'_>) -> Answers {
         "ssl" if ask.terms.tls => GRANTED,
         // Clients without a certificate are refused by `require-certificate`.
         "ssl-verify-client" => GRANTED,
+        "user" | "ldap-user" | "ldap-group" if ask.terms.by_members => certain(ask.is_user),
         "user" | "group" | "ldap-user" | "ldap-group" | "ldap-dn" | "ldap-attribute"
         | "ldap-filter" | "dbm-group" | "dbd-group" | "file-owner" | "file-group"
             if !ask.is_user =>
@@ -287,6 +299,28 @@ impl Access {
         };
     }
 
+    /// The users and groups of whom being one is enough, and needed, for every method; `None` if it is not that simple.
+    pub(super) fn members(&self) -> Option<Vec<Member>> {
+        let Some(Node::Group { all: false, none: false, limits, inner, .. }) = &self.required
+        else {
+            return None;
+        };
+        let mut members = Vec::new();
+        for node in inner {
+            let Node::Leaf { words, not: false, limits } = node else { return None };
+            let (kind, names) = words.split_first()?;
+            if !limits.is_empty() || names.is_empty() {
+                return None;
+            }
+            match kind.as_str() {
+                "user" | "ldap-user" => members.extend(names.iter().cloned().map(Member::User)),
+                "ldap-group" => members.push(Member::Group(names.join(" "))),
+                _ => return None,
+            }
+        }
+        (limits.is_empty() && !members.is_empty()).then_some(members)
+    }
+
     /// Whether a user has to log in, for some method at least.
     pub(super) fn asks_for_users(&self, terms: Terms) -> bool {
         self.level(false, terms) < Level::Write && self.level(true, terms) > Level::None
@@ -363,6 +397,31 @@ mod tests {
         access.end_section();
         let terms = Terms::default();
         (access.level(false, terms), access.level(true, terms))
+    }
+
+    #[test]
+    fn members_are_named_where_nothing_else_counts() {
+        let members = |lines: &[&str]| {
+            let mut access = Access::default();
+            for line in lines {
+                let mut args = words(line);
+                let name = args.remove(0).to_ascii_lowercase();
+                let (place, shown) = (String::new(), name.clone());
+                let d = Directive { place, name, shown, args, within: vec![], doubt: None };
+                assert!(access.take(&d, &[]), "{line}");
+            }
+            access.end_section();
+            access.members().map(|members| members.len())
+        };
+        assert_eq!(
+            members(&["Require user ada bob", "Require ldap-group cn=My Devs,o=x"]),
+            Some(3)
+        );
+        assert_eq!(members(&["Require user ada", "Require valid-user"]), None);
+        assert_eq!(members(&["Require not user ada"]), None);
+        assert_eq!(members(&["Require user"]), None);
+        assert_eq!(members(&["Require group devs"]), None);
+        assert_eq!(members(&[]), None);
     }
 
     #[test]

@@ -8,11 +8,13 @@
 use std::path::{Path, PathBuf};
 
 use super::Note;
-use super::access::{Access, Level, Terms};
+use super::access::{Access, Level, Member, Terms};
 use super::certificates::{Certificates, Trust};
+use super::directory::{LdapDirectives, TomlDirectory, group_name};
 use super::known;
 use super::parse::{Directive, Section};
 use super::words::quoted;
+use sapwood_accounts::GROUP_PREFIX;
 use sapwood_server::dav::Master;
 
 /// Directives of mod_dav_svn that need nothing in their place: there is one cache, commits are in memory, paths are
@@ -72,18 +74,34 @@ struct Login {
     realm: Option<String>,
     users: Option<String>,
     provider: Option<Vec<String>>,
+    ldap: LdapDirectives,
 }
 
 impl Login {
     /// The setting that names the password file, if we have such a setting.
     fn users(&self) -> Option<(&'static str, &String)> {
-        let is_file = self.provider.as_ref().is_none_or(|words| words == &["file"]);
         let name = match self.kind.as_deref()? {
             "basic" => "users",
             "digest" => "digest-users",
             _ => return None,
         };
-        self.users.as_ref().filter(|_| is_file).map(|file| (name, file))
+        self.users.as_ref().filter(|_| self.asks("file")).map(|file| (name, file))
+    }
+
+    /// Whether this provider is asked about passwords, and no other than those that are there.
+    fn asks(&self, provider: &str) -> bool {
+        match &self.provider {
+            None => provider == "file",
+            Some(words) => {
+                words.iter().all(|word| word == "file" || word == "ldap")
+                    && words.iter().any(|word| word == provider)
+            }
+        }
+    }
+
+    /// Whether a directory is asked about passwords.
+    fn asks_directory(&self) -> bool {
+        self.kind.as_deref() == Some("basic") && self.asks("ldap") && self.ldap.is_some()
     }
 }
 
@@ -118,6 +136,8 @@ pub(super) struct MergedSections {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TomlPlace {
     pub(super) lines: Vec<String>,
+    /// The directory that its users are in.
+    pub(super) directory: Option<TomlDirectory>,
     pub(super) of_server: Vec<(&'static str, String)>,
 }
 
@@ -313,8 +333,9 @@ impl MergedSections {
             }
             "authbasicprovider" | "authdigestprovider" => {
                 self.login.provider = Some(words());
-                if self.login.provider.as_ref().is_some_and(|words| words != &["file"]) {
-                    self.note(directive, "only password files are there");
+                let is_known = |word: &String| word == "file" || word == "ldap";
+                if self.login.provider.as_ref().is_some_and(|words| !words.iter().all(is_known)) {
+                    self.note(directive, "only password files and LDAP are there");
                 }
             }
             // Without effect here, since there is no login method beside the password file.
@@ -329,11 +350,13 @@ impl MergedSections {
                     Some(Note::of(directive, "https alone is not known to be spoken here"));
             }
             "requestheader" if directive.args.last().is_none_or(|word| word != "early") => {}
+            name if name.starts_with("authldap") => {
+                if let Err(why) = self.login.ldap.take(directive) {
+                    self.note(directive, why);
+                }
+            }
             // Directives of login methods that do not exist here.
-            name if name.starts_with("authldap")
-                || name.starts_with("authdb")
-                || name.starts_with("authform") =>
-            {
+            name if name.starts_with("authdb") || name.starts_with("authform") => {
                 self.note(directive, "it is not known here");
             }
             _ => self.close(directive, "it is not known here"),
@@ -378,13 +401,18 @@ impl MergedSections {
         let has_type = self.login.kind.as_deref().is_some_and(|kind| kind != "none");
         let rules = self.rules.as_ref();
         let asks = rules.is_some_and(|rules| rules.file.is_some() && !rules.no_anonymous);
-        Terms { tls: around.tls, has_type, looks_at_passwords: asks && has_type }
+        let by_members = self.access.members().is_some();
+        Terms { tls: around.tls, has_type, by_members, looks_at_passwords: asks && has_type }
     }
 
     /// Whether some user may do more than with `other`.
     pub(super) fn is_wider_than(&self, other: &Self, around: &Around<'_>) -> bool {
         let level = |all: &Self, is_user: bool| all.access.level(is_user, all.terms(around));
-        [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
+        // Of two lists of users, neither is known to have all of the other.
+        let (own, others) = (self.access.members(), other.access.members());
+        let is_for_others = others.is_some() && own != others && level(self, true) > Level::None;
+        is_for_others
+            || [false, true].into_iter().any(|is_user| level(self, is_user) > level(other, is_user))
     }
 
     /// Our form of the location at `url`, if its settings allow that.
@@ -394,24 +422,32 @@ impl MergedSections {
         served: &Repositories,
         around: &Around<'_>,
     ) -> TomlPlace {
-        let mut written = TomlPlace { lines: first_lines(url, served), of_server: Vec::new() };
+        let mut written = TomlPlace { lines: first_lines(url, served), ..TomlPlace::default() };
         let rules = self.rules.clone().filter(|rules| rules.file.is_some());
+        let (members, groups) = self.members();
+        let directory = self.login.asks_directory().then(|| self.login.ldap.written(&groups));
+        let directory = directory.flatten();
         let users = self.login.users().map(|(name, file)| (name, file.clone()));
+        let has_users = users.is_some() || directory.is_some();
         let terms = self.terms(around);
         let anonymous = self.access.level(false, terms);
-        let known = if users.is_some() { self.access.level(true, terms) } else { Level::None };
+        // A group of a directory has members only where the directory is asked.
+        let are_known = groups.is_empty() || directory.is_some();
+        let known =
+            if has_users && are_known { self.access.level(true, terms) } else { Level::None };
         let wants_users = self.access.asks_for_users(terms);
-        if wants_users && users.is_none() {
+        if wants_users && !has_users {
             let why = match self.login.users {
-                None => "users are asked for, but no AuthUserFile is named",
-                Some(_) => "users are asked for, and what says who they are is not there",
+                None if !self.login.ldap.is_some() => {
+                    "users are asked for, but no AuthUserFile is named"
+                }
+                _ => "users are asked for, and what says who they are is not there",
             };
             self.closed.extend(
                 (anonymous == Level::None).then(|| Note::new(&self.required_at, "Require", why)),
             );
         }
-        let asks =
-            users.is_some() && (known > anonymous || (rules.is_some() && anonymous > Level::None));
+        let asks = has_users && (known > anonymous || (rules.is_some() && anonymous > Level::None));
         let certificates = std::mem::take(&mut self.certificates)
             .close((around.trust, around.taken), asks && known > anonymous);
         if !certificates.is_closed {
@@ -434,6 +470,14 @@ impl MergedSections {
                 self.login.realm.as_ref().map(|realm| format!("realm = {}", quoted(realm))),
             );
             lines.extend(users.map(|(name, file)| format!("{name} = {file}")));
+            if !members.is_empty() {
+                lines.push(format!("members = [{}]", members.join(", ")));
+            }
+            if let Some(directory) = directory {
+                let note = |why: &String| Note::new(&self.required_at, "AuthLDAPURL", why);
+                self.notes.extend(directory.notes.iter().map(note));
+                written.directory = Some(directory);
+            }
         }
         if let Some(rules) = &rules {
             put_rules(rules, lines);
@@ -443,6 +487,23 @@ impl MergedSections {
         written.of_server.extend(certificates.of_server);
         lines.extend(certificates.own.into_iter().map(|(name, value)| format!("{name} = {value}")));
         written
+    }
+
+    /// The users and groups that are let in, as a list of TOML has them, and the names of the groups with their entries.
+    fn members(&self) -> (Vec<String>, Vec<(String, String)>) {
+        let (mut members, mut groups) = (Vec::new(), Vec::new());
+        for member in self.access.members().into_iter().flatten() {
+            let name = match member {
+                Member::User(name) => name,
+                Member::Group(entry) => {
+                    let name = group_name(&entry, &groups);
+                    groups.push((name.clone(), entry));
+                    format!("{GROUP_PREFIX}{name}")
+                }
+            };
+            members.push(quoted(&name));
+        }
+        (members, groups)
     }
 
     fn put_settings(&self, served: &Repositories, has_rules: bool, lines: &mut Vec<String>) {
@@ -529,7 +590,7 @@ fn first_lines(url: &str, served: &Repositories) -> Vec<String> {
 pub(super) fn closed(url: &str, served: &Repositories) -> TomlPlace {
     let mut lines = first_lines(url, served);
     lines.push("anonymous = \"none\"".to_owned());
-    TomlPlace { lines, of_server: Vec::new() }
+    TomlPlace { lines, ..TomlPlace::default() }
 }
 
 impl Repositories {

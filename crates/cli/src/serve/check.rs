@@ -500,7 +500,7 @@ mod tests {
             "to",
         ];
         let page = include_str!("../../../../docs/serve.md");
-        let (page, _) = page.split_once("## File managers").unwrap();
+        let (page, _) = page.split_once("## Users of a directory").unwrap();
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
         let names = rows.flat_map(|cell| {
             cell.split('`').filter(|word| !word.is_empty() && !word.starts_with([',', ' ']))

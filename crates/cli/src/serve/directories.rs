@@ -152,3 +152,26 @@ pub(super) fn ask(file: &File) -> Vec<Problem> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page names each setting, and no others.
+    #[test]
+    fn the_page_has_all_settings() {
+        let page = include_str!("../../../../docs/serve.md");
+        let (_, page) = page.split_once("## Users of a directory").unwrap();
+        let (page, _) = page.split_once("## File managers").unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+        let named: Vec<&str> = rows
+            .flat_map(|cell| cell.split('`').filter(|word| !word.is_empty() && *word != ", "))
+            .collect();
+        let error = toml::from_str::<DirectoryConfig>("unknown = 1").unwrap_err().to_string();
+        let (_, known) = error.split_once("expected one of ").unwrap();
+        let known: Vec<&str> =
+            known.trim().split(", ").map(|name| name.trim_matches('`')).collect();
+        assert_eq!(named.len(), known.len(), "{named:?} {known:?}");
+        assert!(known.iter().all(|name| named.contains(name)), "{named:?} {known:?}");
+    }
+}
