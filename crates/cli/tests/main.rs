@@ -52,6 +52,7 @@ mod packaging;
 mod parts;
 mod pegs;
 mod revprops;
+mod rules;
 #[cfg(feature = "secret-service")]
 mod secret_service;
 mod signals;

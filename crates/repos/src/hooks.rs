@@ -7,6 +7,7 @@
 //! counts as success; nor does one that runs longer than the limit, if there is one.
 
 mod process;
+mod rules;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,6 +21,7 @@ use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_fs::txn::Txn;
 
+use self::rules::RuleFiles;
 use crate::repository::Repository;
 
 /// The most bytes that are read of a hook's standard output.
@@ -36,6 +38,7 @@ pub struct Hooks {
     folder: PathBuf,
     env_file: Option<PathBuf>,
     time_limit: Option<Duration>,
+    rules: RuleFiles,
 }
 
 /// The change of a revision property that a hook decides on.
@@ -62,6 +65,7 @@ impl Hooks {
             folder: repository.hooks_dir(),
             env_file: Some(repository.conf_dir().join(env_file)),
             time_limit: None,
+            rules: RuleFiles::of(repository),
         }
     }
 
@@ -97,14 +101,15 @@ impl Hooks {
         Ok(txn.refresh()?)
     }
 
-    /// `pre-commit`: runs before a transaction is committed, with the lock tokens that the
+    /// Checks the rules, and then `pre-commit`: runs before a transaction is committed, with the lock tokens that the
     /// committer presents, each with its path as it was sent. The hook sees
     /// the transaction on disk.
     ///
     /// # Errors
-    /// E165001 when the hook fails or cannot be run; those of [`Txn::publish`] and
-    /// [`Txn::refresh`].
+    /// E165001 when a rule is broken, the hook fails or cannot be run; E125009 for rules that are not understood; those of
+    /// [`Txn::publish`] and [`Txn::refresh`].
     pub fn pre_commit(&self, txn: &mut Txn, lock_tokens: &[(String, String)]) -> SvnResult<()> {
+        self.rules.check(txn)?;
         let Some(hook) = self.find("pre-commit")? else { return Ok(()) };
         txn.publish()?;
         let input = (!lock_tokens.is_empty()).then(|| token_lines(lock_tokens));
@@ -121,7 +126,7 @@ impl Hooks {
     }
 
     /// `pre-revprop-change`: runs before a property of a revision changes to `value`. Without
-    /// this hook, no property of a revision can be changed.
+    /// this hook, only properties of revisions that rules name can be changed.
     ///
     /// # Errors
     /// E165006 when there is no such hook; E165001 when it fails or cannot be run.
@@ -131,6 +136,9 @@ impl Hooks {
         value: Option<&[u8]>,
     ) -> SvnResult<()> {
         if self.find("pre-revprop-change")?.is_none() {
+            if self.rules.allow(change)? {
+                return Ok(());
+            }
             return Err(SvnError::new(
                 ErrorCode::REPOS_DISABLED_FEATURE,
                 "Repository has not been enabled to accept revision propchanges;\n\
@@ -215,10 +223,13 @@ impl Hooks {
         self.run(hook, &args, input)
     }
 
-    /// Whether there is one of the hooks `names`, or an error that prevents finding one.
+    /// Whether there is one of the hooks `names`, or a rule in place of it, or an error that prevents finding one.
     #[must_use]
     pub fn has_any(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| !matches!(self.find(name), Ok(None)))
+        names.iter().any(|name| {
+            let by_rules = *name == "pre-commit" && self.rules.are_about_commits();
+            by_rules || !matches!(self.find(name), Ok(None))
+        })
     }
 
     /// The program of the hook `name`, if there is one.

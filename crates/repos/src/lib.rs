@@ -115,4 +115,5 @@ pub use replay::replay;
 pub use reporter::{ReportWalk, Reporter};
 pub use repository::Repository;
 pub use revprop_change::{RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop};
+pub use sapwood_rules::Rules;
 pub use txn_editor::{TxnEditor, TxnRequest};

@@ -492,6 +492,7 @@ mod tests {
             "members",
             "authz",
             "authz-in-conf",
+            "rules",
             "hooks-env",
             "autoversioning",
             "trusted",

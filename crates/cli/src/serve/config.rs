@@ -39,6 +39,7 @@ pub(super) struct File {
     pub(super) access_log: Option<PathBuf>,
     pub(super) access_log_form: Option<LogForm>,
     pub(super) svnserve_conf: Option<PathBuf>,
+    pub(super) rules: Option<PathBuf>,
     pub(super) read_only: bool,
     pub(super) cache_megabytes: Option<usize>,
     pub(super) compression: Option<u8>,
@@ -120,6 +121,7 @@ pub(super) struct LocationConfig {
     pub(super) groups: Option<String>,
     pub(super) username_case: Option<CaseWord>,
     pub(super) path_authz: Option<PathAuthz>,
+    pub(super) rules: Option<PathBuf>,
     pub(super) hooks_env: Option<PathBuf>,
     pub(super) password_delay: Option<u64>,
     pub(super) master: Option<String>,
@@ -190,6 +192,7 @@ impl File {
             &mut self.log_file,
             &mut self.access_log,
             &mut self.svnserve_conf,
+            &mut self.rules,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
             let LocationConfig {
@@ -199,10 +202,11 @@ impl File {
                 digest_users,
                 svnserve_users,
                 accounts,
+                rules,
                 master_ca,
                 ..
             } = place;
-            [folder, repository, users, digest_users, svnserve_users, accounts, master_ca]
+            [folder, repository, users, digest_users, svnserve_users, accounts, rules, master_ca]
         });
         for path in own.into_iter().chain(places).flatten() {
             *path = base.join(&*path);
@@ -268,6 +272,7 @@ impl File {
     /// Puts what the file says into the other settings.
     pub(super) fn others(&self, settings: &mut Settings) {
         settings.read_only = self.read_only;
+        settings.rules.clone_from(&self.rules);
         settings.compression = self.compression.unwrap_or(settings.compression);
         if let Some(megabytes) = self.cache_megabytes {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);
@@ -407,6 +412,7 @@ impl LocationConfig {
                 Some(CaseWord::Upper) => UsernameCase::Upper,
                 Some(CaseWord::Lower) => UsernameCase::Lower,
             },
+            rules: self.rules.clone(),
             hooks_env: self.hooks_env.clone(),
             sasl: None,
             hook_time_limit: None,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_repos::Repository;
+use sapwood_repos::Rules;
 use sapwood_repos::authz::{Authz, ConfigSource};
 use sapwood_server::common::htpasswd::Htpasswd;
 use sapwood_server::dav::{Master, TlsFiles};
@@ -29,8 +30,10 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
         ("tls-client-ca", file.tls_client_ca.as_ref()),
         ("tls-client-crl", file.tls_client_crl.as_ref()),
         ("svnserve-conf", file.svnserve_conf.as_ref()),
+        ("rules", file.rules.as_ref()),
     ];
     own.into_iter().for_each(|(name, path)| need_file(name, path, &mut found));
+    need_rules(file.rules.as_deref(), &mut found);
     if let Some(path) = &file.path {
         need_folder("path", path, &mut found);
     }
@@ -79,6 +82,15 @@ fn need_file(name: &str, path: Option<&PathBuf>, found: &mut Problems) {
     }
 }
 
+/// A file of rules that is understood.
+fn need_rules(path: Option<&Path>, found: &mut Problems) {
+    let Some((path, Ok(bytes))) = path.map(|path| (path, read(path))) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    if let Err(error) = Rules::parse(&path.to_string_lossy(), &text) {
+        found.push(Problem::error("rules", error.to_string()));
+    }
+}
+
 /// A folder that may come later.
 fn need_folder(name: &str, path: &Path, found: &mut Problems) {
     let why = match fs::read_dir(path) {
@@ -113,10 +125,12 @@ fn of_place(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
         ("digest-users", place.digest_users.as_ref()),
         ("svnserve-users", place.svnserve_users.as_ref()),
         ("accounts", place.accounts.as_ref()),
+        ("rules", place.rules.as_ref()),
         ("master-ca", place.master_ca.as_ref()),
     ];
     let before = found.len();
     files.into_iter().for_each(|(name, path)| need_file(name, path, found));
+    need_rules(place.rules.as_deref(), found);
     if found.len() == before {
         of_users(place, shared, found);
         if let (Some(url), Some(ca)) = (&place.master, &place.master_ca)

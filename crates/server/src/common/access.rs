@@ -121,7 +121,11 @@ impl<'s> UserAccess<'s> {
     #[must_use]
     pub fn hooks(&self, repository: &Repository) -> Hooks {
         let config = self.config();
-        Hooks::new(repository, config.hooks_env.as_deref()).with_time_limit(config.hook_time_limit)
+        let rules = [&self.shared.settings.rules, &config.rules].into_iter().flatten().cloned();
+        let groups = self.user.as_ref().map_or(&[][..], Principal::groups);
+        Hooks::new(repository, config.hooks_env.as_deref())
+            .with_time_limit(config.hook_time_limit)
+            .with_rules(rules.collect(), &self.authz_name, groups)
     }
 
     /// What log lines are about.

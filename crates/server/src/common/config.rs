@@ -134,6 +134,8 @@ pub struct AccessConfig {
     pub realm: Option<String>,
     /// The change of case of user names before authz rules are asked.
     pub username_case: UsernameCase,
+    /// A file of rules for commits, besides the repository's own.
+    pub rules: Option<PathBuf>,
     /// Where the environment of hooks is set, relative to the repository's `conf` folder.
     pub hooks_env: Option<PathBuf>,
     /// Set when users authenticate by SASL.

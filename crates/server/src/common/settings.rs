@@ -20,6 +20,8 @@ pub struct Settings {
     pub read_only: bool,
     /// A configuration file for all repositories, in place of each one's own.
     pub config_file: Option<PathBuf>,
+    /// A file of rules for commits to all repositories, besides their own.
+    pub rules: Option<PathBuf>,
     /// Bytes of memory for all caches together.
     pub cache_bytes: usize,
     /// The compression level of what is sent: 0 (none, and svndiff version 0 only) to 9.
@@ -152,6 +154,7 @@ impl Settings {
             virtual_host: false,
             read_only: false,
             config_file: None,
+            rules: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             compression: 5,
             tunnel: None,

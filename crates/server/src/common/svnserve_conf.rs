@@ -72,6 +72,7 @@ impl AccessConfig {
             groups_db: get("groups-db").map(std::borrow::Cow::into_owned),
             realm: get("realm").map(std::borrow::Cow::into_owned),
             username_case,
+            rules: None,
             hooks_env: get("hooks-env").map(|p| PathBuf::from(&*p)),
             sasl: sasl_strength(config)?,
             hook_time_limit: match config.get_i64(GENERAL, "hook-timeout", 0)? {
