@@ -10,6 +10,7 @@
 mod arguments;
 mod command;
 mod convert;
+mod doctor;
 mod getopt;
 mod import_httpd;
 mod input;

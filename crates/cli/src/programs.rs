@@ -43,6 +43,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::user::manual),
     },
     Program {
+        name: "doctor",
+        linked: false,
+        about: "say what is wrong with repositories and a server, and what to do",
+        run: crate::doctor::run,
+        manual: Some(crate::doctor::manual),
+    },
+    Program {
         name: "convert",
         linked: false,
         about: "convert a repository to another format, also while it is used",

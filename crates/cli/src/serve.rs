@@ -165,6 +165,39 @@ fn say(file: &config::File, problems: &[Problem]) {
     }
 }
 
+/// What a configuration file says, and what is wrong with it, for `sapwood doctor`.
+pub(crate) struct Examined {
+    /// Sentences with file and line, and whether the server can do without.
+    pub(crate) problems: Vec<(String, bool)>,
+    /// The repositories, and folders of them.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The certificate for https.
+    pub(crate) certificate: Option<PathBuf>,
+}
+
+/// Reads a configuration file as a start does.
+///
+/// # Errors
+/// A file that cannot be read, or is malformed.
+pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
+    let options = Options { config: Some(config.to_owned()), ..Options::default() };
+    let (options, problems) = take_config(options)?;
+    let config::File { path, location, name, lines, .. } = &options.file;
+    let of_location = |place: &config::LocationConfig| {
+        [place.folder.clone(), place.repository.clone()].into_iter().flatten()
+    };
+    let mut folders: Vec<PathBuf> =
+        path.iter().cloned().chain(location.iter().flat_map(of_location)).collect();
+    folders.sort();
+    folders.dedup();
+    let text = |problem: &Problem| (problem.text(name, lines), problem.is_warning);
+    Ok(Examined {
+        problems: problems.iter().map(text).collect(),
+        folders,
+        certificate: options.certificate,
+    })
+}
+
 /// Reads the configuration file and fills in what the command line does not say; and what is wrong with it.
 fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     let Some(path) = &options.config else { return Ok((options, Vec::new())) };

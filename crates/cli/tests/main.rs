@@ -17,6 +17,7 @@ mod common;
 mod company;
 mod convert;
 mod directory;
+mod doctor;
 mod dump;
 mod editors;
 mod far_away;

@@ -188,7 +188,7 @@ fn configuration(
 ///
 /// # Errors
 /// When they cannot be read.
-pub(crate) fn rules(
+pub fn rules(
     shared: &ServerState,
     top: &Path,
     config: &AccessConfig,

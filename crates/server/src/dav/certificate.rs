@@ -45,6 +45,17 @@ fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
     Ok(found)
 }
 
+/// The end of the first certificate of a file (PEM), in seconds since 1970.
+///
+/// # Errors
+/// When there is none that can be read.
+pub fn certificate_end(path: &Path) -> SvnResult<i64> {
+    let all = pieces::<CertificateDer<'static>>(path, "certificate")?;
+    let first = all.first().ok_or_else(|| unusable(path, "there is no certificate in it"))?;
+    let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|e| unusable(path, e))?;
+    Ok(parsed.validity().not_after.timestamp())
+}
+
 impl ClientAuthorities {
     /// The verifier of clients' certificates in handshakes.
     ///

@@ -80,7 +80,7 @@ mod unversioned;
 pub mod workers;
 
 pub use access_log::AccessLog;
-pub use certificate::ClientAuthorities;
+pub use certificate::{ClientAuthorities, certificate_end};
 pub use http::HttpServer;
 pub use master::Master;
 pub use state::HttpState;

@@ -1,0 +1,95 @@
+//! Files of a repository that their user cannot write, and passwords that others can read.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::finding::Findings;
+use super::shown;
+
+/// What is written at each commit, lock or change of a property, where it is there.
+const WRITTEN: [&str; 12] = [
+    "db",
+    "db/current",
+    "db/write-lock",
+    "db/txn-current",
+    "db/txn-current-lock",
+    "db/rep-cache.db",
+    "db/transactions",
+    "db/txn-protorevs",
+    "db/revs",
+    "db/revprops",
+    "db/locks",
+    "db/next-ids",
+];
+
+/// Looks at the owners of a repository's files, and at the rights of this process.
+pub(super) fn look(repository: &Path, findings: &mut Findings) {
+    let Ok(meta) = fs::metadata(repository.join("db")) else { return };
+    let owner = (meta.uid(), meta.gid());
+    let is_root = rustix::process::geteuid().is_root();
+    let mut foreign: Vec<PathBuf> = Vec::new();
+    let mut closed: Vec<PathBuf> = Vec::new();
+    for path in WRITTEN.iter().map(|name| repository.join(name)).chain(newest(repository)) {
+        let Ok(meta) = fs::metadata(&path) else { continue };
+        if meta.uid() != owner.0 {
+            foreign.push(path.clone());
+        }
+        if !may_write(&path) {
+            closed.push(path);
+        }
+    }
+    if let Some(first) = foreign.first() {
+        let what = format!(
+            "files have another owner than the folder 'db' ({} of those that were looked at, {})",
+            foreign.len(),
+            shown(first)
+        );
+        let todo = format!("chown -R {}:{} {}", owner.0, owner.1, shown(repository));
+        // Who is allowed to write by the group or by all is no problem yet.
+        if closed.is_empty() {
+            findings.warning(what, todo);
+        } else {
+            findings.problem(what, todo);
+        }
+    }
+    if let (Some(first), false) = (closed.first(), is_root) {
+        let user = rustix::process::geteuid().as_raw();
+        let what = format!("the user {user} may not write {}: no commit is possible", shown(first));
+        findings.problem(what, format!("run the server as user {}, or chown -R", owner.0));
+    }
+    if foreign.is_empty() && (closed.is_empty() || is_root) {
+        findings.good(format!("its files belong to user {}", owner.0));
+    }
+    secrets(repository, findings);
+}
+
+/// The newest folder of revisions: where a process of another user has written last.
+fn newest(repository: &Path) -> impl Iterator<Item = PathBuf> {
+    ["db/revs", "db/revprops"].into_iter().filter_map(move |name| {
+        let entries = fs::read_dir(repository.join(name)).ok()?;
+        let dated = entries.filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        });
+        dated.max().map(|(_, path)| path)
+    })
+}
+
+fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Passwords that are stored in the clear, and that others can read.
+fn secrets(repository: &Path, findings: &mut Findings) {
+    let path = repository.join("conf/passwd");
+    let (Ok(meta), Ok(text)) = (fs::metadata(&path), fs::read_to_string(&path)) else { return };
+    let has_passwords = text.lines().any(|line| {
+        let line = line.trim();
+        !line.starts_with(['#', '[']) && line.contains('=')
+    });
+    if has_passwords && meta.permissions().mode() & 0o004 != 0 {
+        let what = "every user of this machine can read the passwords in conf/passwd";
+        findings.warning(what, format!("chmod o-r {}", shown(&path)));
+    }
+}
