@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use sapwood_core::exact::Exact as _;
+
 use super::finding::Findings;
 use super::shown;
 
@@ -27,7 +29,7 @@ pub(super) fn look(folder: &Path, findings: &mut Findings) {
     for (name, harm) in HOOKS {
         let path = folder.join(name);
         let Ok(link) = fs::symlink_metadata(&path) else { continue };
-        count = count.saturating_add(1);
+        count = count.plus(1);
         if let Some((why, todo)) = problem(&path, &link) {
             findings.problem(format!("hooks/{name} {why}: {harm}"), todo);
         }
@@ -63,8 +65,7 @@ fn problem(path: &Path, link: &fs::Metadata) -> Option<(String, String)> {
         return Some(("may not be executed".to_owned(), todo));
     }
     let mut head = [0; 256];
-    let opened = fs::File::open(path);
-    let read = opened.and_then(|mut file| file.read(&mut head)).ok()?;
+    let read = crate::input::open(&path.to_string_lossy()).ok()?.read(&mut head).ok()?;
     let first = head.get(..read)?.split(|byte| *byte == b'\n').next()?;
     let line = first.strip_prefix(b"#!")?;
     if line.ends_with(b"\r") {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
+
 use super::finding::Findings;
 use super::shown;
 
@@ -73,9 +75,8 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Vec<PathBuf>) {
 /// The end of a certificate.
 fn of_certificate(path: &Path, findings: &mut Findings) {
     let Ok(end) = sapwood_server::dav::certificate_end(path) else { return };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    let days = end.saturating_sub(now) / 86_400;
+    let now = Timestamp::now().0 / MICROS_PER_SEC;
+    let days = end.checked_sub(now).map_or(0, |seconds| seconds / 86_400);
     let file = shown(path);
     if end <= now {
         findings.problem(format!("the certificate {file} has ended"), "get a new one");

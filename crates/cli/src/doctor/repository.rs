@@ -1,9 +1,11 @@
 //! One repository: its format, its files of configuration, what is left of old commits, packing and space.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sapwood_core::config::Config;
 use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
+use sapwood_core::exact::Exact as _;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::Filesystem;
@@ -15,8 +17,8 @@ use sapwood_server::{ServerState, Settings};
 use super::finding::Findings;
 use super::{hooks, machine, rights, shown};
 
-/// A transaction that is older than this is of no use any more, in microseconds: two days.
-const OLD: i64 = 2 * 24 * 3600 * MICROS_PER_SEC;
+/// A transaction that is older than this is of no use any more: two days.
+const OLD: Duration = Duration::from_secs(2 * 24 * 3600);
 /// How far a date of a revision may lie ahead, in microseconds.
 const AHEAD: i64 = 300 * MICROS_PER_SEC;
 /// So many complete shards that are not packed are worth a word.
@@ -75,7 +77,7 @@ fn filesystem(path: &Path, repository: &Repository, findings: &mut Findings) -> 
     date(fs, findings)?;
     if let Some(size) = format.shard_size.filter(|size| *size > 0) {
         let complete = youngest.next().0 / size;
-        let open = complete.saturating_sub(fs.min_unpacked_rev()?.0 / size);
+        let open = complete.minus(fs.min_unpacked_rev()?.0 / size);
         if open >= SHARDS {
             let what = format!("{open} folders of {size} revisions could be packed");
             findings.warning(what, format!("svnadmin pack {}", shown(path)));
@@ -89,7 +91,7 @@ fn date(fs: &Filesystem, findings: &mut Findings) -> SvnResult<()> {
     let props = fs.revprops(fs.youngest()?)?;
     let date = props.get(prop_names::DATE).and_then(|date| Timestamp::parse(date).ok());
     let Some(date) = date else { return Ok(()) };
-    if date.0 > Timestamp::now().0.saturating_add(AHEAD) {
+    if date.0.checked_sub(Timestamp::now().0).is_some_and(|ahead| ahead > AHEAD) {
         let what = format!("its youngest revision has a date that has not come yet: {date}");
         findings.warning(what, "check the clock of this machine (timedatectl)");
     }
@@ -104,8 +106,7 @@ fn old_commits(path: &Path, fs: &Filesystem, findings: &mut Findings) -> SvnResu
         let Ok(changed) = std::fs::metadata(&folder).and_then(|meta| meta.modified()) else {
             continue;
         };
-        let age = changed.elapsed().unwrap_or(std::time::Duration::ZERO);
-        if i64::try_from(age.as_micros()).unwrap_or(i64::MAX) > OLD {
+        if changed.elapsed().is_ok_and(|age| age > OLD) {
             old.push(name.clone());
         }
     }
@@ -170,8 +171,15 @@ fn config_without_effect(config: &Config, has_authz: bool) -> Option<&'static st
 /// `conf/rules.toml`.
 fn rules(repository: &Repository, findings: &mut Findings) {
     let path = repository.conf_dir().join("rules.toml");
-    let Ok(text) = std::fs::read_to_string(&path) else { return };
-    match Rules::parse(&path.to_string_lossy(), &text) {
+    let bytes = match crate::input::contents_if_there(&path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return,
+        Err(error) => {
+            let what = format!("no commit is possible: {}", sentence(&error));
+            return findings.problem(what, format!("ls -l {}", shown(&path)));
+        }
+    };
+    match Rules::parse(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
         Ok(_) => findings.good("conf/rules.toml is understood"),
         Err(error) => findings.problem(
             format!("no commit is possible: {error}"),

@@ -3,25 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::finding::Findings;
 use super::shown;
-
-/// What is written at each commit, lock or change of a property, where it is there.
-const WRITTEN: [&str; 12] = [
-    "db",
-    "db/current",
-    "db/write-lock",
-    "db/txn-current",
-    "db/txn-current-lock",
-    "db/rep-cache.db",
-    "db/transactions",
-    "db/txn-protorevs",
-    "db/revs",
-    "db/revprops",
-    "db/locks",
-    "db/next-ids",
-];
 
 /// Looks at the owners of a repository's files, and at the rights of this process.
 pub(super) fn look(repository: &Path, findings: &mut Findings) {
@@ -30,7 +15,7 @@ pub(super) fn look(repository: &Path, findings: &mut Findings) {
     let is_root = rustix::process::geteuid().is_root();
     let mut foreign: Vec<PathBuf> = Vec::new();
     let mut closed: Vec<PathBuf> = Vec::new();
-    for path in WRITTEN.iter().map(|name| repository.join(name)).chain(newest(repository)) {
+    for path in written(&repository.join("db")) {
         let Ok(meta) = fs::metadata(&path) else { continue };
         if meta.uid() != owner.0 {
             foreign.push(path.clone());
@@ -64,16 +49,24 @@ pub(super) fn look(repository: &Path, findings: &mut Findings) {
     secrets(repository, findings);
 }
 
-/// The newest folder of revisions: where a process of another user has written last.
-fn newest(repository: &Path) -> impl Iterator<Item = PathBuf> {
-    ["db/revs", "db/revprops"].into_iter().filter_map(move |name| {
-        let entries = fs::read_dir(repository.join(name)).ok()?;
-        let dated = entries.filter_map(|entry| {
-            let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        });
-        dated.max().map(|(_, path)| path)
-    })
+/// What commits write: the folder, all that is right in it, and what is newest in each folder there, where a process of
+/// another user has written last.
+fn written(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    for entry in entries(folder) {
+        found.extend(entries(&entry).into_iter().max_by_key(|path| modified(path)));
+        found.push(entry);
+    }
+    found
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
 }
 
 fn may_write(path: &Path) -> bool {
@@ -83,7 +76,11 @@ fn may_write(path: &Path) -> bool {
 /// Passwords that are stored in the clear, and that others can read.
 fn secrets(repository: &Path, findings: &mut Findings) {
     let path = repository.join("conf/passwd");
-    let (Ok(meta), Ok(text)) = (fs::metadata(&path), fs::read_to_string(&path)) else { return };
+    let (Ok(meta), Ok(bytes)) = (fs::metadata(&path), crate::input::contents_if_there(&path))
+    else {
+        return;
+    };
+    let text = bytes.as_deref().map_or(String::new(), |b| String::from_utf8_lossy(b).into_owned());
     let has_passwords = text.lines().any(|line| {
         let line = line.trim();
         !line.starts_with(['#', '[']) && line.contains('=')
