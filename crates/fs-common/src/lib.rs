@@ -12,4 +12,5 @@ pub mod leftovers;
 pub mod lock_paths;
 pub mod locks;
 pub mod log_blocks;
+pub mod one_prop;
 pub mod rep_cache;

@@ -18,6 +18,7 @@
 //! has its own form of are enums over both (`of`).
 
 pub mod admin;
+mod backend;
 mod bulk;
 mod changes;
 mod contents;
