@@ -3,23 +3,24 @@
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum};
+use sapwood_fs_common::history::Nodes as _;
 
-use crate::backend::{self, Backend as _};
-use crate::of::{Of, both, each, of};
+use crate::backend;
+use crate::of::{Of, OfId, both, each, of};
 
 /// A node-revision. Two of the same filesystem are the same node-revision if, and only if, they are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(pub(crate) of!(Id));
+pub struct NodeId(pub(crate) OfId);
 
 impl NodeId {
     /// The revision that made it; `None` in a transaction.
     #[must_use]
     pub fn revision(&self) -> Option<Revnum> {
         match &self.0 {
-            Of::Fsfs(id) => sapwood_fsfs::Filesystem::revision_of(id),
-            Of::Fsx(id) => sapwood_fsx::Filesystem::revision_of(id),
+            Of::Fsfs(id) => sapwood_fsfs::Filesystem::revision(id),
+            Of::Fsx(id) => sapwood_fsx::Filesystem::revision(id),
             #[cfg(feature = "memory")]
-            Of::Memory(id) => crate::memory::Filesystem::revision_of(id),
+            Of::Memory(id) => crate::memory::Filesystem::revision(id),
         }
     }
 }
@@ -53,7 +54,7 @@ impl Default for Directory {
 }
 
 /// What an entry is above the engine.
-fn shown<T>((name, kind, id): (&str, NodeKind, T), wrap: impl Fn(T) -> of!(Id)) -> DirEntry<'_> {
+fn shown<T>((name, kind, id): (&str, NodeKind, T), wrap: impl Fn(T) -> OfId) -> DirEntry<'_> {
     DirEntry { name, kind, id: NodeId(wrap(id)) }
 }
 

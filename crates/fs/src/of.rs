@@ -4,6 +4,8 @@
 //! and [`both!`](both) evaluate an expression for whichever engine it is. That is a match: nothing is boxed, and no call goes
 //! through a table. The engine in memory is there in tests only, with the feature `memory`.
 
+use sapwood_fs_common::history::{History, Nodes};
+
 /// A value of one of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Of<Fsfs, Fsx, #[cfg(feature = "memory")] Memory> {
@@ -39,6 +41,29 @@ macro_rules! of {
     };
 }
 pub(crate) use of;
+
+/// The [`Of`] of the histories that engines walk.
+#[cfg(feature = "memory")]
+pub(crate) type OfHistory = Of<
+    History<sapwood_fsfs::Filesystem>,
+    History<sapwood_fsx::Filesystem>,
+    History<crate::memory::Filesystem>,
+>;
+/// The [`Of`] of the histories that engines walk.
+#[cfg(not(feature = "memory"))]
+pub(crate) type OfHistory = Of<History<sapwood_fsfs::Filesystem>, History<sapwood_fsx::Filesystem>>;
+
+/// The [`Of`] of ids.
+#[cfg(feature = "memory")]
+pub(crate) type OfId = Of<
+    <sapwood_fsfs::Filesystem as Nodes>::Id,
+    <sapwood_fsx::Filesystem as Nodes>::Id,
+    <crate::memory::Filesystem as Nodes>::Id,
+>;
+/// The [`Of`] of ids.
+#[cfg(not(feature = "memory"))]
+pub(crate) type OfId =
+    Of<<sapwood_fsfs::Filesystem as Nodes>::Id, <sapwood_fsx::Filesystem as Nodes>::Id>;
 
 /// Evaluates one expression for the value of any engine. `$wrap`, where it is given, makes a value of the same engine an [`Of`].
 macro_rules! each {

@@ -11,7 +11,7 @@ use crate::directory::NodeId;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::node::Node;
-use crate::of::{each, of};
+use crate::of::{OfHistory, each, of};
 
 /// The tree of a revision or of a transaction. Paths are canonical fspaths.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Root {
 
 /// The history of one path, interesting places only, youngest first.
 #[derive(Debug)]
-pub struct History(of!(History));
+pub struct History(OfHistory);
 
 impl History {
     /// The next older place: the path there, and the revision. `None` at the end, and, unless
@@ -148,13 +148,13 @@ impl History {
     /// # Errors
     /// Corruption and system errors.
     pub fn step(&mut self, cross_copies: bool) -> Result<Option<(SharedFsPath, Revnum)>> {
-        each!(&mut self.0, history => backend::History::step(history, cross_copies))
+        Ok(each!(&mut self.0, history => history.step(cross_copies)?))
     }
 
     /// The node-revision at the place that was returned last, when it is known without a walk from the
     /// root: that is so wherever no copy is near.
     #[must_use]
     pub fn id(&self) -> Option<NodeId> {
-        Some(NodeId(each!(&self.0, history, wrap => wrap(backend::History::id(history)?))))
+        Some(NodeId(each!(&self.0, history, wrap => wrap(history.id()?))))
     }
 }

@@ -54,7 +54,7 @@ macro_rules! root {
             fn node(&self, path: &FsPath) -> NodeOf<Self>;
             fn find(&self, path: &FsPath) -> Option<NodeOf<Self>>;
             fn kind(&self, path: &FsPath) -> Option<NodeKind>;
-            fn history(&self, path: &FsPath) -> <Self::Fs as Backend>::History;
+            fn history(&self, path: &FsPath) -> History<Self::Fs>;
             fn closest_copy(&self, path: &FsPath) -> Option<(Revnum, FsPathBuf)>;
             fn node_origin_rev(&self, path: &FsPath) -> Revnum;
             fn verify(&self) -> ();
@@ -72,7 +72,7 @@ macro_rules! node {
             fn path(&self) -> &FsPath;
             fn shared_path(&self) -> SharedFsPath;
             fn kind(&self) -> NodeKind;
-            fn id(&self) -> <Self::Fs as Backend>::Id;
+            fn id(&self) -> <Self::Fs as Nodes>::Id;
             fn created_path(&self) -> &FsPath;
             fn text_key(&self) -> Option<(Revnum, u64)>;
             fn same_contents_rep(&self, other: &Self) -> bool;
@@ -128,19 +128,6 @@ macro_rules! directory {
     };
 }
 pub(super) use directory;
-
-macro_rules! history {
-    () => {
-        super::common::hand_on! {
-            plain:
-            fn id(&self) -> Option<<Self::Fs as Backend>::Id>;
-            failing:
-            changing:
-            fn step(&mut self, cross_copies: bool) -> Option<(SharedFsPath, Revnum)>;
-        }
-    };
-}
-pub(super) use history;
 
 macro_rules! contents {
     () => {

@@ -9,10 +9,11 @@ use sapwood_core::paths::SharedFsPath;
 use sapwood_core::props::names::{AUTHOR, DATE};
 use sapwood_core::{CancelToken, Depth, FsPath, Lock, PropList, Revnum};
 use sapwood_delta::{TextDelta, Version};
+use sapwood_fs_common::history::Nodes;
 use sapwood_fsfs::read_ahead as hints;
 use sapwood_store::{Caches, WriteStorage};
 
-use super::{Bulk, Children, Contents, Directory, History, Node, Root, Txn, Writer};
+use super::{Bulk, Children, Contents, Directory, Node, Root, Txn, Writer};
 use crate::directory::NodeId;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -21,15 +22,12 @@ use crate::txn::WriteOptions;
 use crate::{ChangedPaths, FormatInfo, LogSpan, SpanEncoder};
 
 /// An opened filesystem. Clones share everything.
-pub(crate) trait Backend: Clone + Debug {
+pub(crate) trait Backend: Nodes<Id: Eq + Hash + Display> {
     type Itself: Backend;
-    /// A node-revision: two of one filesystem are the same one if, and only if, they are equal.
-    type Id: Copy + Eq + Hash + Debug + Display;
     type Root: Root<Fs = Self>;
     type Node: Node<Fs = Self>;
     type Directory: Directory<Fs = Self>;
     type Children: Children<Fs = Self>;
-    type History: History<Fs = Self>;
     type Contents: Contents;
     type Delta: TextDelta + Debug;
     type Revprops: Revprops<Fs = Self>;
@@ -42,7 +40,6 @@ pub(crate) trait Backend: Clone + Debug {
 
     const ENGINE: Engine;
 
-    fn revision_of(id: &Self::Id) -> Option<Revnum>;
     fn caches(&self) -> (&Arc<Caches>, u32);
     fn storage(&self) -> &dyn WriteStorage;
     fn path(&self) -> &Path;

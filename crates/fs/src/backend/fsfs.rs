@@ -8,14 +8,14 @@ use sapwood_core::{
     CancelToken, Depth, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, SvnResult,
 };
 use sapwood_delta::{TextDelta, Version};
+use sapwood_fs_common::history::{History, Nodes};
 use sapwood_fsfs::read_ahead as hints;
 use sapwood_fsfs::txn as fsfs;
 use sapwood_store::{Caches, WriteStorage};
 
 use super::tree::{Entry, NodeOf};
 use super::{
-    Admin, Backend, Bulk, Children, Contents, Directory, History, Node, Revprops, Root, Txn,
-    Writer, common,
+    Admin, Backend, Bulk, Children, Contents, Directory, Node, Revprops, Root, Txn, Writer, common,
 };
 use crate::admin::hotcopy::HotcopyOptions;
 use crate::admin::maintenance::MaintenanceOptions;
@@ -35,12 +35,10 @@ type Fs = sapwood_fsfs::Filesystem;
 
 impl Backend for Fs {
     type Itself = Self;
-    type Id = sapwood_fsfs::NodeRevId;
     type Root = sapwood_fsfs::Root;
     type Node = sapwood_fsfs::Node;
     type Directory = Arc<sapwood_fsfs::Directory>;
     type Children = sapwood_fsfs::Children;
-    type History = sapwood_fsfs::History;
     type Contents = sapwood_fsfs::Contents;
     type Delta = sapwood_fsfs::ContentsDelta;
     type Revprops = sapwood_fsfs::RevpropsSnapshot;
@@ -66,14 +64,10 @@ impl Backend for Fs {
         failing:
         fn uuid(&self) -> String;
         fn changed_paths(&self, revision: Revnum) -> Arc<ChangedPaths>;
-        fn node_at(&self, path: &SharedFsPath, id: &Self::Id) -> Self::Node;
+        fn node_at(&self, path: &SharedFsPath, id: &<Self as Nodes>::Id) -> Self::Node;
         fn require_mergeinfo(&self) -> ();
         fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> ();
         changing:
-    }
-
-    fn revision_of(id: &Self::Id) -> Option<Revnum> {
-        id.revision()
     }
 
     fn revprops(&self) -> Self::Revprops {
@@ -220,12 +214,6 @@ impl Children for sapwood_fsfs::Children {
     fn node(&mut self, dir: &sapwood_fsfs::Node, at: usize) -> Result<sapwood_fsfs::Node> {
         Ok(self.node(dir, at)?)
     }
-}
-
-impl History for sapwood_fsfs::History {
-    type Fs = Fs;
-
-    common::history!();
 }
 
 impl Contents for sapwood_fsfs::Contents {

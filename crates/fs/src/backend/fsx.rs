@@ -8,13 +8,13 @@ use sapwood_core::{
     CancelToken, Depth, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1, SvnError,
 };
 use sapwood_delta::TextDelta;
+use sapwood_fs_common::history::{History, Nodes};
 use sapwood_fsx::txn as fsx;
 use sapwood_store::{Caches, WriteStorage};
 
 use super::tree::{Entry, NodeOf};
 use super::{
-    Admin, Backend, Bulk, Children, Contents, Directory, History, Node, Revprops, Root, Txn,
-    Writer, common,
+    Admin, Backend, Bulk, Children, Contents, Directory, Node, Revprops, Root, Txn, Writer, common,
 };
 use crate::admin::hotcopy::HotcopyOptions;
 use crate::admin::maintenance::MaintenanceOptions;
@@ -30,12 +30,10 @@ type Fs = sapwood_fsx::Filesystem;
 
 impl Backend for Fs {
     type Itself = Self;
-    type Id = sapwood_fsx::Id;
     type Root = sapwood_fsx::Root;
     type Node = sapwood_fsx::TreeNode;
     type Directory = Arc<sapwood_fsx::Directory>;
     type Children = Arc<sapwood_fsx::Directory>;
-    type History = sapwood_fsx::History;
     type Contents = sapwood_fsx::Contents;
     type Delta = sapwood_fsx::ContentsDelta;
     type Revprops = Seen;
@@ -48,10 +46,6 @@ impl Backend for Fs {
     const ENGINE: Engine = Engine::Fsx;
 
     common::filesystem!();
-
-    fn revision_of(id: &Self::Id) -> Option<Revnum> {
-        id.change_set.revision()
-    }
 
     fn format(&self) -> FormatInfo {
         FormatInfo {
@@ -73,7 +67,7 @@ impl Backend for Fs {
         changes::of_fsx(&self.changes(revision)?).map(Arc::new)
     }
 
-    fn node_at(&self, path: &SharedFsPath, id: &Self::Id) -> Result<Self::Node> {
+    fn node_at(&self, path: &SharedFsPath, id: &<Self as Nodes>::Id) -> Result<Self::Node> {
         Ok(self.node_at(path, *id)?)
     }
 
@@ -167,12 +161,6 @@ impl Children for Arc<sapwood_fsx::Directory> {
     fn entries(&self) -> Self {
         Self::clone(self)
     }
-}
-
-impl History for sapwood_fsx::History {
-    type Fs = Fs;
-
-    common::history!();
 }
 
 impl Contents for sapwood_fsx::Contents {

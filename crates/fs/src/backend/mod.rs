@@ -2,8 +2,8 @@
 //!
 //! | trait | is |
 //! |---|---|
-//! | [`Backend`] | an opened filesystem, with the types of all that follows |
-//! | [`Root`], [`Node`], [`Directory`], [`Children`], [`History`] | trees of revisions and of transactions |
+//! | [`Backend`] | an opened filesystem, with the types of all that follows; [`Nodes`](sapwood_fs_common::history::Nodes) is what the walk through histories asks of it |
+//! | [`Root`], [`Node`], [`Directory`], [`Children`] | trees of revisions and of transactions |
 //! | [`Contents`] | texts |
 //! | [`Revprops`], [`DateAuthor`] | properties of revisions, as one request sees them |
 //! | [`Writer`], [`Txn`], [`Bulk`] | changes |
@@ -23,5 +23,5 @@ mod write;
 
 pub(crate) use admin::Admin;
 pub(crate) use filesystem::{Backend, DateAuthor, Revprops};
-pub(crate) use tree::{Children, Contents, Directory, History, Node, Root};
+pub(crate) use tree::{Children, Contents, Directory, Node, Root};
 pub(crate) use write::{Bulk, Txn, Writer};

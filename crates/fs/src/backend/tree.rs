@@ -11,6 +11,7 @@ use sapwood_core::{
     SvnResult,
 };
 use sapwood_delta::Version;
+use sapwood_fs_common::history::{History, Nodes};
 
 use super::Backend;
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ pub(crate) trait Directory: Clone + Debug + Default {
 }
 
 /// One entry: name, kind and node-revision.
-pub(crate) type Entry<'a, B> = (&'a str, NodeKind, <B as Backend>::Id);
+pub(crate) type Entry<'a, B> = (&'a str, NodeKind, <B as Nodes>::Id);
 
 /// The tree of a revision or of a transaction.
 pub(crate) trait Root: Clone + Debug {
@@ -42,7 +43,7 @@ pub(crate) trait Root: Clone + Debug {
     fn node(&self, path: &FsPath) -> Result<NodeOf<Self>>;
     fn find(&self, path: &FsPath) -> Result<Option<NodeOf<Self>>>;
     fn changed_paths(&self) -> Result<Arc<ChangedPaths>>;
-    fn history(&self, path: &FsPath) -> Result<<Self::Fs as Backend>::History>;
+    fn history(&self, path: &FsPath) -> Result<History<Self::Fs>>;
     fn closest_copy(&self, path: &FsPath) -> Result<Option<(Revnum, FsPathBuf)>>;
     fn node_origin_rev(&self, path: &FsPath) -> Result<Revnum>;
 
@@ -135,7 +136,7 @@ pub(crate) trait Node: Clone + Debug {
     fn path(&self) -> &FsPath;
     fn shared_path(&self) -> SharedFsPath;
     fn kind(&self) -> NodeKind;
-    fn id(&self) -> <Self::Fs as Backend>::Id;
+    fn id(&self) -> <Self::Fs as Nodes>::Id;
     fn relation(&self, other: &Self) -> Relation;
     fn same_line(&self, other: &Self) -> bool;
     fn created_path(&self) -> &FsPath;
@@ -143,7 +144,7 @@ pub(crate) trait Node: Clone + Debug {
     fn entries(&self) -> Result<<Self::Fs as Backend>::Directory>;
     fn children(&self) -> Result<<Self::Fs as Backend>::Children>;
     /// The child that an entry of this directory stands for.
-    fn child_at(&self, name: &str, id: &<Self::Fs as Backend>::Id) -> Result<Self>;
+    fn child_at(&self, name: &str, id: &<Self::Fs as Nodes>::Id) -> Result<Self>;
     fn text_key(&self) -> Option<(Revnum, u64)>;
     fn length(&self) -> Result<u64>;
     fn recorded_md5(&self) -> Result<Option<Md5>>;
@@ -164,7 +165,7 @@ pub(crate) trait Node: Clone + Debug {
     }
 
     fn created_rev(&self) -> Option<Revnum> {
-        <Self::Fs as Backend>::revision_of(&self.id())
+        <Self::Fs as Nodes>::revision(&self.id())
     }
 
     fn has_props(&self) -> Result<bool> {
@@ -223,14 +224,6 @@ pub(crate) trait Children: Debug {
         };
         dir.child_at(name, &id)
     }
-}
-
-/// The history of one path, youngest first.
-pub(crate) trait History: Debug {
-    type Fs: Backend<History = Self>;
-
-    fn step(&mut self, cross_copies: bool) -> Result<Option<(SharedFsPath, Revnum)>>;
-    fn id(&self) -> Option<<Self::Fs as Backend>::Id>;
 }
 
 /// A file's contents from start to end.
