@@ -60,3 +60,14 @@ fn functions_and_names_are_counted() {
     assert_eq!(functions(text), (2, 1));
     assert_eq!(exports("\nmod a;\npub mod b;\npub use c::D;\npub use e::{F, G,\n    H};\n"), 5);
 }
+
+#[test]
+fn the_engine_in_memory_is_in_no_product() {
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = folder.unwrap().path().join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let product = text.split("[dev-dependencies]").next().unwrap();
+        let asks = product.lines().any(|line| line.contains("\"memory\""));
+        assert!(!asks, "{}: only tests have the engine in memory", manifest.display());
+    }
+}

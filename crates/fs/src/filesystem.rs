@@ -52,6 +52,13 @@ impl Filesystem {
         }
     }
 
+    /// An empty filesystem in memory, for tests.
+    #[cfg(feature = "memory")]
+    #[must_use]
+    pub fn in_memory(caches: &Arc<Caches>) -> Self {
+        Self(Of::Memory(crate::memory::Filesystem::new(caches)))
+    }
+
     /// Whether this process may read the filesystem in the folder `db`: the system's error when not. Nothing of it is kept.
     pub fn check_readable(db: &Path) -> Result<()> {
         let path = db.join("current");

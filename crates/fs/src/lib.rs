@@ -32,6 +32,8 @@ mod identity;
 mod kinds;
 mod listing;
 mod locks;
+#[cfg(feature = "memory")]
+mod memory;
 mod node;
 mod of;
 pub mod read_ahead;

@@ -22,6 +22,8 @@ mod tree;
 mod write;
 
 pub(crate) use admin::Admin;
+#[cfg(feature = "memory")]
+pub(crate) use filesystem::not_supported;
 pub(crate) use filesystem::{Backend, DateAuthor, Revprops};
 pub(crate) use tree::{Children, Contents, Directory, Node, Root};
 pub(crate) use write::{Bulk, Txn, Writer};
