@@ -21,6 +21,7 @@ use super::texts::Texts;
 use crate::error::{Error, Result};
 use crate::items::CHANGES;
 use crate::revfile::read_at;
+use crate::short::Text;
 use crate::txn::write_indexes;
 
 /// Bytes that a changed path takes in a container, about.
@@ -215,7 +216,7 @@ impl Shard<'_> {
 
     /// Reads texts that follow one another, the youngest first. They are read from the oldest on, because the others are deltas to
     /// those before them, which are in the caches then.
-    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Vec<u8>>> {
+    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Text>> {
         let read = items.iter().rev().map(|item| self.writer.fs.whole(item.rep, limit));
         let mut texts = read.collect::<Result<Vec<_>>>()?;
         texts.reverse();
