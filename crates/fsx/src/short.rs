@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -74,7 +75,9 @@ impl Filesystem {
         if rep.expanded_size > len64(KEPT_TEXT) || txn_of(rep.id).is_some() {
             return Ok(None);
         }
-        let Some(text) = self.0.while_packed(|| self.resolve(rep))? else { return Ok(None) };
+        let known = |id| self.0.cached.text(id);
+        let made = self.0.while_packed(|| self.resolve(rep, &known, false))?;
+        let Some(text) = made else { return Ok(None) };
         let md5 = Md5::of(&text);
         if md5 != rep.md5 || len64(text.len()) != rep.expanded_size {
             return Err(mismatch(rep, md5, len64(text.len())));
@@ -82,8 +85,29 @@ impl Filesystem {
         Ok(Some(self.0.cached.keep_text(rep.id, KeptText { md5, text })))
     }
 
-    /// Makes a text; `None` when its chain is long.
-    fn resolve(&self, rep: &Representation) -> Result<Option<Vec<u8>>> {
+    /// A short text of a revision, to be written elsewhere: the checksums of all that it is made of are compared, which takes less
+    /// than its own one; a reader compares that. `known` are texts that were made so before.
+    pub(crate) fn copied_text(
+        &self,
+        rep: &Representation,
+        known: &HashMap<Id, Arc<KeptText>>,
+    ) -> Result<Option<Arc<KeptText>>> {
+        let Some(text) = self.resolve(rep, &|id| known.get(&id).cloned(), true)? else {
+            return Ok(None);
+        };
+        if len64(text.len()) != rep.expanded_size {
+            return Err(mismatch(rep, rep.md5, len64(text.len())));
+        }
+        Ok(Some(Arc::new(KeptText { md5: rep.md5, text })))
+    }
+
+    /// Makes a text; `None` when its chain is long. With `check` the checksums of all items are compared.
+    fn resolve(
+        &self,
+        rep: &Representation,
+        known: &dyn Fn(Id) -> Option<Arc<KeptText>>,
+        check: bool,
+    ) -> Result<Option<Vec<u8>>> {
         let mut steps = Vec::new();
         let mut left = CHAIN_LEN;
         let mut base = Text::Owned(Vec::new());
@@ -92,7 +116,7 @@ impl Filesystem {
             if steps.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
             }
-            if let Some(kept) = self.0.cached.text(id).filter(|_| !steps.is_empty()) {
+            if let Some(kept) = known(id).filter(|_| !steps.is_empty()) {
                 base = Text::Kept(kept);
                 break;
             }
@@ -111,6 +135,9 @@ impl Filesystem {
             }
             let Some(rest) = left.checked_sub(item.size) else { return Ok(None) };
             left = rest;
+            if check {
+                file.bytes(&item, item.kind)?;
+            }
             let (step, header) = step(file, item.offset, item.size, size)?;
             steps.push(step);
             next = header.base.map(|(revision, number, size)| {

@@ -4,7 +4,9 @@
 //! A text goes into a container when it is not over twice the block size; there it is whole, so that deltas to it are short
 //! ways. Texts that nothing refers to stay as they were too.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use sapwood_core::exact::clamped;
@@ -262,10 +264,21 @@ impl Shard<'_> {
     }
 
     /// Reads texts that follow one another, the youngest first. They are read from the oldest on, because the others are deltas to
-    /// those before them, which are in the caches then.
+    /// those before them, which are known then.
     fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Text>> {
-        let read = items.iter().rev().map(|item| self.writer.fs.whole(item.rep, limit));
-        let mut texts = read.collect::<Result<Vec<_>>>()?;
+        let fs = &self.writer.fs;
+        let mut known = HashMap::new();
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items.iter().rev() {
+            let short = item.rep.map(|rep| fs.copied_text(&rep, &known)).transpose()?.flatten();
+            texts.push(match short {
+                Some(text) => {
+                    known.insert(item.id, Arc::clone(&text));
+                    Text::Kept(text)
+                }
+                None => fs.whole(item.rep, limit)?,
+            });
+        }
         texts.reverse();
         Ok(texts)
     }
