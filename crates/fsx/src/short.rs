@@ -8,10 +8,9 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use sapwood_core::exact::clamped;
-use sapwood_core::{Exact, Md5, SvnError, len64};
+use sapwood_core::{Cut, Exact, Md5, SvnError, len64};
 use sapwood_delta::svndiff::{Scratch, WindowHeader, decode_window};
 use sapwood_delta::{Version, Window};
-use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 
 use crate::cached::KeptText;
@@ -125,12 +124,10 @@ impl Filesystem {
             })?;
             let (key, file) = self.0.revision_file(revision)?;
             let item = file.find(revision, id.number)?;
-            if item.kind == ItemType::RepsContainer {
-                // A base may be longer than the text that is made of it.
-                let limit = rep.expanded_size.max(1 << 24);
-                base = Text::Owned(
-                    self.0.contained_text(key, &file, &item, limit)?.unwrap_or_default(),
-                );
+            // A base may be longer than the text that is made of it.
+            let limit = rep.expanded_size.max(1 << 24);
+            if let Some(text) = self.0.contained_text(key, &file, &item, limit)? {
+                base = Text::Owned(text);
                 break;
             }
             let Some(rest) = left.checked_sub(item.size) else { return Ok(None) };
@@ -151,7 +148,7 @@ impl Filesystem {
         while let Some(step) = steps.pop() {
             let mut made = Vec::with_capacity(clamped(rep.expanded_size));
             let bytes = step.bytes()?;
-            let svndiff = bytes.get(step.svndiff.clone()).unwrap_or_default();
+            let svndiff = bytes.piece(step.svndiff.clone());
             apply(svndiff, &text, &mut made).map_err(|error| Error::Svn(SvnError::from(error)))?;
             if made.len() > STEP_LEN {
                 return Ok(None);
@@ -190,11 +187,11 @@ fn apply(
     WORK.with_borrow_mut(|(scratch, window)| {
         while !rest.is_empty() && made.len() <= STEP_LEN {
             let (header, len) = WindowHeader::parse(rest)?.ok_or(Delta::UnexpectedEnd)?;
-            let body = rest.get(len..).unwrap_or_default();
+            let body = rest.tail(len);
             let (body, after) =
                 body.split_at_checked(header.body_len()).ok_or(Delta::UnexpectedEnd)?;
             decode_window(version, &header, body, scratch, window)?;
-            let view = source.get(clamped(header.source_offset)..).unwrap_or_default();
+            let view = source.get(clamped(header.source_offset)..).unwrap_or(&[]);
             window.apply(view, made)?;
             rest = after;
         }
