@@ -38,11 +38,13 @@ pub struct Xdelta {
     /// number of blocks.
     slots: Vec<Slot>,
     flags: Box<[u8; FLAG_BYTES]>,
+    /// Bytes of the source whose blocks are in the table.
+    filled: usize,
 }
 
 impl Default for Xdelta {
     fn default() -> Self {
-        Self { slots: Vec::new(), flags: Box::new([0; FLAG_BYTES]) }
+        Self { slots: Vec::new(), flags: Box::new([0; FLAG_BYTES]), filled: 0 }
     }
 }
 
@@ -107,6 +109,18 @@ impl Xdelta {
         target: &[u8],
         window: &mut Window,
     ) {
+        self.filled = 0;
+        self.compute_grown(source_offset, source, target, window);
+    }
+
+    /// The same for a source that begins with that of the call before: only what it has more is put into the table.
+    pub fn compute_grown(
+        &mut self,
+        source_offset: u64,
+        source: &[u8],
+        target: &[u8],
+        window: &mut Window,
+    ) {
         window.clear();
         window.source_offset = source_offset;
         window.source_len = source.len();
@@ -127,16 +141,21 @@ impl Xdelta {
         finish(source, target, done, window);
     }
 
-    /// Puts the blocks of the source into the table.
+    /// Puts the blocks of the source into the table that are not there yet.
     fn fill(&mut self, source: &[u8]) {
-        let blocks = source.chunks_exact(BLOCK);
-        let size = blocks.len().saturating_add(2).next_power_of_two().saturating_mul(2);
-        self.slots.clear();
-        self.slots.resize(size, Slot { sum: 0, at: FREE });
-        self.flags.fill(0);
-        let mask = size.minus(1);
-        let positions = (0u32..).step_by(BLOCK);
-        for (block, at) in blocks.zip(positions) {
+        let blocks = source.len() / BLOCK;
+        let size = blocks.saturating_add(2).next_power_of_two().saturating_mul(2);
+        if self.filled == 0 || self.slots.len() < size {
+            self.slots.clear();
+            self.slots.resize(size, Slot { sum: 0, at: FREE });
+            self.flags.fill(0);
+            self.filled = 0;
+        }
+        let mask = self.slots.len().minus(1);
+        let positions = (0u32..).step_by(BLOCK).skip(self.filled / BLOCK);
+        let rest = tail(source, self.filled).chunks_exact(BLOCK);
+        self.filled = blocks.times(BLOCK);
+        for (block, at) in rest.zip(positions) {
             let sum = checksum(block);
             let (byte, bit) = flag_of(sum);
             // The table is never full, so this ends; of equal blocks the first stays.
@@ -278,6 +297,20 @@ fn finish(source: &[u8], target: &[u8], start: usize, window: &mut Window) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A table that grows finds what a new one finds.
+    #[test]
+    fn a_source_that_grows() {
+        let text = noise(20_000, 7);
+        let (mut grown, mut window) = (Xdelta::new(), Window::default());
+        for len in [0, 100, 130, 4_000, 4_100, 20_000] {
+            let source = &text[..len];
+            for target in [noise(300, 9), text[50..].to_vec(), text[len / 2..].to_vec()] {
+                grown.compute_grown(7, source, &target, &mut window);
+                assert_eq!(window, delta(source, &target), "{len}");
+            }
+        }
+    }
 
     fn delta(source: &[u8], target: &[u8]) -> Window {
         let mut window = Window::default();

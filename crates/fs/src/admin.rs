@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Revnum};
-use sapwood_fsx::txn as fsx;
 
+use crate::backend::Admin;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::locks;
-use crate::of::Of;
+use crate::of::each;
 
 /// Making a filesystem.
 pub mod create {
@@ -60,12 +60,12 @@ pub mod hotcopy {
 pub mod maintenance {
     pub use sapwood_fsfs::maintenance::MaintenanceOptions;
 
-    use crate::of::Of;
+    use crate::of::of;
 
     /// While this is there, nothing changes the filesystem.
     #[derive(Debug)]
     pub struct Frozen {
-        pub(super) _of: Of<sapwood_fsfs::maintenance::Frozen, sapwood_fsx::txn::Frozen>,
+        pub(super) _of: of!(Frozen),
     }
 }
 /// Packing one.
@@ -85,11 +85,7 @@ pub use maintenance::MaintenanceOptions;
 impl Filesystem {
     /// Waits until no process changes the filesystem, and keeps it so. Readers go on.
     pub fn freeze(&self) -> Result<maintenance::Frozen> {
-        let of = match &self.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.freeze()?),
-            Of::Fsx(fs) => Of::Fsx(fsx::Writer::new(fs, fsx::WriteOptions::default())?.freeze()?),
-        };
-        Ok(maintenance::Frozen { _of: of })
+        Ok(maintenance::Frozen { _of: each!(&self.0, fs, wrap => wrap(Admin::freeze(fs)?)) })
     }
 
     /// Copies this filesystem to the folder `to` (a `db` folder, which must exist). `notify` is called with the first and the last of
@@ -101,14 +97,7 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(Revnum, Revnum) -> Result<()>,
     ) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => {
-                Ok(fs.hotcopy(to, options, cancel, &mut |first, last| Ok(notify(first, last)?))?)
-            }
-            Of::Fsx(fs) => {
-                Ok(fs.hotcopy(to, options, cancel, &mut |first, last| Ok(notify(first, last)?))?)
-            }
-        }
+        each!(&self.0, fs => Admin::hotcopy(fs, to, options, cancel, notify))
     }
 
     /// Packs the shards that are complete.
@@ -118,23 +107,7 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(pack::PackNotice) -> Result<()>,
     ) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => {
-                let mut notify = |notice| Ok(notify(notice)?);
-                Ok(fs.pack(options, cancel, &mut notify)?)
-            }
-            Of::Fsx(fs) => {
-                let mut notify = |notice| {
-                    Ok(notify(match notice {
-                        sapwood_fsx::pack::PackNotice::Start(shard) => {
-                            pack::PackNotice::Start(shard)
-                        }
-                        sapwood_fsx::pack::PackNotice::End(shard) => pack::PackNotice::End(shard),
-                    })?)
-                };
-                Ok(fs.pack(options.flush_to_disk, cancel, &mut notify)?)
-            }
-        }
+        each!(&self.0, fs => Admin::pack(fs, options, cancel, notify))
     }
 
     /// Brings it to the newest format.
@@ -144,23 +117,12 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: &mut dyn FnMut(upgrade::UpgradeNotice) -> Result<()>,
     ) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.upgrade(options, cancel, &mut |notice| Ok(notify(notice)?))?),
-            // Only the newest format can be opened.
-            Of::Fsx(_) => Ok(()),
-        }
+        each!(&self.0, fs => Admin::upgrade(fs, options, cancel, notify))
     }
 
     /// Makes a filesystem usable again that a crash or a restored backup left in disorder.
     pub fn recover(&self, options: &MaintenanceOptions, cancel: &CancelToken) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.recover(options, cancel)?),
-            Of::Fsx(fs) => {
-                let flush_to_disk = options.flush_to_disk;
-                let options = fsx::WriteOptions { flush_to_disk, ..fsx::WriteOptions::default() };
-                Ok(fsx::Writer::new(fs, options)?.recover()?)
-            }
-        }
+        each!(&self.0, fs => Admin::recover(fs, options, cancel))
     }
 
     /// Enters the representations of revisions into the cache of representations.
@@ -171,17 +133,6 @@ impl Filesystem {
         cancel: &CancelToken,
         progress: &mut dyn FnMut(Revnum) -> Result<()>,
     ) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => {
-                Ok(fs.build_rep_cache(first, last, cancel, &mut |revision| {
-                    Ok(progress(revision)?)
-                })?)
-            }
-            Of::Fsx(fs) => {
-                let writer = fsx::Writer::new(fs, fsx::WriteOptions::default())?;
-                let mut progress = |revision| Ok(progress(revision)?);
-                Ok(writer.build_rep_cache(first, last, cancel, &mut progress)?)
-            }
-        }
+        each!(&self.0, fs => Admin::build_rep_cache(fs, (first, last), cancel, progress))
     }
 }

@@ -3,67 +3,58 @@
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
-use sapwood_fsfs::txn as fsfs;
-use sapwood_fsx::txn as fsx;
 
+use crate::backend;
 use crate::error::{Error, Result};
-use crate::of::{Of, each};
+use crate::filesystem::other_engine;
+use crate::of::{both, each, of};
 use crate::txn::{Txn, Writer};
 
 /// Makes many revisions one after the other, each of which need not be durable before the next.
 #[derive(Debug)]
 pub struct Bulk {
     writer: Arc<Writer>,
-    of: Of<fsfs::Bulk, fsx::Bulk>,
+    of: of!(Bulk),
 }
 
 #[allow(clippy::missing_errors_doc)]
 impl Bulk {
     /// Of a writer; `None` when the filesystem is such that revisions are made one by one.
     pub fn new(writer: &Arc<Writer>) -> Result<Option<Self>> {
-        let of = match writer.engine() {
-            Of::Fsfs(engine) => fsfs::Bulk::new(engine)?.map(Of::Fsfs),
-            Of::Fsx(engine) => fsx::Bulk::new(engine).map(Of::Fsx),
-        };
+        let of = each!(writer.engine(), writer, wrap => backend::Writer::bulk(writer)?.map(wrap));
         Ok(of.map(|of| Self { writer: Arc::clone(writer), of }))
     }
 
     /// Begins the next transaction.
     pub fn begin(&self) -> Result<Txn> {
-        Ok(self.writer.txn(match &self.of {
-            Of::Fsfs(bulk) => Of::Fsfs(bulk.begin()?),
-            Of::Fsx(bulk) => Of::Fsx(bulk.begin()?),
-        }))
+        let of = each!(&self.of, bulk, wrap => wrap(backend::Bulk::begin(bulk)?));
+        Ok(self.writer.txn(of))
     }
 
     /// What went wrong in another thread.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        each!(&self.of, bulk => bulk.failure().map(Error::from))
+        each!(&self.of, bulk => backend::Bulk::failure(bulk))
     }
 
     /// The youngest revision, made or in the making.
     pub fn youngest(&self) -> Result<Revnum> {
-        Ok(each!(&self.of, bulk => bulk.youngest()?))
+        each!(&self.of, bulk => backend::Bulk::youngest(bulk))
     }
 
     /// Makes a revision of a transaction.
     pub fn commit(&self, txn: Txn) -> Result<Revnum> {
-        match (&self.of, txn.of) {
-            (Of::Fsfs(bulk), Of::Fsfs(txn)) => Ok(bulk.commit(txn)?),
-            (Of::Fsx(bulk), Of::Fsx(txn)) => Ok(bulk.commit(txn)?),
-            _ => Err(crate::filesystem::other_engine()),
-        }
+        both!(&self.of, txn.of, (bulk, txn) => backend::Bulk::commit(bulk, txn), else Err(other_engine()))
     }
 
     /// The youngest revision that others see.
     #[must_use]
     pub fn published(&self) -> Revnum {
-        each!(&self.of, bulk => bulk.published())
+        each!(&self.of, bulk => backend::Bulk::published(bulk))
     }
 
     /// Waits until all is durable.
     pub fn sync(&self) -> Result<()> {
-        each!(&self.of, bulk => Ok(bulk.sync()?))
+        each!(&self.of, bulk => backend::Bulk::sync(bulk))
     }
 }

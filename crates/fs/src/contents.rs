@@ -5,23 +5,21 @@ use std::io::{self, Read};
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_delta::{EncodedDelta, TextDelta, Version, Window};
 
+use crate::backend;
 use crate::error::Result;
-use crate::of::{Of, each};
+use crate::of::{each, of};
 
 /// A file's contents from start to end. Reads never block for long; the checksum is checked at the end.
 /// As `io::Read` it wraps errors in [`std::io::Error::other`] holding an [`sapwood_core::SvnError`].
 #[derive(Debug)]
-pub struct Contents(pub(crate) Of<sapwood_fsfs::Contents, sapwood_fsx::Contents>);
+pub struct Contents(pub(crate) of!(Contents));
 
 impl Contents {
     /// Checks the MD5 even where another sum would be had for less, and may leave that to another thread: for
     /// verification, which reads one text after the other. To be called before anything is read.
     #[must_use]
     pub fn with_sum_aside(self) -> Self {
-        Self(match self.0 {
-            Of::Fsfs(contents) => Of::Fsfs(contents.with_sum_aside()),
-            Of::Fsx(contents) => Of::Fsx(contents),
-        })
+        Self(each!(self.0, contents, wrap => wrap(backend::Contents::with_sum_aside(contents))))
     }
 
     /// Fills some of `buf`; 0 at the end.
@@ -29,7 +27,7 @@ impl Contents {
     /// # Errors
     /// Corruption and system errors.
     pub fn read_some(&mut self, buf: &mut [u8]) -> Result<usize> {
-        Ok(each!(&mut self.0, contents => contents.read_some(buf)?))
+        each!(&mut self.0, contents => backend::Contents::read_some(contents, buf))
     }
 
     /// The next part of the contents without copying it, never empty; `None` at the end. Parts
@@ -38,7 +36,7 @@ impl Contents {
     /// # Errors
     /// Corruption and system errors.
     pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
-        Ok(each!(&mut self.0, contents => contents.next_piece()?))
+        each!(&mut self.0, contents => backend::Contents::next_piece(contents))
     }
 }
 
@@ -51,7 +49,7 @@ impl Read for Contents {
 /// The delta from one node's text (or nothing) to another's; passes stored bytes through where
 /// they fit.
 #[derive(Debug)]
-pub struct ContentsDelta(pub(crate) Of<sapwood_fsfs::ContentsDelta, sapwood_fsx::ContentsDelta>);
+pub struct ContentsDelta(pub(crate) of!(Delta));
 
 impl TextDelta for ContentsDelta {
     fn next_window(&mut self) -> SvnResult<Option<Window>> {

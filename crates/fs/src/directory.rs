@@ -3,27 +3,24 @@
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum};
+use sapwood_fs_common::history::Nodes as _;
 
-use crate::of::{Of, each};
+use crate::backend;
+use crate::of::{Of, OfId, both, each, of};
 
 /// A node-revision. Two of the same filesystem are the same node-revision if, and only if, they are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(pub(crate) IdOf);
-
-/// As an engine names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum IdOf {
-    Fsfs(sapwood_fsfs::NodeRevId),
-    Fsx(sapwood_fsx::Id),
-}
+pub struct NodeId(pub(crate) OfId);
 
 impl NodeId {
     /// The revision that made it; `None` in a transaction.
     #[must_use]
-    pub const fn revision(&self) -> Option<Revnum> {
+    pub fn revision(&self) -> Option<Revnum> {
         match &self.0 {
-            IdOf::Fsfs(id) => id.revision(),
-            IdOf::Fsx(id) => id.change_set.revision(),
+            Of::Fsfs(id) => sapwood_fsfs::Filesystem::revision(id),
+            Of::Fsx(id) => sapwood_fsx::Filesystem::revision(id),
+            #[cfg(feature = "memory")]
+            Of::Memory(id) => crate::memory::Filesystem::revision(id),
         }
     }
 }
@@ -31,10 +28,7 @@ impl NodeId {
 /// The form in which `svnlook` shows it, which is the engine's own.
 impl std::fmt::Display for NodeId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            IdOf::Fsfs(id) => id.fmt(f),
-            IdOf::Fsx(id) => id.fmt(f),
-        }
+        each!(&self.0, id => id.fmt(f))
     }
 }
 
@@ -49,21 +43,9 @@ pub struct DirEntry<'a> {
     pub id: NodeId,
 }
 
-impl<'a> From<sapwood_fsfs::DirEntry<'a>> for DirEntry<'a> {
-    fn from(entry: sapwood_fsfs::DirEntry<'a>) -> Self {
-        Self { name: entry.name, kind: entry.kind, id: NodeId(IdOf::Fsfs(entry.id)) }
-    }
-}
-
-impl<'a> From<&'a sapwood_fsx::Entry> for DirEntry<'a> {
-    fn from(entry: &'a sapwood_fsx::Entry) -> Self {
-        Self { name: &entry.name, kind: entry.kind, id: NodeId(IdOf::Fsx(entry.id)) }
-    }
-}
-
 /// The entries of a directory, sorted bytewise by name. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Directory(pub(crate) Of<Arc<sapwood_fsfs::Directory>, Arc<sapwood_fsx::Directory>>);
+pub struct Directory(pub(crate) of!(Directory));
 
 impl Default for Directory {
     fn default() -> Self {
@@ -71,11 +53,16 @@ impl Default for Directory {
     }
 }
 
+/// What an entry is above the engine.
+fn shown<T>((name, kind, id): (&str, NodeKind, T), wrap: impl Fn(T) -> OfId) -> DirEntry<'_> {
+    DirEntry { name, kind, id: NodeId(wrap(id)) }
+}
+
 impl Directory {
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        each!(&self.0, entries => entries.len())
+        each!(&self.0, entries => backend::Directory::len(entries))
     }
 
     /// Whether there are none.
@@ -87,97 +74,71 @@ impl Directory {
     /// Whether both are known to be the same one.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Of::Fsfs(a), Of::Fsfs(b)) => Arc::ptr_eq(a, b),
-            (Of::Fsx(a), Of::Fsx(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
+        both!(&self.0, &other.0, (a, b) => backend::Directory::is_same(a, b), else false)
     }
 
     /// The entry at a position.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<DirEntry<'_>> {
-        each!(&self.0, entries => entries.get(at).map(DirEntry::from))
+        each!(&self.0, entries, wrap => {
+            backend::Directory::get(entries, at).map(|entry| shown(entry, wrap))
+        })
     }
 
     /// The entry called `name`.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<DirEntry<'_>> {
-        each!(&self.0, entries => entries.find(name).map(DirEntry::from))
+        each!(&self.0, entries, wrap => {
+            backend::Directory::find(entries, name).map(|entry| shown(entry, wrap))
+        })
     }
 
     /// The entry called `name`. `hint` is the position at which it is looked for first, and is set to the one behind it:
     /// those who ask in the order of names ask with the same one again.
     pub fn find_next(&self, name: &str, hint: &mut usize) -> Option<DirEntry<'_>> {
-        each!(&self.0, entries => entries.find_next(name, hint).map(DirEntry::from))
+        each!(&self.0, entries, wrap => {
+            backend::Directory::find_next(entries, name, hint).map(|entry| shown(entry, wrap))
+        })
     }
 
     /// The entries.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = DirEntry<'_>> + DoubleEndedIterator {
-        match &self.0 {
-            Of::Fsfs(entries) => Entries::Fsfs(entries.iter().map(DirEntry::from)),
-            Of::Fsx(entries) => Entries::Fsx(entries.iter().map(DirEntry::from)),
-        }
+        Entries { of: self, at: 0..self.len() }
     }
 
     /// Bytes of memory that they take.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        each!(&self.0, entries => entries.byte_len())
+        each!(&self.0, entries => backend::Directory::byte_len(entries))
     }
 }
 
-/// Entries of one of the engines.
-enum Entries<A, B> {
-    Fsfs(A),
-    Fsx(B),
+/// The entries at some positions.
+struct Entries<'a> {
+    of: &'a Directory,
+    at: std::ops::Range<usize>,
 }
 
-impl<'a, A, B> Iterator for Entries<A, B>
-where
-    A: Iterator<Item = DirEntry<'a>>,
-    B: Iterator<Item = DirEntry<'a>>,
-{
+impl<'a> Iterator for Entries<'a> {
     type Item = DirEntry<'a>;
 
     fn next(&mut self) -> Option<DirEntry<'a>> {
-        match self {
-            Self::Fsfs(entries) => entries.next(),
-            Self::Fsx(entries) => entries.next(),
-        }
+        self.of.get(self.at.next()?)
     }
 
     fn nth(&mut self, n: usize) -> Option<DirEntry<'a>> {
-        match self {
-            Self::Fsfs(entries) => entries.nth(n),
-            Self::Fsx(entries) => entries.nth(n),
-        }
+        self.of.get(self.at.nth(n)?)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::Fsfs(entries) => entries.size_hint(),
-            Self::Fsx(entries) => entries.size_hint(),
-        }
+        self.at.size_hint()
     }
 }
 
-impl<'a, A, B> DoubleEndedIterator for Entries<A, B>
-where
-    A: DoubleEndedIterator<Item = DirEntry<'a>>,
-    B: DoubleEndedIterator<Item = DirEntry<'a>>,
-{
-    fn next_back(&mut self) -> Option<DirEntry<'a>> {
-        match self {
-            Self::Fsfs(entries) => entries.next_back(),
-            Self::Fsx(entries) => entries.next_back(),
-        }
+impl DoubleEndedIterator for Entries<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.of.get(self.at.next_back()?)
     }
 }
 
-impl<'a, A, B> ExactSizeIterator for Entries<A, B>
-where
-    A: ExactSizeIterator<Item = DirEntry<'a>>,
-    B: ExactSizeIterator<Item = DirEntry<'a>>,
-{
-}
+impl ExactSizeIterator for Entries<'_> {}

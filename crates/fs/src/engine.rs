@@ -11,10 +11,13 @@ pub enum Engine {
     Fsfs,
     /// FSX.
     Fsx,
+    /// The one in memory, which no folder needs.
+    #[cfg(feature = "memory")]
+    Memory,
 }
 
 impl Engine {
-    /// All of them.
+    /// All that a folder may need.
     pub(crate) const ALL: [Self; 2] = [Self::Fsfs, Self::Fsx];
 
     /// The name of its configuration file in the `db` folder.
@@ -22,6 +25,8 @@ impl Engine {
         match self {
             Self::Fsfs => "fsfs.conf",
             Self::Fsx => "fsx.conf",
+            #[cfg(feature = "memory")]
+            Self::Memory => "memory.conf",
         }
     }
 
@@ -51,6 +56,8 @@ impl Engine {
         match self {
             Self::Fsfs => true,
             Self::Fsx => false,
+            #[cfg(feature = "memory")]
+            Self::Memory => false,
         }
     }
 
@@ -60,6 +67,8 @@ impl Engine {
         match self {
             Self::Fsfs => "fsfs",
             Self::Fsx => "fsx",
+            #[cfg(feature = "memory")]
+            Self::Memory => "memory",
         }
     }
 }

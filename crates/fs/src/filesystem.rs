@@ -1,6 +1,6 @@
 //! One opened filesystem, whatever engine keeps it.
 //!
-//! What only FSFS has (upgrades, copies of the files) is asked of [`Filesystem::fsfs`], which answers the others with E200007.
+//! What only FSFS has is in [`crate::fsfs`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use sapwood_delta::Version;
 use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
 
-use crate::changes;
-use crate::directory::{Directory, IdOf, NodeId};
+use crate::backend::Backend;
+use crate::directory::{Directory, NodeId};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::node::Node;
-use crate::of::{Of, each};
+use crate::of::{Of, both, each, of};
 use crate::revprops::RevpropsSnapshot;
 use crate::root::Root;
 use crate::{ChangedPaths, FormatInfo, Leftover, OpenOptions};
 
 /// One opened `db` folder. Clones share everything.
 #[derive(Clone, Debug)]
-pub struct Filesystem(pub(crate) Of<sapwood_fsfs::Filesystem, sapwood_fsx::Filesystem>);
+pub struct Filesystem(pub(crate) of!(Itself));
 
 /// E235000: things of two filesystems met.
 pub(crate) fn other_engine() -> Error {
@@ -52,6 +52,13 @@ impl Filesystem {
         }
     }
 
+    /// An empty filesystem in memory, for tests.
+    #[cfg(feature = "memory")]
+    #[must_use]
+    pub fn in_memory(caches: &Arc<Caches>) -> Self {
+        Self(Of::Memory(crate::memory::Filesystem::new(caches)))
+    }
+
     /// Whether this process may read the filesystem in the folder `db`: the system's error when not. Nothing of it is kept.
     pub fn check_readable(db: &Path) -> Result<()> {
         let path = db.join("current");
@@ -70,6 +77,8 @@ impl Filesystem {
         match &self.0 {
             Of::Fsfs(_) => Engine::Fsfs,
             Of::Fsx(_) => Engine::Fsx,
+            #[cfg(feature = "memory")]
+            Of::Memory(_) => Engine::Memory,
         }
     }
 
@@ -79,40 +88,25 @@ impl Filesystem {
         self.path().join(self.engine().config_name())
     }
 
-    /// The FSFS filesystem that it is; E200007 for another engine.
-    pub(crate) fn fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
+    /// The FSFS filesystem that it is.
+    pub(crate) const fn fsfs(&self) -> Option<&sapwood_fsfs::Filesystem> {
         match &self.0 {
-            Of::Fsfs(fs) => Ok(fs),
-            Of::Fsx(_) => Err(self.not_supported()),
+            Of::Fsfs(fs) => Some(fs),
+            _ => None,
         }
-    }
-
-    fn not_supported(&self) -> Error {
-        let message = format!(
-            "Filesystem '{}' is of type '{}', for which this is not supported",
-            self.path().display(),
-            self.engine().name()
-        );
-        Error::Svn(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message))
     }
 
     /// The same filesystem, to be kept for later: while no other opening is in use, no file of it is
     /// open for writing. It is not to be used itself, but by [`Self::opened_again`].
     #[must_use]
     pub fn at_rest(&self) -> Self {
-        Self(match &self.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.at_rest()),
-            Of::Fsx(fs) => Of::Fsx(fs.clone()),
-        })
+        Self(each!(&self.0, fs, wrap => wrap(Backend::at_rest(fs))))
     }
 
     /// A new handle of the same filesystem, without reading the disk.
     #[must_use]
     pub fn opened_again(&self) -> Self {
-        Self(match &self.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.opened_again()),
-            Of::Fsx(fs) => Of::Fsx(fs.clone()),
-        })
+        Self(each!(&self.0, fs, wrap => wrap(Backend::opened_again(fs))))
     }
 
     /// The newest svndiff that a text was last asked for by way of this opening
@@ -120,132 +114,93 @@ impl Filesystem {
     /// same receiver makes the same.
     #[must_use]
     pub fn svndiff_asked_for(&self) -> Option<Version> {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.svndiff_asked_for(),
-            Of::Fsx(_) => None,
-        }
+        each!(&self.0, fs => Backend::svndiff_asked_for(fs))
     }
 
     /// Where its files are.
     #[must_use]
     pub fn storage(&self) -> &dyn WriteStorage {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.storage(),
-            Of::Fsx(fs) => fs.storage(),
-        }
+        each!(&self.0, fs => Backend::storage(fs))
     }
 
     /// The caches, and the number of the filesystem in them.
     pub(crate) fn caches(&self) -> (&Arc<Caches>, u32) {
-        each!(&self.0, fs => fs.caches())
+        each!(&self.0, fs => Backend::caches(fs))
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        each!(&self.0, fs => fs.path())
+        each!(&self.0, fs => Backend::path(fs))
     }
 
     /// What the `format` file says.
     #[must_use]
     pub fn format(&self) -> FormatInfo {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.format(),
-            Of::Fsx(fs) => FormatInfo {
-                number: fs.format(),
-                shard_size: Some(fs.shard_size()),
-                logical_addressing: true,
-            },
-        }
+        each!(&self.0, fs => Backend::format(fs))
     }
 
     /// The oldest minor version of Subversion 1 that can use it.
     #[must_use]
     pub fn oldest_minor_version(&self) -> u32 {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.oldest_minor_version(),
-            Of::Fsx(_) => sapwood_fsx::OLDEST_MINOR_VERSION,
-        }
+        each!(&self.0, fs => Backend::oldest_minor_version(fs))
     }
 
     /// Whether revisions record where mergeinfo is, so that it can be searched.
     #[must_use]
     pub fn records_mergeinfo(&self) -> bool {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.records_mergeinfo(),
-            Of::Fsx(_) => true,
-        }
+        each!(&self.0, fs => Backend::records_mergeinfo(fs))
     }
 
     /// E200007 where mergeinfo is not recorded.
     pub fn require_mergeinfo(&self) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.require_mergeinfo()?),
-            Of::Fsx(_) => Ok(()),
-        }
+        each!(&self.0, fs => Backend::require_mergeinfo(fs))
     }
 
     /// The order in which a directory's entries are sent, as their places: `None` for that of their
     /// names.
     #[must_use]
     pub fn sending_order(&self, entries: &Directory) -> Option<Vec<u32>> {
-        match (&self.0, &entries.0) {
-            (Of::Fsfs(fs), Of::Fsfs(entries)) => fs.sending_order(entries),
-            _ => None,
-        }
+        both!(&self.0, &entries.0, (fs, entries) => Backend::sending_order(fs, entries), else None)
     }
 
     /// The repository's UUID.
     pub fn uuid(&self) -> Result<String> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.uuid()?),
-            Of::Fsx(fs) => Ok(fs.uuid().to_owned()),
-        }
+        each!(&self.0, fs => Backend::uuid(fs))
     }
 
     /// The youngest revision now. Looks at `current`, and reads it when it changed.
     pub fn youngest(&self) -> Result<Revnum> {
-        Ok(each!(&self.0, fs => fs.youngest()?))
+        each!(&self.0, fs => Backend::youngest(fs))
     }
 
     /// The first revision that is not packed.
     pub fn min_unpacked_rev(&self) -> Result<Revnum> {
-        Ok(each!(&self.0, fs => fs.min_unpacked_rev()?))
+        each!(&self.0, fs => Backend::min_unpacked_rev(fs))
     }
 
     /// The paths a revision changed, folded: one entry a path.
     pub fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.changed_paths(revision)?),
-            Of::Fsx(fs) => changes::of_fsx(&fs.changes(revision)?).map(Arc::new),
-        }
+        each!(&self.0, fs => Backend::changed_paths(fs, revision))
     }
 
     /// The tree of a revision; E160006 when there is no such revision.
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
-        let of = match &self.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.revision_root(revision)?),
-            Of::Fsx(fs) => Of::Fsx(fs.revision_root(revision)?),
-        };
+        let of = each!(&self.0, fs, wrap => wrap(Backend::revision_root(fs, revision)?));
         Ok(Root { fs: self.clone(), of })
     }
 
     /// The tree of a transaction; E160007 when there is none of that name.
     pub fn txn_root(&self, name: &str) -> Result<Root> {
-        let of = match &self.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.txn_root(name)?),
-            Of::Fsx(fs) => Of::Fsx(fs.txn_root(name)?),
-        };
+        let of = each!(&self.0, fs, wrap => wrap(Backend::txn_root(fs, name)?));
         Ok(Root { fs: self.clone(), of })
     }
 
     /// The node-revision `id`, which `path` leads to in the revision that made it.
     pub fn node_at(&self, path: &SharedFsPath, id: &NodeId) -> Result<Node> {
-        Ok(Node(match (&self.0, &id.0) {
-            (Of::Fsfs(fs), IdOf::Fsfs(id)) => Of::Fsfs(fs.node_at(path, id)?),
-            (Of::Fsx(fs), IdOf::Fsx(id)) => Of::Fsx(fs.node_at(path, *id)?),
-            _ => return Err(other_engine()),
-        }))
+        both!(&self.0, &id.0, (fs, id), wrap => {
+            Ok(Node(wrap(Backend::node_at(fs, path, id)?)))
+        }, else Err(other_engine()))
     }
 
     /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
@@ -267,36 +222,33 @@ impl Filesystem {
 
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
-        Ok(each!(&self.0, fs => fs.lock(path)?))
+        each!(&self.0, fs => Backend::lock(fs, path))
     }
 
     /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
     /// have expired are left out.
     pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
-        Ok(each!(&self.0, fs => fs.locks(path, depth)?))
+        each!(&self.0, fs => Backend::locks(fs, path, depth))
     }
 
     /// Whether there may be any locks: `false` is certain, and cheap to find out.
     pub fn may_have_locks(&self) -> Result<bool> {
-        Ok(each!(&self.0, fs => fs.may_have_locks()?))
+        each!(&self.0, fs => Backend::may_have_locks(fs))
     }
 
     /// The names of the transactions, sorted.
     pub fn transactions(&self) -> Result<Vec<String>> {
-        Ok(each!(&self.0, fs => fs.transactions()?))
+        each!(&self.0, fs => Backend::transactions(fs))
     }
 
     /// The properties of a transaction; E160007 when there is none of that name.
     pub fn txn_props(&self, name: &str) -> Result<PropList> {
-        Ok(each!(&self.0, fs => fs.txn_props(name)?))
+        each!(&self.0, fs => Backend::txn_props(fs, name))
     }
 
     /// Checks what one revision consists of.
     pub fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.verify_revision(revision, cancel)?),
-            Of::Fsx(fs) => Ok(fs.verify_revision(revision)?),
-        }
+        each!(&self.0, fs => Backend::verify_revision(fs, revision, cancel))
     }
 
     /// Checks what does not belong to one revision alone, of revisions `start` to `end`: indexes, checksums of items and
@@ -309,17 +261,7 @@ impl Filesystem {
         cancel: &CancelToken,
         progress: &mut dyn FnMut(Option<Revnum>),
     ) -> Result<()> {
-        match &self.0 {
-            Of::Fsfs(fs) => Ok(fs.verify_metadata(start, end, threads, cancel, progress)?),
-            Of::Fsx(fs) => {
-                let mut step = |revision| -> sapwood_fsx::Result<()> {
-                    cancel.check()?;
-                    progress(revision);
-                    Ok(())
-                };
-                Ok(fs.verify_metadata(start, end, &mut step)?)
-            }
-        }
+        each!(&self.0, fs => Backend::verify_metadata(fs, (start, end), threads, cancel, progress))
     }
 
     /// The files that writers left behind, sorted. One of a commit that is under way may be among them.

@@ -11,7 +11,7 @@ pub use sapwood_fsfs::{ItemType, P2lEntry, stats};
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     fn only_fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
-        self.fsfs().map_err(|_| {
+        self.fsfs().ok_or_else(|| {
             let message = format!("{} repositories are not supported", self.engine().name());
             Error::Svn(SvnError::new(ErrorCode::FS_UNSUPPORTED_TYPE, message))
         })

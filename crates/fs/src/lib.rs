@@ -18,6 +18,7 @@
 //! has its own form of are enums over both (`of`).
 
 pub mod admin;
+mod backend;
 mod bulk;
 mod changes;
 mod contents;
@@ -31,6 +32,8 @@ mod identity;
 mod kinds;
 mod listing;
 mod locks;
+#[cfg(feature = "memory")]
+mod memory;
 mod node;
 mod of;
 pub mod read_ahead;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use sapwood_core::{FormKey, NodeKind};
 use sapwood_store::{Caches, Key, Kind};
 
+use crate::backend::{self, Backend};
 use crate::kinds;
 use crate::node::Node;
 use crate::of::each;
@@ -44,8 +45,8 @@ impl Node {
         if self.kind() != NodeKind::Dir {
             return None;
         }
-        let (revision, item) = each!(&self.0, node => node.text_key())?;
-        let (caches, fs) = each!(&self.0, node => node.fs().caches());
+        let (revision, item) = each!(&self.0, node => backend::Node::text_key(node))?;
+        let (caches, fs) = each!(&self.0, node => Backend::caches(backend::Node::fs(node)));
         let mut hasher = DefaultHasher::new();
         (self.path(), form).hash(&mut hasher);
         Some((caches, LISTING.key(fs, revision.0, item, hasher.finish())))

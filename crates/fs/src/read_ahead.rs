@@ -8,9 +8,10 @@ use sapwood_fsfs::read_ahead as fsfs;
 pub use sapwood_fsfs::read_ahead::{BATCH, LogNeeds, NodesWanted};
 
 use crate::SpanEncoder;
-use crate::directory::{IdOf, NodeId};
+use crate::backend::Backend;
+use crate::directory::NodeId;
 use crate::filesystem::Filesystem;
-use crate::of::Of;
+use crate::of::{both, each};
 use crate::revprops::RevpropsSnapshot;
 
 /// Whether a request has to read.
@@ -21,7 +22,7 @@ impl ColdReads {
     /// To be made at the start of a request, of the opening that it reads by.
     #[must_use]
     pub fn new(fs: &Filesystem) -> Self {
-        Self(fs.fsfs().ok().map(fsfs::ColdReads::new))
+        Self(each!(&fs.0, fs => Backend::cold_reads(fs)))
     }
 
     /// Whether the request had to read files since the last batches. To be called once for each batch.
@@ -45,7 +46,7 @@ impl Novelty {
     /// To be made of the opening that the walk has to itself.
     #[must_use]
     pub fn new(fs: &Filesystem) -> Self {
-        Self(fs.fsfs().ok().map(fsfs::Novelty::new))
+        Self(each!(&fs.0, fs => Backend::novelty(fs)))
     }
 
     /// After each node: how many nodes without a break were in the caches already.
@@ -67,10 +68,9 @@ impl Helper {
         name: &str,
         work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let Of::Fsfs(of) = &fs.0 else { return None };
-        let own = Filesystem(Of::Fsfs(of.for_helper()));
+        let own = Filesystem(each!(&fs.0, fs, wrap => Backend::for_helper(fs).map(wrap))?);
         let work = move |over: &AtomicBool| work(&own, over);
-        sapwood_store::Helper::start(of.caches().0, name, work).map(Self)
+        sapwood_store::Helper::start(fs.caches().0, name, work).map(Self)
     }
 
     /// Waits until the thread has done all that it can.
@@ -105,17 +105,13 @@ impl Filesystem {
         wanted: LogNeeds,
         encoder: Option<SpanEncoder>,
     ) -> Prefetch {
-        let fs = self.fsfs().ok();
-        Prefetch(fs.map(|fs| fs.prefetch_revisions(from, to, wanted, encoder)))
+        Prefetch(each!(&self.0, fs => Backend::prefetch_revisions(fs, (from, to), wanted, encoder)))
     }
 
     /// How many bytes the caches hold at most.
     #[must_use]
     pub fn cache_capacity(&self) -> u64 {
-        match &self.0 {
-            Of::Fsfs(fs) => fs.cache_capacity(),
-            Of::Fsx(fs) => fs.caches().0.capacity(),
-        }
+        self.caches().0.capacity()
     }
 
     /// Says that the request will ask for these nodes soon, and with `revprops` for the properties
@@ -127,17 +123,12 @@ impl Filesystem {
         wanted: NodesWanted,
         revprops: Option<&mut RevpropsSnapshot>,
     ) {
-        let Of::Fsfs(fs) = &self.0 else { return };
-        let revprops = revprops.and_then(|revprops| match &mut revprops.of {
-            Of::Fsfs(revprops) => Some(revprops),
-            Of::Fsx(_) => None,
-        });
-        let of_fsfs = |id: &NodeId| match id.0 {
-            IdOf::Fsfs(id) => Some(id),
-            IdOf::Fsx(_) => None,
-        };
-        let ids: Vec<_> = ids.iter().filter_map(of_fsfs).collect();
-        fs.will_need_nodes(&ids, wanted, revprops);
+        match revprops {
+            None => each!(&self.0, fs => Backend::will_need_nodes(fs, ids, wanted, None)),
+            Some(revprops) => both!(&self.0, &mut revprops.of, (fs, revprops) => {
+                Backend::will_need_nodes(fs, ids, wanted, Some(revprops));
+            }, else ()),
+        }
     }
 
     /// Says that the request will come to a revision soon. A hint, which never fails.
@@ -147,8 +138,8 @@ impl Filesystem {
         wanted: LogNeeds,
         revprops: &mut RevpropsSnapshot,
     ) {
-        if let (Of::Fsfs(fs), Of::Fsfs(revprops)) = (&self.0, &mut revprops.of) {
-            fs.will_need_revision(revision, wanted, revprops);
-        }
+        both!(&self.0, &mut revprops.of, (fs, revprops) => {
+            Backend::will_need_revision(fs, revision, wanted, revprops);
+        }, else ());
     }
 }

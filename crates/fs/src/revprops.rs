@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::props::names::{AUTHOR, DATE};
+use sapwood_core::props::names::DATE;
 use sapwood_core::{ErrorCode, Exact, FormKey, PropList, Revnum, SvnError};
 
+use crate::backend::{self, Backend};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::of::{Of, each};
+use crate::of::{each, of};
 use crate::read_ahead::LogNeeds;
 use crate::{EncodedEntries, LogSpan, SpanEncoder};
 
@@ -17,57 +18,24 @@ use crate::{EncodedEntries, LogSpan, SpanEncoder};
 #[derive(Debug)]
 pub struct RevpropsSnapshot {
     fs: Filesystem,
-    pub(crate) of: Of<sapwood_fsfs::RevpropsSnapshot, Seen>,
-}
-
-/// The properties as a request sees them: those of one state, in which the caches know them, or newer ones.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    fs: sapwood_fsx::Filesystem,
-    /// The state when the first was read; `None` inside while they were being changed.
-    generation: Option<Option<u64>>,
-}
-
-impl Seen {
-    fn generation(&mut self) -> Option<u64> {
-        *self.generation.get_or_insert_with(|| self.fs.revprop_generation())
-    }
-
-    fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        self.fs.ensure_exists(revision)?;
-        Ok(match self.generation() {
-            Some(generation) => self.fs.revprops_since(revision, generation)?,
-            None => Arc::new(self.fs.revprops(revision)?),
-        })
-    }
-
-    /// Whether the state is still that of a block.
-    fn is_still(&self, span: &LogSpan) -> bool {
-        self.fs.revprop_generation() == Some(span.version())
-    }
+    pub(crate) of: of!(Revprops),
 }
 
 #[allow(clippy::missing_errors_doc)]
 impl RevpropsSnapshot {
     pub(crate) fn new(fs: &Filesystem) -> Self {
-        let of = match &fs.0 {
-            Of::Fsfs(fs) => Of::Fsfs(fs.revprops_snapshot()),
-            Of::Fsx(fs) => Of::Fsx(Seen { fs: fs.clone(), generation: None }),
-        };
+        let of = each!(&fs.0, fs, wrap => wrap(Backend::revprops(fs)));
         Self { fs: fs.clone(), of }
     }
 
     /// The properties of `revision`.
     pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        Ok(each!(&mut self.of, props => props.get(revision)?))
+        each!(&mut self.of, props => backend::Revprops::get(props, revision))
     }
 
     /// Announces that the properties of `revision` will be needed soon. A hint, which never fails.
     pub fn will_need(&mut self, revision: Revnum) {
-        match &mut self.of {
-            Of::Fsfs(props) => props.will_need(revision),
-            Of::Fsx(_) => {}
-        }
+        each!(&mut self.of, props => backend::Revprops::will_need(props, revision));
     }
 
     /// The filesystem.
@@ -78,55 +46,42 @@ impl RevpropsSnapshot {
 
     /// Date and author of `revision`.
     pub fn date_author(&mut self, revision: Revnum) -> Result<DateAuthor> {
-        Ok(DateAuthor(match &mut self.of {
-            Of::Fsfs(props) => Of::Fsfs(props.date_author(revision)?),
-            Of::Fsx(props) => Of::Fsx(props.get(revision)?),
-        }))
+        Ok(DateAuthor(
+            each!(&mut self.of, props, wrap => wrap(backend::Revprops::date_author(props, revision)?)),
+        ))
     }
 
     /// The block of `revision`; `None` when nothing may be cached of
     /// it. Revision 0 is in no block.
     pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        match &mut self.of {
-            Of::Fsfs(props) => Ok(props.log_span(revision)?),
-            Of::Fsx(props) => Ok(props
-                .generation()
-                .and_then(|version| LogSpan::around(revision, props.fs.shard_size(), version))),
-        }
+        let size = self.fs.format().shard_size.unwrap_or(u64::MAX).max(1);
+        Ok(self.version(revision)?.and_then(|version| LogSpan::around(revision, size, version)))
+    }
+
+    fn version(&mut self, revision: Revnum) -> Result<Option<u64>> {
+        each!(&mut self.of, props => backend::Revprops::version(props, revision))
     }
 
     /// `revision` alone, for a log of some revisions only; as [`RevpropsSnapshot::log_span`]
     /// otherwise.
     pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        match &mut self.of {
-            Of::Fsfs(props) => Ok(props.log_span_of_one(revision)?),
-            Of::Fsx(props) => {
-                Ok(props.generation().map(|version| LogSpan::of_one(revision, version)))
-            }
-        }
+        Ok(self.version(revision)?.map(|version| LogSpan::of_one(revision, version)))
     }
 
     /// The entries of a block in the form `form`, if they are cached.
     #[must_use]
     pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {
-        match &self.of {
-            Of::Fsfs(props) => props.encoded_entries(span, form),
-            Of::Fsx(props) => {
-                let (caches, fs) = props.fs.caches();
-                span.cached(caches, fs, form)
-            }
-        }
+        let (caches, fs) = self.fs.caches();
+        span.cached(caches, fs, form)
     }
 
     /// Caches the entries of a block, made with this snapshot since it returned the block.
     pub fn keep_encoded_entries(&mut self, span: &LogSpan, form: FormKey, entries: EncodedEntries) {
-        match &mut self.of {
-            Of::Fsfs(props) => props.keep_encoded_entries(span, form, entries),
-            Of::Fsx(props) if props.is_still(span) => {
-                let (caches, fs) = props.fs.caches();
-                span.keep(caches, fs, form, entries);
-            }
-            Of::Fsx(_) => {}
+        // If the properties changed in between, what was read may be of either state.
+        let now = each!(&mut self.of, props => backend::Revprops::version_now(props, span.oldest));
+        if now.is_ok_and(|now| now == Some(span.version())) {
+            let (caches, fs) = self.fs.caches();
+            span.keep(caches, fs, form, entries);
         }
     }
 
@@ -139,25 +94,19 @@ impl RevpropsSnapshot {
         wanted: LogNeeds,
         encoder: &SpanEncoder,
     ) -> Result<Option<usize>> {
-        match &mut self.of {
-            Of::Fsfs(props) => Ok(props.make_entries(span, youngest_first, wanted, encoder)?),
-            Of::Fsx(_) => Ok(None),
-        }
+        each!(&mut self.of, props => backend::Revprops::make_entries(props, span, youngest_first, wanted, encoder))
     }
 }
 
 /// Date and author of a revision, as one request found them.
 #[derive(Clone, Debug)]
-pub struct DateAuthor(Of<sapwood_fsfs::DateAuthor, Arc<PropList>>);
+pub struct DateAuthor(of!(DateAuthor));
 
 impl DateAuthor {
     /// `svn:date` as stored.
     #[must_use]
     pub fn date(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Of::Fsfs(both) => both.date(),
-            Of::Fsx(props) => props.get(DATE),
-        }
+        each!(&self.0, both => backend::DateAuthor::date(both))
     }
 
     /// `svn:date`, when it is text.
@@ -169,10 +118,7 @@ impl DateAuthor {
     /// `svn:author` as stored.
     #[must_use]
     pub fn author(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Of::Fsfs(both) => both.author(),
-            Of::Fsx(props) => props.get(AUTHOR),
-        }
+        each!(&self.0, both => backend::DateAuthor::author(both))
     }
 }
 

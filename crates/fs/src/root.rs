@@ -6,17 +6,18 @@ use sapwood_core::paths::{FsPathBuf, SharedFsPath};
 use sapwood_core::{CancelToken, FsPath, NodeKind, PropList, Revnum};
 
 use crate::ChangedPaths;
-use crate::directory::{IdOf, NodeId};
-use crate::error::{Error, Result};
+use crate::backend;
+use crate::directory::NodeId;
+use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::node::Node;
-use crate::of::{Of, each};
+use crate::of::{OfHistory, each, of};
 
 /// The tree of a revision or of a transaction. Paths are canonical fspaths.
 #[derive(Clone, Debug)]
 pub struct Root {
     pub(crate) fs: Filesystem,
-    pub(crate) of: Of<sapwood_fsfs::Root, sapwood_fsx::Root>,
+    pub(crate) of: of!(Root),
 }
 
 /// Reads the properties of a node that is shown.
@@ -33,60 +34,50 @@ impl Root {
     /// The revision; `None` for a transaction.
     #[must_use]
     pub fn revision(&self) -> Option<Revnum> {
-        each!(&self.of, root => root.revision())
+        each!(&self.of, root => backend::Root::revision(root))
     }
 
     /// The revision, or the one that the transaction is based on.
     #[must_use]
     pub fn base_revision(&self) -> Revnum {
-        each!(&self.of, root => root.base_revision())
+        each!(&self.of, root => backend::Root::base_revision(root))
     }
 
     /// The transaction's name; `None` for a revision.
     #[must_use]
     pub fn txn_name(&self) -> Option<&str> {
-        each!(&self.of, root => root.txn_name())
+        each!(&self.of, root => backend::Root::txn_name(root))
     }
 
     /// Drops the large directories on the path to the last look-up. While a request
     /// goes on they are held, whatever the cache does, because the next path is mostly beside the
     /// last one; a caller that keeps a root for as long as a client is connected calls this in between.
     pub fn rest(&self) {
-        each!(&self.of, root => root.rest());
+        each!(&self.of, root => backend::Root::rest(root));
     }
 
     /// The node at `path`; E160013 when there is none, E160016 when a parent is a file.
     pub fn node(&self, path: &FsPath) -> Result<Node> {
-        Ok(Node(match &self.of {
-            Of::Fsfs(root) => Of::Fsfs(root.node(path)?),
-            Of::Fsx(root) => Of::Fsx(root.node(path)?),
-        }))
+        Ok(Node(each!(&self.of, root, wrap => wrap(backend::Root::node(root, path)?))))
     }
 
     /// The node at `path`, `None` when there is none (also below a file).
     pub fn find(&self, path: &FsPath) -> Result<Option<Node>> {
-        Ok(match &self.of {
-            Of::Fsfs(root) => root.find(path)?.map(|node| Node(Of::Fsfs(node))),
-            Of::Fsx(root) => root.find(path)?.map(|node| Node(Of::Fsx(node))),
-        })
+        Ok(each!(&self.of, root, wrap => backend::Root::find(root, path)?.map(wrap)).map(Node))
     }
 
     /// What `path` leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
-        Ok(each!(&self.of, root => root.kind(path)?))
+        each!(&self.of, root => backend::Root::kind(root, path))
     }
 
     /// The node at `path` or above it that is the nearest with explicit mergeinfo, of `path` itself
     /// or only of its parents; `None` when there is none, E160013 when there is no `path`.
     pub fn nearest_mergeinfo(&self, path: &FsPath, parents_only: bool) -> Result<Option<Node>> {
-        Ok(match &self.of {
-            Of::Fsfs(root) => {
-                root.nearest_mergeinfo(path, parents_only)?.map(|node| Node(Of::Fsfs(node)))
-            }
-            Of::Fsx(root) => {
-                root.nearest_mergeinfo(path, parents_only)?.map(|node| Node(Of::Fsx(node)))
-            }
-        })
+        let found = each!(&self.of, root, wrap => {
+            backend::Root::nearest_mergeinfo(root, path, parents_only)?.map(wrap)
+        });
+        Ok(found.map(Node))
     }
 
     /// Shows the parents of `path` to `each`, the nearest first: the fspath, and a way to its
@@ -96,26 +87,12 @@ impl Root {
         path: &FsPath,
         each: &mut dyn FnMut(&FsPath, ReadProps<'_>) -> Result<()>,
     ) -> Result<()> {
-        match &self.of {
-            Of::Fsfs(root) => root.parents(path, &mut |path, read| {
-                Ok(each(path, &|| read().map_err(Error::from))?)
-            })?,
-            Of::Fsx(root) => root.parents(path, &mut |node| {
-                Ok(each(node.path(), &|| node.props().map_err(Error::from))?)
-            })?,
-        }
-        Ok(())
+        each!(&self.of, root => backend::Root::parents(root, path, each))
     }
 
     /// What this revision or transaction changed.
     pub fn changed_paths(&self) -> Result<Arc<ChangedPaths>> {
-        match &self.of {
-            Of::Fsfs(root) => Ok(root.changed_paths()?),
-            Of::Fsx(root) => match root.txn_name() {
-                Some(name) => crate::changes::of_fsx(&root.fs().txn_changes(name)?).map(Arc::new),
-                None => self.fs.changed_paths(root.base_revision()),
-            },
-        }
+        each!(&self.of, root => backend::Root::changed_paths(root))
     }
 
     /// Explicit `svn:mergeinfo` at and below `path`: calls `found` with each fspath and value,
@@ -126,47 +103,35 @@ impl Root {
         cancel: &CancelToken,
         found: &mut dyn FnMut(&FsPath, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        match &self.of {
-            Of::Fsfs(root) => {
-                root.mergeinfo_below(path, cancel, &mut |path, value| Ok(found(path, value)?))?;
-            }
-            Of::Fsx(root) => {
-                root.mergeinfo_below(path, cancel, &mut |path, value| Ok(found(path, value)?))?;
-            }
-        }
-        Ok(())
+        each!(&self.of, root => backend::Root::mergeinfo_below(root, path, cancel, found))
     }
 
     /// Checks the tree's structure: kinds, ids and counts of what lies below.
     pub fn verify(&self) -> Result<()> {
-        each!(&self.of, root => root.verify()?);
-        Ok(())
+        each!(&self.of, root => backend::Root::verify(root))
     }
 
     /// The history of `path`, starting here. Only for revisions.
     pub fn history(&self, path: &FsPath) -> Result<History> {
-        Ok(History(match &self.of {
-            Of::Fsfs(root) => Of::Fsfs(root.history(path)?),
-            Of::Fsx(root) => Of::Fsx(root.history(path)?),
-        }))
+        Ok(History(each!(&self.of, root, wrap => wrap(backend::Root::history(root, path)?))))
     }
 
     /// The youngest copy at or above `path` in its history: revision and path of the copy's
     /// target (`svn_fs_closest_copy`).
     pub fn closest_copy(&self, path: &FsPath) -> Result<Option<(Revnum, FsPathBuf)>> {
-        Ok(each!(&self.of, root => root.closest_copy(path)?))
+        each!(&self.of, root => backend::Root::closest_copy(root, path))
     }
 
     /// The revision in which the line of history of the node at `path` began. E160023 for a node
     /// that was made in this transaction.
     pub fn node_origin_rev(&self, path: &FsPath) -> Result<Revnum> {
-        Ok(each!(&self.of, root => root.node_origin_rev(path)?))
+        each!(&self.of, root => backend::Root::node_origin_rev(root, path))
     }
 }
 
 /// The history of one path, interesting places only, youngest first.
 #[derive(Debug)]
-pub struct History(Of<sapwood_fsfs::History, sapwood_fsx::History>);
+pub struct History(OfHistory);
 
 impl History {
     /// The next older place: the path there, and the revision. `None` at the end, and, unless
@@ -190,9 +155,6 @@ impl History {
     /// root: that is so wherever no copy is near.
     #[must_use]
     pub fn id(&self) -> Option<NodeId> {
-        Some(NodeId(match &self.0 {
-            Of::Fsfs(history) => IdOf::Fsfs(history.id()?),
-            Of::Fsx(history) => IdOf::Fsx(history.id()?),
-        }))
+        Some(NodeId(each!(&self.0, history, wrap => wrap(history.id()?))))
     }
 }

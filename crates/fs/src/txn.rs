@@ -3,15 +3,15 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use sapwood_core::{FsPath, Md5, NodeKind, PropList, Revnum, SvnError};
+use sapwood_core::{FsPath, Md5, NodeKind, PropList, Revnum};
 use sapwood_delta::TextDelta;
-use sapwood_fsfs::txn as fsfs;
 pub use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags};
-use sapwood_fsx::txn as fsx;
 
+use crate::backend;
 pub use crate::bulk::Bulk;
-use crate::error::{Error, Result};
-use crate::of::{Of, each};
+use crate::error::Result;
+use crate::filesystem::other_engine;
+use crate::of::{both, each, of};
 use crate::root::Root;
 pub use crate::writer::{ChangeProps, Writer};
 
@@ -19,7 +19,7 @@ pub use crate::writer::{ChangeProps, Writer};
 #[derive(Debug)]
 pub struct Txn {
     pub(crate) writer: Arc<Writer>,
-    pub(crate) of: Of<fsfs::Txn, fsx::Txn>,
+    pub(crate) of: of!(Txn),
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -27,7 +27,7 @@ impl Txn {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        each!(&self.of, txn => txn.name())
+        each!(&self.of, txn => backend::Txn::name(txn))
     }
 
     /// The writer that it belongs to.
@@ -38,69 +38,70 @@ impl Txn {
 
     /// The revision that it is based on.
     #[must_use]
-    pub const fn base_revision(&self) -> Revnum {
-        each!(&self.of, txn => txn.base_revision())
+    pub fn base_revision(&self) -> Revnum {
+        each!(&self.of, txn => backend::Txn::base_revision(txn))
     }
 
     /// The properties that its revision will have.
     #[must_use]
-    pub const fn props(&self) -> &PropList {
-        each!(&self.of, txn => txn.props())
+    pub fn props(&self) -> &PropList {
+        each!(&self.of, txn => backend::Txn::props(txn))
     }
 
     /// The same, to be changed.
-    pub const fn props_mut(&mut self) -> &mut PropList {
-        each!(&mut self.of, txn => txn.props_mut())
+    pub fn props_mut(&mut self) -> &mut PropList {
+        each!(&mut self.of, txn => backend::Txn::props_mut(txn))
     }
 
     /// Sets whether the commit leaves `svn:date` as it is.
-    pub const fn keep_date(&mut self, keep: bool) {
-        each!(&mut self.of, txn => txn.keep_date(keep));
+    pub fn keep_date(&mut self, keep: bool) {
+        each!(&mut self.of, txn => backend::Txn::keep_date(txn, keep));
     }
 
     /// Sets who commits, and the lock tokens that are given.
     pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
-        each!(&mut self.of, txn => txn.set_access(user, tokens));
+        let user = user.into();
+        each!(&mut self.of, txn => backend::Txn::set_access(txn, user, tokens));
     }
 
     /// Checks the locks at a path, and with `below` under it.
     pub fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()> {
-        each!(&self.of, txn => Ok(txn.check_locks_at(path, below)?))
+        each!(&self.of, txn => backend::Txn::check_locks_at(txn, path, below))
     }
 
     /// What a path leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
-        each!(&self.of, txn => Ok(txn.kind(path)?))
+        each!(&self.of, txn => backend::Txn::kind(txn, path))
     }
 
     /// The properties of a node.
     pub fn node_props(&self, path: &FsPath) -> Result<PropList> {
-        each!(&self.of, txn => Ok(txn.node_props(path)?))
+        each!(&self.of, txn => backend::Txn::node_props(txn, path))
     }
 
     /// The MD5 of a file's text.
     pub fn file_md5(&self, path: &FsPath) -> Result<Md5> {
-        each!(&self.of, txn => Ok(txn.file_md5(path)?))
+        each!(&self.of, txn => backend::Txn::file_md5(txn, path))
     }
 
     /// The revision that made the node at a path; `None` when this transaction did.
     pub fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
-        each!(&self.of, txn => Ok(txn.node_revision(path)?))
+        each!(&self.of, txn => backend::Txn::node_revision(txn, path))
     }
 
     /// Makes a directory.
     pub fn make_dir(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.make_dir(path)?))
+        each!(&mut self.of, txn => backend::Txn::make_dir(txn, path))
     }
 
     /// Makes an empty file.
     pub fn make_file(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.make_file(path)?))
+        each!(&mut self.of, txn => backend::Txn::make_file(txn, path))
     }
 
     /// Deletes a node with all below it.
     pub fn delete(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.delete(path)?))
+        each!(&mut self.of, txn => backend::Txn::delete(txn, path))
     }
 
     /// Copies a node of a revision, with `history` as such.
@@ -111,27 +112,19 @@ impl Txn {
         path: &FsPath,
         history: bool,
     ) -> Result<()> {
-        match (&mut self.of, &from.of) {
-            (Of::Fsfs(txn), Of::Fsfs(from)) => txn.copy(from, from_path, path, history)?,
-            (Of::Fsx(txn), Of::Fsx(from)) => {
-                let revision = from
-                    .revision()
-                    .ok_or_else(|| Error::Svn(SvnError::internal("a copy from a transaction")))?;
-                txn.copy((revision, from_path), path, history)?;
-            }
-            _ => return Err(crate::filesystem::other_engine()),
-        }
-        Ok(())
+        both!(&mut self.of, &from.of, (txn, from) => {
+            backend::Txn::copy(txn, (from, from_path), path, history)
+        }, else Err(other_engine()))
     }
 
     /// Changes a property of a node; `None` removes it.
     pub fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.change_prop(path, name, value)?))
+        each!(&mut self.of, txn => backend::Txn::change_prop(txn, path, name, value))
     }
 
     /// Makes a node count as changed.
     pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.touch(path, prop_mod)?))
+        each!(&mut self.of, txn => backend::Txn::touch(txn, path, prop_mod))
     }
 
     /// Sets a file's text, which must have the MD5 `expected`.
@@ -141,7 +134,7 @@ impl Txn {
         text: &mut dyn Read,
         expected: Option<Md5>,
     ) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.set_text(path, text, expected)?))
+        self.set_known_text(path, text, None, expected)
     }
 
     /// The same of a text of which something is known.
@@ -152,14 +145,7 @@ impl Txn {
         known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        match &mut self.of {
-            Of::Fsfs(txn) => txn.set_known_text(path, text, known, expected)?,
-            Of::Fsx(txn) => {
-                let known = known.map(|known| (known.md5, known.sha1));
-                txn.set_known_text(path, text, known, expected)?;
-            }
-        }
-        Ok(())
+        each!(&mut self.of, txn => backend::Txn::set_text(txn, path, text, known, expected))
     }
 
     /// Changes a file's text, which must have the MD5 `base`, by a delta to one that must have the MD5 `expected`.
@@ -170,42 +156,36 @@ impl Txn {
         delta: &mut dyn TextDelta,
         expected: Option<Md5>,
     ) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.apply_delta(path, base, delta, expected)?))
+        each!(&mut self.of, txn => backend::Txn::apply_delta(txn, path, base, delta, expected))
     }
 
     /// Writes it to disk, where other programs see it.
     pub fn publish(&mut self) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.publish()?))
+        each!(&mut self.of, txn => backend::Txn::publish(txn))
     }
 
     /// Reads again what other programs may have changed on disk.
     pub fn refresh(&mut self) -> Result<()> {
-        each!(&mut self.of, txn => Ok(txn.refresh()?))
+        each!(&mut self.of, txn => backend::Txn::refresh(txn))
     }
 
     /// Leaves it on disk: its name.
     pub fn suspend(self) -> Result<String> {
-        each!(self.of, txn => Ok(txn.suspend()?))
+        each!(self.of, txn => backend::Txn::suspend(txn))
     }
 
     /// Removes it.
     pub fn abort(self) -> Result<()> {
-        each!(self.of, txn => Ok(txn.abort()?))
+        each!(self.of, txn => backend::Txn::abort(txn))
     }
 
     /// Makes a revision of it.
     pub fn commit(self) -> Result<Revnum> {
-        each!(self.of, txn => Ok(txn.commit()?))
+        Ok(self.commit_for_props()?.revision)
     }
 
     /// The same, and the properties of the new revision.
     pub fn commit_for_props(self) -> Result<NewRevision> {
-        match self.of {
-            Of::Fsfs(txn) => Ok(txn.commit_for_props()?),
-            Of::Fsx(txn) => {
-                let fsx::NewRevision { revision, props } = txn.commit_for_props()?;
-                Ok(NewRevision { revision, props })
-            }
-        }
+        each!(self.of, txn => backend::Txn::commit_for_props(txn))
     }
 }

@@ -41,16 +41,6 @@ impl RevpropsSnapshot {
         Ok(LogSpan::around(revision, size, version.version()))
     }
 
-    /// `revision` alone, for a log of some revisions only; as [`RevpropsSnapshot::log_span`]
-    /// otherwise.
-    ///
-    /// # Errors
-    /// System errors.
-    pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
-        let version = self.stable(revision)?;
-        Ok(version.map(|version| LogSpan::of_one(revision, version.version())))
-    }
-
     /// The entries of a block in the form `form`, if they are cached.
     #[must_use]
     pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {

@@ -90,7 +90,7 @@ impl RevpropsSnapshot {
         self.look_once(&fs)?;
         for _ in 0..RETRIES {
             let shard = fs.revprop_shard(revision);
-            let found = match self.version(&fs, shard) {
+            let found = match self.shard_version(&fs, shard) {
                 Ok(version) => {
                     let open = self.ahead.remove(&revision);
                     fs.revprops_of(shard, version, revision, open, keep)
@@ -121,7 +121,7 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs.fs);
         self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
-        self.version(&fs, shard)?;
+        self.shard_version(&fs, shard)?;
         let stable = fs.revprop_shards.lock().is_known_stable(shard);
         if stable { self.get(revision).map(Some) } else { Ok(None) }
     }
@@ -180,13 +180,19 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs.fs);
         self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
-        let version = match self.version(&fs, shard) {
+        let version = match self.shard_version(&fs, shard) {
             Ok(version) => version,
             // Packed, or a pack replaced, since we looked.
             Err(Error::FileGone { .. }) => return Ok(None),
             Err(e) => return Err(e),
         };
         Ok(fs.revprop_shards.lock().stable(shard, version))
+    }
+
+    /// A number that no other state of the properties around `revision` has, unless it cannot be trusted yet that a change
+    /// would be noticed.
+    pub fn version(&mut self, revision: Revnum) -> Result<Option<u64>> {
+        Ok(self.stable(revision)?.map(|stable| stable.version()))
     }
 
     /// Which revisions are packed is read when the first properties are needed.
@@ -204,14 +210,14 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
         self.look_once(&fs)?;
-        match self.version(&fs, fs.revprop_shard(revision)) {
+        match self.shard_version(&fs, fs.revprop_shard(revision)) {
             Ok(version) => Ok(Some(version)),
             Err(Error::FileGone { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    fn version(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
+    fn shard_version(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
         if let Some((last, version)) = self.last
             && last == shard
         {

@@ -65,7 +65,7 @@ fn read_everything(db: &Path) -> usize {
                 let _ = root.node_origin_rev(change.path);
                 let Ok(mut history) = root.history(change.path) else { continue };
                 let mut steps = 0;
-                while let Ok(Some(_)) = history.previous(true) {
+                while let Ok(Some(_)) = history.step(true) {
                     steps += 1;
                     assert!(steps < 10_000, "history goes round");
                 }

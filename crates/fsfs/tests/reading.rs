@@ -227,8 +227,8 @@ fn history_is_that_of_svnlook() {
                     .collect();
                 let mut history = root.history(fspath(&path)).unwrap();
                 let mut ours = Vec::new();
-                while let Some((path, rev)) = history.previous(true).unwrap() {
-                    ours.push((rev.0, path));
+                while let Some((path, rev)) = history.step(true).unwrap() {
+                    ours.push((rev.0, path.as_path().to_owned()));
                 }
                 assert_eq!(ours, theirs, "{} r{number} {path}", shape.name());
             }

@@ -139,9 +139,10 @@ impl Cached {
     }
 
     /// Keeps such a text.
-    pub(crate) fn keep_text(&self, id: Id, text: KeptText) {
-        if let Some(revision) = id.change_set.revision() {
-            self.caches.put(TEXT.key(self.fs, revision.0, id.number, 0), text);
+    pub(crate) fn keep_text(&self, id: Id, text: KeptText) -> Arc<KeptText> {
+        match id.change_set.revision() {
+            Some(revision) => self.caches.put(TEXT.key(self.fs, revision.0, id.number, 0), text),
+            None => Arc::new(text),
         }
     }
 

@@ -10,16 +10,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Md5Hasher;
-use sapwood_core::{Exact, Md5, SvnError, SvnResult, len64};
+use sapwood_core::{Cut, Exact, Md5, SvnError, SvnResult, len64};
 use sapwood_delta::{ApplyReader, Decoder, TextDelta, Window};
 use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 use sapwood_store::StoredFile;
 
-use crate::cached::{Cached, KeptText};
+use crate::cached::KeptText;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::revfile::{RevFile, read_at};
+use crate::short::Text;
 use crate::txn::txn_of;
 
 /// Bytes of svndiff that are read at once.
@@ -31,16 +32,13 @@ pub(crate) const HEADER: u64 = 128;
 /// The longest text that is kept when it was read or written, for deltas to it.
 pub(crate) const KEPT_TEXT: usize = 256 << 10;
 /// The longest chain of deltas.
-const CHAIN: usize = 4096;
+pub(crate) const CHAIN: usize = 4096;
 
 /// Reads a text. Reading fails at the end when it is not the text that the node-revision means.
 pub struct Contents {
-    inner: Box<dyn Read + Send + Sync>,
+    inner: Inner,
     rep: Option<Representation>,
-    hasher: Option<Md5Hasher>,
     len: u64,
-    /// The text so far, while it is short, and where it is kept once its checksum is found right.
-    kept: Option<(Vec<u8>, Cached)>,
     /// What [`Contents::next_piece`] returned last.
     piece: Vec<u8>,
 }
@@ -51,27 +49,34 @@ impl std::fmt::Debug for Contents {
     }
 }
 
+enum Inner {
+    /// A short text, whose checksum was compared, and how much of it was read.
+    Kept(Arc<KeptText>, usize),
+    /// A long one.
+    Stream(Box<dyn Read + Send + Sync>, Option<Md5Hasher>),
+}
+
 impl Read for Contents {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buf)?;
-        self.len = self.len.plus(len64(read));
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(buf.get(..read).unwrap_or_default());
-        }
-        if let Some((kept, _)) = &mut self.kept {
-            match kept.len().plus(read) <= KEPT_TEXT {
-                true => kept.extend_from_slice(buf.get(..read).unwrap_or_default()),
-                false => self.kept = None,
+        let (inner, hasher) = match &mut self.inner {
+            Inner::Kept(kept, at) => {
+                let read = kept.text.tail(*at).read(buf)?;
+                *at = at.plus(read);
+                return Ok(read);
             }
+            Inner::Stream(inner, hasher) => (inner, hasher),
+        };
+        let read = inner.read(buf)?;
+        self.len = self.len.plus(len64(read));
+        if let Some(hasher) = hasher {
+            hasher.update(buf.get(..read).unwrap_or_default());
         }
         if read == 0
             && !buf.is_empty()
-            && let Some(hasher) = self.hasher.take()
+            && let Some(hasher) = hasher.take()
         {
-            self.check(hasher.finish()).map_err(|error| io::Error::other(SvnError::from(error)))?;
-            if let (Some((text, cached)), Some(rep)) = (self.kept.take(), self.rep) {
-                cached.keep_text(rep.id, KeptText { md5: rep.md5, text });
-            }
+            let actual = hasher.finish();
+            self.check(actual).map_err(|error| io::Error::other(SvnError::from(error)))?;
         }
         Ok(read)
     }
@@ -91,6 +96,17 @@ impl Contents {
     /// # Errors
     /// Corruption and system errors.
     pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
+        if matches!(self.inner, Inner::Stream(..)) {
+            return self.next_of_stream();
+        }
+        let Inner::Kept(kept, at) = &mut self.inner else { return Ok(None) };
+        let rest = kept.text.tail(*at);
+        let piece = rest.get(..LARGEST_PIECE).unwrap_or(rest);
+        *at = at.plus(piece.len());
+        Ok((!piece.is_empty()).then_some(piece))
+    }
+
+    fn next_of_stream(&mut self) -> Result<Option<&[u8]>> {
         let mut piece = std::mem::take(&mut self.piece);
         // One byte more than is expected, so that the end is found, and with it the checksum is compared.
         let left = self.rep.map_or(0, |rep| rep.expanded_size).saturating_sub(self.len);
@@ -103,16 +119,21 @@ impl Contents {
     }
 
     fn check(&self, actual: Md5) -> Result<()> {
-        match self.rep {
+        match &self.rep {
             Some(rep) if rep.md5 != actual || rep.expanded_size != self.len => {
-                Err(Error::Corrupt(format!(
-                    "Checksum mismatch while reading representation: expected {} ({} bytes), actual {actual} ({} bytes)",
-                    rep.md5, rep.expanded_size, self.len
-                )))
+                Err(mismatch(rep, actual, self.len))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// A text that is not the one that the node-revision means.
+pub(crate) fn mismatch(rep: &Representation, actual: Md5, len: u64) -> Error {
+    Error::Corrupt(format!(
+        "Checksum mismatch while reading representation: expected {} ({} bytes), actual {actual} ({len} bytes)",
+        rep.md5, rep.expanded_size
+    ))
 }
 
 /// The svndiff of a representation.
@@ -161,30 +182,34 @@ pub(crate) enum Link {
 impl Filesystem {
     /// A text by its representation; `None` is the empty one.
     pub(crate) fn contents(&self, rep: Option<Representation>) -> Result<Contents> {
-        let kept =
-            rep.and_then(|rep| self.0.cached.text(rep.id).filter(|kept| kept.md5 == rep.md5));
-        let hasher = rep.filter(|_| kept.is_none()).map(|_| Md5Hasher::new());
-        let inner: Box<dyn Read + Send + Sync> = match (kept, rep) {
-            (Some(text), _) => Box::new(Cursor::new(Kept(text))),
-            (None, None) => Box::new(io::empty()),
-            (None, Some(rep)) => self.0.while_packed(|| self.chain(&rep))?,
+        let inner = match &rep {
+            None => Inner::Stream(Box::new(io::empty()), None),
+            Some(found) => match self.short_text(found)? {
+                Some(kept) => Inner::Kept(kept, 0),
+                None => {
+                    let chain = self.0.while_packed(|| self.chain(found))?;
+                    Inner::Stream(chain, Some(Md5Hasher::new()))
+                }
+            },
         };
-        let keep = hasher.is_some() && rep.is_some_and(|rep| rep.expanded_size <= len64(KEPT_TEXT));
-        let kept = keep.then(|| (Vec::new(), self.0.cached.clone()));
-        Ok(Contents { inner, rep, hasher, len: 0, kept, piece: Vec::new() })
+        Ok(Contents { inner, rep, len: 0, piece: Vec::new() })
     }
 
     /// A whole text of at most `limit` bytes.
-    pub(crate) fn whole(&self, rep: Option<Representation>, limit: u64) -> Result<Vec<u8>> {
+    pub(crate) fn whole(&self, rep: Option<Representation>, limit: u64) -> Result<Text> {
         let size = rep.map_or(0, |rep| rep.expanded_size);
         if size > limit {
             let error = FormatError::TooLarge { what: "representation", size, limit };
             return Err(Error::Svn(error.into()));
         }
+        let mut contents = self.contents(rep)?;
+        if let Inner::Kept(kept, _) = contents.inner {
+            return Ok(Text::Kept(kept));
+        }
         let mut text = Vec::new();
-        let read = self.contents(rep)?.read_to_end(&mut text);
+        let read = contents.read_to_end(&mut text);
         read.map_err(|error| Error::Svn(SvnError::from_stream(error)))?;
-        Ok(text)
+        Ok(Text::Owned(text))
     }
 
     /// The same without a comparison at its end.

@@ -8,7 +8,7 @@
 //! | `filesystem` | opening; youngest revision; revision properties |
 //! | `revfile` | a revision or pack file: its indexes, and its items with their checksums |
 //! | `items` | node-revisions, changed paths and short texts, also out of containers |
-//! | `contents` | texts of any length, by their chains of deltas |
+//! | `contents`, `short` | texts of any length, by their chains of deltas; short ones whole |
 //! | `node` | trees |
 //! | `tree`, `tree_node`, `directory` | the same with the paths by which nodes were reached, for those above `fs` |
 //! | `history` | the history of a path, copies |
@@ -40,6 +40,7 @@ mod node;
 pub mod pack;
 mod recent;
 mod revfile;
+mod short;
 mod tree;
 mod tree_node;
 pub mod txn;

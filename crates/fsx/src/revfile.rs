@@ -1,5 +1,6 @@
 //! A revision or pack file: where its items are, and their bytes, whose checksums are compared.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ const SMALL_FILE: u64 = 64 << 10;
 pub(crate) struct RevFile {
     pub(crate) path: PathBuf,
     pub(crate) file: Arc<dyn StoredFile>,
-    /// Whether `file` is in memory.
-    is_whole: bool,
+    /// The same when it is in memory.
+    whole: Option<Arc<InMemory>>,
     pub(crate) footer: Footer,
     pub(crate) l2p: l2p::Header,
     pub(crate) p2l: p2l::Header,
@@ -79,10 +80,13 @@ impl RevFile {
         let io = |error| Error::io("Can't open file", &path, error);
         let file = sapwood_store::Storage::open(&*fs.storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
-        let is_whole = len <= SMALL_FILE;
-        let file: Arc<dyn StoredFile> = match is_whole {
-            true => Arc::new(InMemory(read_at(&*file, &path, 0, len)?)),
-            false => file,
+        let whole = match len <= SMALL_FILE {
+            true => Some(Arc::new(InMemory(read_at(&*file, &path, 0, len)?))),
+            false => None,
+        };
+        let file: Arc<dyn StoredFile> = match &whole {
+            Some(whole) => Arc::<InMemory>::clone(whole),
+            None => file,
         };
         let tail = read_at(&*file, &path, len.saturating_sub(FOOTER), len.min(FOOTER))?;
         let footer = Footer::parse(&tail, len, first).map_err(|error| Error::Svn(error.into()))?;
@@ -98,7 +102,7 @@ impl RevFile {
             return Err(Error::Item { path, offset: footer.p2l_offset, error });
         }
         let (l2p_pages, p2l_pages) = (Recent::new(PAGES), Recent::new(PAGES));
-        Ok(Self { path, file, is_whole, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
+        Ok(Self { path, file, whole, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
     }
 
     /// Bytes that it takes in memory, about: the file, and as much again for what was parsed of its indexes.
@@ -164,7 +168,7 @@ impl RevFile {
     pub(crate) fn l2p_page(&self, page: &l2p::Page) -> Result<Arc<Vec<Option<l2p::Location>>>> {
         self.l2p_pages.get_or(page.offset, || {
             let offset = self.footer.l2p_offset.saturating_add(page.offset);
-            let bytes = read_at(&*self.file, &self.path, offset, page.len)?;
+            let bytes = self.slice(offset, page.len)?;
             l2p::parse_page(&bytes, page.entries)
                 .map_err(|error| self.wrong(self.footer.l2p_offset, error))
         })
@@ -174,17 +178,27 @@ impl RevFile {
     pub(crate) fn p2l_page(&self, start: u64, len: u64) -> Result<Arc<Vec<Entry>>> {
         self.p2l_pages.get_or(start, || {
             let offset = self.footer.p2l_offset.saturating_add(start);
-            let bytes = read_at(&*self.file, &self.path, offset, len)?;
+            let bytes = self.slice(offset, len)?;
             p2l::parse_page(&bytes, self.p2l.first)
                 .map_err(|error| self.wrong(self.footer.p2l_offset, error))
         })
+    }
+
+    /// Bytes of the file, which are copied only if it is not in memory.
+    pub(crate) fn slice(&self, offset: u64, len: u64) -> Result<Cow<'_, [u8]>> {
+        let whole = self.whole.as_ref();
+        let bytes = whole.and_then(|whole| whole.0.get(clamped(offset)..)?.get(..clamped(len)));
+        match bytes {
+            Some(bytes) => Ok(Cow::Borrowed(bytes)),
+            None => Ok(Cow::Owned(read_at(&*self.file, &self.path, offset, len)?)),
+        }
     }
 
     /// Everything in the file, in its order: a page at a time is read.
     pub(crate) fn for_each_entry(&self, each: &mut dyn FnMut(&Entry) -> Result<()>) -> Result<()> {
         for (start, len) in self.p2l.pages.iter().filter(|(_, len)| *len > 0) {
             let at = self.footer.p2l_offset.saturating_add(*start);
-            let bytes = read_at(&*self.file, &self.path, at, *len)?;
+            let bytes = self.slice(at, *len)?;
             let entries = p2l::parse_page(&bytes, self.p2l.first);
             let entries = entries.map_err(|error| self.wrong(at, error))?;
             entries.iter().try_for_each(&mut *each)?;
@@ -193,7 +207,7 @@ impl RevFile {
     }
 
     /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.
-    pub(crate) fn bytes(&self, item: &Item, kind: ItemType) -> Result<Vec<u8>> {
+    pub(crate) fn bytes(&self, item: &Item, kind: ItemType) -> Result<Cow<'_, [u8]>> {
         if item.kind != kind {
             let message = format!("Item of type {:?} where {kind:?} is expected", item.kind);
             return Err(self.wrong(item.offset, FormatError::index(message)));
@@ -203,7 +217,7 @@ impl RevFile {
             let error = FormatError::index("Item beyond the items of its file");
             return Err(self.wrong(item.offset, error));
         }
-        let bytes = read_at(&*self.file, &self.path, item.offset, item.size)?;
+        let bytes = self.slice(item.offset, item.size)?;
         let (expected, actual) = (item.checksum, Fnv1a32x4::of(&bytes));
         if expected == actual {
             return Ok(bytes);
@@ -302,7 +316,7 @@ impl Fs {
         let opened = RevFile::open(self, key)?;
         Ok((
             key,
-            match opened.is_whole {
+            match opened.whole.is_some() {
                 true => self.cached.keep_file(revision, opened),
                 false => self.files.put(key, opened),
             },

@@ -1,10 +1,9 @@
-//! Trees of revisions: look-up by path, and what mergeinfo and properties lie on the way.
+//! Trees of revisions: look-up by path.
 
 use std::sync::Arc;
 
 use sapwood_core::paths::SharedFsPath;
-use sapwood_core::props::names::MERGEINFO;
-use sapwood_core::{CancelToken, ErrorCode, Exact, FsPath, NodeKind, Revnum, SvnError};
+use sapwood_core::{ErrorCode, Exact, FsPath, NodeKind, Revnum, SvnError};
 use sapwood_fsx_format::{ChangeSet, Id, NodeRev};
 
 use crate::error::{Error, Result};
@@ -82,9 +81,6 @@ impl Root {
         }
     }
 
-    /// Lets go of what is held for the next look-up: nothing, for all is in the caches.
-    pub const fn rest(&self) {}
-
     pub(crate) fn not_found(&self, path: &FsPath) -> Error {
         if self.txn.is_some() {
             let message = format!("File not found: {}, path '{path}'", self.place());
@@ -161,8 +157,8 @@ impl Root {
         }
     }
 
-    /// The nodes from `path` up to the root directory.
-    fn upwards(&self, path: &FsPath) -> Result<Vec<TreeNode>> {
+    /// The nodes from `path` up to the root directory; E160013 when there is no `path`.
+    pub fn upwards(&self, path: &FsPath) -> Result<Vec<TreeNode>> {
         let mut place = path;
         let mut nodes = Vec::new();
         for rev in self.walk_all(path)?.into_iter().rev() {
@@ -170,65 +166,5 @@ impl Root {
             place = place.parent();
         }
         Ok(nodes)
-    }
-
-    /// The node at `path` or above it that is the nearest with explicit mergeinfo, of `path` itself
-    /// or only of its parents; `None` when there is none, E160013 when there is no `path`.
-    pub fn nearest_mergeinfo(&self, path: &FsPath, parents_only: bool) -> Result<Option<TreeNode>> {
-        let mut nodes = self.upwards(path)?.into_iter().skip(usize::from(parents_only));
-        Ok(nodes.find(TreeNode::has_mergeinfo))
-    }
-
-    /// Shows the parents of `path` to `each`, the nearest first. E160013 when there is no parent.
-    pub fn parents(
-        &self,
-        path: &FsPath,
-        each: &mut dyn FnMut(&TreeNode) -> Result<()>,
-    ) -> Result<()> {
-        if path.is_root() {
-            return Ok(());
-        }
-        self.upwards(path.parent())?.iter().try_for_each(each)
-    }
-
-    /// Explicit `svn:mergeinfo` at and below `path`: calls `found` with each fspath and value,
-    /// reading only subtrees that have any.
-    pub fn mergeinfo_below(
-        &self,
-        path: &FsPath,
-        cancel: &CancelToken,
-        found: &mut dyn FnMut(&FsPath, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        // Nodes still to be looked at, the next one last. Their counts get less on the way down, or the tree is damaged.
-        let mut todo = vec![self.node(path)?];
-        while let Some(node) = todo.pop() {
-            cancel.check()?;
-            if node.has_mergeinfo() {
-                let props = node.props()?;
-                let value = props.get(MERGEINFO).ok_or_else(|| {
-                    let id = node.id();
-                    Error::Corrupt(format!(
-                        "Node-revision #'{id}' claims to have mergeinfo but doesn't"
-                    ))
-                })?;
-                found(node.path(), value)?;
-            }
-            let own = u64::from(node.has_mergeinfo());
-            if node.kind() != NodeKind::Dir || node.mergeinfo_count() <= own {
-                continue;
-            }
-            let mut left = node.mergeinfo_count().minus(own);
-            for entry in node.entries()?.iter().rev() {
-                let child = node.child_at(&entry.name, entry.id)?;
-                if child.mergeinfo_count() > 0 || child.has_mergeinfo() {
-                    left = left.checked_sub(child.mergeinfo_count().max(1)).ok_or_else(|| {
-                        let id = node.id();
-                        Error::Corrupt(format!("Mergeinfo count of '{id}' is less than below it"))
-                    })?;
-                    todo.push(child);
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{FsPath, Revnum};
+use sapwood_fs_common::one_prop::change_one;
 use sapwood_fsx::create::{CreateOptions, create};
 use sapwood_fsx::locks::{LockOptions, LockTarget, UnlockTarget};
 use sapwood_fsx::txn::{Txn, WriteOptions, Writer};
@@ -175,7 +176,10 @@ fn at_the_same_time() {
                     txn.set_text(path, &mut format!("{thread} {number}").as_bytes(), None).unwrap();
                     let made = txn.commit().unwrap();
                     let value = number.to_string();
-                    let set = writer.change_revision_prop(made, "p", None, Some(value.as_bytes()));
+                    let set = writer.change_revision_props(
+                        made,
+                        &mut change_one("p", None, Some(value.as_bytes())),
+                    );
                     set.unwrap();
                 }
             });
@@ -346,7 +350,10 @@ fn properties_of_revisions() {
     let large = "x".repeat(300_000);
     for (revision, value) in [(0, "zero"), (1, "one"), (2, &large), (3, "three"), (6, "six")] {
         let set = |value: &str| {
-            writer.change_revision_prop(Revnum(revision), "p", None, Some(value.as_bytes()))
+            writer.change_revision_props(
+                Revnum(revision),
+                &mut change_one("p", None, Some(value.as_bytes())),
+            )
         };
         set(value).unwrap();
         assert!(set(value).is_err(), "it has a value by now");

@@ -62,6 +62,13 @@ impl Repository {
         Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), format, fs }) })
     }
 
+    /// The repository in the folder `path` of a filesystem that is opened already. The folder need not be there: then it has
+    /// neither hooks nor configuration.
+    #[must_use]
+    pub fn of_filesystem(path: &Path, fs: Filesystem) -> Self {
+        Self { inner: Arc::new(Inner { path: path.to_owned(), format: FORMAT, fs }) }
+    }
+
     /// The folder of the repository that `path` is in or at: the nearest folder upwards that
     /// looks like a repository. `path` itself need not exist. A folder that cannot be looked into
     /// counts as one, so that opening it reports why.

@@ -142,7 +142,7 @@ impl TxnEditor {
 
     /// The revision that it is on top of.
     #[must_use]
-    pub const fn base_revision(&self) -> Revnum {
+    pub fn base_revision(&self) -> Revnum {
         self.txn.base_revision()
     }
 
@@ -174,7 +174,7 @@ impl TxnEditor {
 
     /// The properties of the new revision.
     #[must_use]
-    pub const fn props(&self) -> &PropList {
+    pub fn props(&self) -> &PropList {
         self.txn.props()
     }
 

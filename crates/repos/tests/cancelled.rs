@@ -32,7 +32,7 @@ use sapwood_repos::{
 use sapwood_testkit::Shape;
 use sapwood_testkit::fspath;
 
-struct IgnoreRevs;
+pub(crate) struct IgnoreRevs;
 
 impl FileRevReceiver for IgnoreRevs {
     fn file_rev(&mut self, _: &FileRev<'_>, _: Option<&mut dyn TextDelta>) -> SvnResult<()> {

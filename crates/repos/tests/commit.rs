@@ -1,4 +1,4 @@
-//! Random histories written by our own transactions, in every format: read back by ourselves,
+//! Random histories written by our own transactions, by every engine and in every format: read back by ourselves,
 //! compared with a plain model, and verified by the reference's `svnadmin`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
@@ -14,6 +14,8 @@ use sapwood_fs::txn::{Txn, WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_testkit::fspath;
+
+use crate::common::Place;
 
 /// A file's text, or `None` for a directory, and properties.
 type ModelNode = (Option<Vec<u8>>, BTreeMap<String, Vec<u8>>);
@@ -176,6 +178,14 @@ fn random_history(seed: u64, revisions: usize, fs_options: CreateOptions, config
         std::fs::write(path.join("db/fsfs.conf"), config).unwrap();
     }
     let (fs, writer) = writer(&path, false);
+    // Read with other caches, so that files are what is looked at.
+    let fresh = Filesystem::open(&path.join("db"), &Caches::new(1 << 20), &OpenOptions::default());
+    random_revisions(seed, revisions, &writer, &[fs, fresh.unwrap()]);
+    verify(&path);
+}
+
+/// Makes revisions, and reads all of them by each of several openings, the first of which is the writer's.
+fn random_revisions(seed: u64, revisions: usize, writer: &Arc<Writer>, read_by: &[Filesystem]) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let empty = Model { nodes: BTreeMap::from([("/".to_owned(), (None, BTreeMap::new()))]) };
     let mut models = vec![empty];
@@ -185,20 +195,25 @@ fn random_history(seed: u64, revisions: usize, fs_options: CreateOptions, config
         txn.props_mut().set("svn:log", format!("revision {number}"));
         let mut model = models.last().unwrap().clone();
         for _ in 0..=random.below(8) {
-            change(&mut random, &fs, &mut txn, &mut model, &models);
+            change(&mut random, writer.fs(), &mut txn, &mut model, &models);
         }
         assert_eq!(txn.commit().unwrap(), base.next());
         models.push(model);
     }
-    // Read with other caches, so that files are what is looked at.
-    let fresh = Filesystem::open(&path.join("db"), &Caches::new(1 << 20), &OpenOptions::default());
-    let fresh = fresh.unwrap();
     for (number, model) in models.iter().enumerate() {
         let revision = Revnum(u64::try_from(number).unwrap());
-        assert!(read(&fresh, revision) == *model, "r{number} from the files");
-        assert!(read(&fs, revision) == *model, "r{number} through the caches");
+        for (at, fs) in read_by.iter().enumerate() {
+            assert!(read(fs, revision) == *model, "r{number} by opening {at}");
+        }
     }
-    verify(&path);
+}
+
+#[test]
+fn every_engine() {
+    for place in Place::each() {
+        random_revisions(21, 40, &place.writer(), &[place.fs().clone(), place.fresh()]);
+        place.verify();
+    }
 }
 
 #[test]
@@ -235,15 +250,13 @@ fn layouts_and_options() {
     }
 }
 
-/// Two transactions that began at one revision.
+/// Two transactions that began at one revision: how the second one ends.
 fn pair(
+    place: &Place,
     first: impl FnOnce(&mut Txn),
     second: impl FnOnce(&mut Txn),
-) -> (tempfile::TempDir, Filesystem, Result<Revnum, sapwood_core::SvnError>) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("repo");
-    create(&path, &RepositoryOptions::default()).unwrap();
-    let (fs, writer) = writer(&path, true);
+) -> Result<Revnum, sapwood_core::SvnError> {
+    let writer = place.writer();
     let mut txn = writer.begin(Revnum(0)).unwrap();
     txn.make_dir(fspath("/a")).unwrap();
     txn.make_dir(fspath("/a/b")).unwrap();
@@ -256,33 +269,34 @@ fn pair(
     second(&mut two);
     assert_eq!(one.commit().unwrap(), Revnum(2));
     let done = two.commit().map_err(sapwood_core::SvnError::from);
-    verify(&path);
-    (dir, fs, done)
+    place.verify();
+    done
 }
 
 #[test]
 fn changes_of_different_things_are_merged() {
-    let (_dir, fs, done) = pair(
-        |txn| {
-            txn.set_text(fspath("/a/f"), &mut &b"one"[..], None).unwrap();
-            txn.make_dir(fspath("/a/b/new")).unwrap();
-            txn.change_prop(fspath("/a/b/new"), "svn:mergeinfo", Some(b"/x:1")).unwrap();
-        },
-        |txn| {
-            txn.set_text(fspath("/a/b/g"), &mut &b"two"[..], None).unwrap();
-            txn.delete(fspath("/a/b/g")).unwrap();
-            txn.make_file(fspath("/z")).unwrap();
-        },
-    );
-    assert_eq!(done.unwrap(), Revnum(3));
-    let model = read(&fs, Revnum(3));
-    let paths: Vec<_> = model.nodes.keys().map(String::as_str).collect();
-    assert_eq!(paths, ["/", "/a", "/a/b", "/a/b/new", "/a/f", "/z"]);
-    assert_eq!(model.nodes["/a/f"].0.as_deref(), Some(&b"one"[..]));
-    assert_eq!(
-        fs.revision_root(Revnum(3)).unwrap().node(fspath("/a")).unwrap().mergeinfo_count(),
-        1
-    );
+    for place in Place::each() {
+        let done = pair(
+            &place,
+            |txn| {
+                txn.set_text(fspath("/a/f"), &mut &b"one"[..], None).unwrap();
+                txn.make_dir(fspath("/a/b/new")).unwrap();
+                txn.change_prop(fspath("/a/b/new"), "svn:mergeinfo", Some(b"/x:1")).unwrap();
+            },
+            |txn| {
+                txn.set_text(fspath("/a/b/g"), &mut &b"two"[..], None).unwrap();
+                txn.delete(fspath("/a/b/g")).unwrap();
+                txn.make_file(fspath("/z")).unwrap();
+            },
+        );
+        assert_eq!(done.unwrap(), Revnum(3));
+        let model = read(place.fs(), Revnum(3));
+        let paths: Vec<_> = model.nodes.keys().map(String::as_str).collect();
+        assert_eq!(paths, ["/", "/a", "/a/b", "/a/b/new", "/a/f", "/z"]);
+        assert_eq!(model.nodes["/a/f"].0.as_deref(), Some(&b"one"[..]));
+        let root = place.fs().revision_root(Revnum(3)).unwrap();
+        assert_eq!(root.node(fspath("/a")).unwrap().mergeinfo_count(), 1);
+    }
 }
 
 #[test]
@@ -305,10 +319,17 @@ fn changes_of_the_same_thing_conflict() {
                 _ => txn.change_prop(fspath(path), "p", Some(b"v")).unwrap(),
             }
         };
-        let (_dir, fs, done) = pair(|txn| act(first, txn), |txn| act(second, txn));
-        let error = done.unwrap_err();
-        assert_eq!(error.to_string(), format!("E160024: Conflict at '{path}'"), "{first} {second}");
-        assert_eq!(fs.youngest().unwrap(), Revnum(2));
+        for place in Place::each() {
+            let done = pair(&place, |txn| act(first, txn), |txn| act(second, txn));
+            let error = done.unwrap_err();
+            let name = place.fs().engine().name();
+            assert_eq!(
+                error.to_string(),
+                format!("E160024: Conflict at '{path}'"),
+                "{name}: {first} {second}"
+            );
+            assert_eq!(place.fs().youngest().unwrap(), Revnum(2));
+        }
     }
 }
 
@@ -350,45 +371,48 @@ fn many_threads_and_many_processes_lose_nothing() {
 
 #[test]
 fn a_text_that_is_wrong_is_refused_and_leaves_no_trace() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("repo");
-    create(&path, &RepositoryOptions::default()).unwrap();
-    let (fs, writer) = writer(&path, false);
-    let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_file(fspath("/f")).unwrap();
-    let wrong = sapwood_core::Md5::of(b"else");
-    let error = txn.set_text(fspath("/f"), &mut &b"this"[..], Some(wrong)).unwrap_err();
-    let error = sapwood_core::SvnError::from(error);
-    assert!(error.message().starts_with("Checksum mismatch for '/f':\n   expected:  "));
-    drop(txn);
-    assert_eq!(fs.youngest().unwrap(), Revnum(0));
-    assert_eq!(std::fs::read_dir(path.join("db/txn-protorevs")).unwrap().count(), 0);
-    assert_eq!(std::fs::read_dir(path.join("db/transactions")).unwrap().count(), 0);
+    for place in Place::each() {
+        let mut txn = place.writer().begin(Revnum(0)).unwrap();
+        txn.make_file(fspath("/f")).unwrap();
+        let wrong = sapwood_core::Md5::of(b"else");
+        let error = txn.set_text(fspath("/f"), &mut &b"this"[..], Some(wrong)).unwrap_err();
+        let error = sapwood_core::SvnError::from(error);
+        assert!(error.message().starts_with("Checksum mismatch for '/f':\n   expected:  "));
+        drop(txn);
+        assert_eq!(place.fs().youngest().unwrap(), Revnum(0));
+        assert_eq!(place.fs().transactions().unwrap(), [""; 0]);
+        let db = place.repository.path().join("db");
+        for left in ["txn-protorevs", "transactions"].map(|name| db.join(name)) {
+            assert!(
+                std::fs::read_dir(left).is_ok_and(|mut left| left.next().is_none()) == db.exists()
+            );
+        }
+    }
 }
 
 #[test]
 fn a_text_can_be_changed_twice_by_deltas() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("repo");
-    create(&path, &RepositoryOptions::default()).unwrap();
-    let (fs, writer) = writer(&path, false);
     let texts: Vec<Vec<u8>> = (0u8..4)
         .map(|n| (0..30_000).flat_map(|line| format!("{} {n}\n", line * 7).into_bytes()).collect())
         .collect();
-    let mut txn = writer.begin(Revnum(0)).unwrap();
-    txn.make_file(fspath("/f")).unwrap();
-    txn.set_text(fspath("/f"), &mut texts[0].as_slice(), None).unwrap();
-    txn.commit().unwrap();
-    let mut txn = writer.begin(Revnum(1)).unwrap();
-    for pair in texts.windows(2) {
-        let mut delta = sapwood_delta::ComputedDelta::new(pair[0].as_slice(), pair[1].as_slice());
-        let md5 = sapwood_core::Md5::of;
-        txn.apply_delta(fspath("/f"), Some(md5(&pair[0])), &mut delta, Some(md5(&pair[1])))
-            .unwrap();
+    for place in Place::each() {
+        let writer = place.writer();
+        let mut txn = writer.begin(Revnum(0)).unwrap();
+        txn.make_file(fspath("/f")).unwrap();
+        txn.set_text(fspath("/f"), &mut texts[0].as_slice(), None).unwrap();
+        txn.commit().unwrap();
+        let mut txn = writer.begin(Revnum(1)).unwrap();
+        for pair in texts.windows(2) {
+            let mut delta =
+                sapwood_delta::ComputedDelta::new(pair[0].as_slice(), pair[1].as_slice());
+            let md5 = sapwood_core::Md5::of;
+            txn.apply_delta(fspath("/f"), Some(md5(&pair[0])), &mut delta, Some(md5(&pair[1])))
+                .unwrap();
+        }
+        txn.commit().unwrap();
+        assert!(read(place.fs(), Revnum(2)).nodes["/f"].0.as_ref() == Some(&texts[3]));
+        place.verify();
     }
-    txn.commit().unwrap();
-    assert!(read(&fs, Revnum(2)).nodes["/f"].0.as_ref() == Some(&texts[3]));
-    verify(&path);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn make(dir: &Path, engine: Engine, revisions: u64) -> PathBuf {
         Engine::Fsfs => {
             NewFilesystem::Fsfs(CreateOptions { shard_size: 2, ..CreateOptions::default() })
         }
-        Engine::Fsx => NewFilesystem::Fsx(FsxOptions { shard_size: 2, ..FsxOptions::default() }),
+        _ => NewFilesystem::Fsx(FsxOptions { shard_size: 2, ..FsxOptions::default() }),
     };
     create_of(&path, &kind, None).unwrap();
     for _ in 0..revisions {

@@ -20,6 +20,7 @@ mod commit;
 mod common;
 mod convert;
 mod deep;
+mod engines;
 mod faults;
 mod group_commit;
 mod hotcopy_faults;

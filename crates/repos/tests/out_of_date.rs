@@ -5,12 +5,12 @@
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
-use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authz::Access;
 use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
-use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::{Hooks, Repository};
 use sapwood_testkit::fspath;
+
+use crate::common::Place;
 
 struct Everything;
 
@@ -18,15 +18,6 @@ impl CommitAuthorizer for Everything {
     fn allows(&self, _path: &FsPath, _required: Access, _recursive: bool) -> bool {
         true
     }
-}
-
-fn repository() -> (tempfile::TempDir, Repository) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("r");
-    create(&path, &RepositoryOptions::default()).unwrap();
-    let repository =
-        Repository::open(&path, &Caches::new(1 << 20), &OpenOptions::default()).unwrap();
-    (dir, repository)
 }
 
 /// One commit.
@@ -61,19 +52,21 @@ fn set(repository: &Repository, dir: bool, base: u64, name: &str) -> SvnResult<(
 
 #[test]
 fn properties_of_directories() {
-    let (_dir, repository) = repository();
-    commit(&repository, |editor| {
-        let root = editor.open_root(Some(Revnum(0)))?;
-        editor.add_directory("d", root, None).map(drop)
-    })
-    .unwrap();
-    set(&repository, true, 1, "a").unwrap();
-    // The root of a transaction is its own from the start: it counts as what it was made from.
-    for (dir, path) in [(true, "/d"), (false, "/")] {
-        let error = set(&repository, dir, 1, "b").unwrap_err();
-        assert_eq!(error.code(), ErrorCode::FS_TXN_OUT_OF_DATE);
-        assert_eq!(error.message(), format!("Directory '{path}' is out of date"));
+    for place in Place::each() {
+        let repository = &place.repository;
+        commit(repository, |editor| {
+            let root = editor.open_root(Some(Revnum(0)))?;
+            editor.add_directory("d", root, None).map(drop)
+        })
+        .unwrap();
+        set(repository, true, 1, "a").unwrap();
+        // The root of a transaction is its own from the start: it counts as what it was made from.
+        for (dir, path) in [(true, "/d"), (false, "/")] {
+            let error = set(repository, dir, 1, "b").unwrap_err();
+            assert_eq!(error.code(), ErrorCode::FS_TXN_OUT_OF_DATE);
+            assert_eq!(error.message(), format!("Directory '{path}' is out of date"));
+        }
+        set(repository, false, 2, "b").unwrap();
+        assert_eq!(repository.fs().youngest().unwrap(), Revnum(3));
     }
-    set(&repository, false, 2, "b").unwrap();
-    assert_eq!(repository.fs().youngest().unwrap(), Revnum(3));
 }

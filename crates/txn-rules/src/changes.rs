@@ -64,6 +64,12 @@ impl<E: Engine> Default for ChangeList<E> {
     }
 }
 
+impl<E: Engine> Clone for ChangeList<E> {
+    fn clone(&self) -> Self {
+        Self { folded: self.folded.clone(), deletions: self.deletions.clone() }
+    }
+}
+
 impl<E: Engine> ChangeList<E> {
     /// Adds a change that follows all earlier ones.
     ///

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, SvnError};
+use sapwood_fs_common::one_prop::change_one;
 use sapwood_store::{Caches, LocalStorage};
 use sapwood_testkit::fspath;
 
@@ -173,7 +174,7 @@ impl Scene {
     }
 
     fn set(&self, expected: Option<&[u8]>, value: &[u8]) -> Result<()> {
-        self.writer.change_revision_prop(Revnum::ZERO, "p", expected, Some(value))
+        self.writer.change_revision_props(Revnum::ZERO, &mut change_one("p", expected, Some(value)))
     }
 
     fn calls(&self) -> Vec<&'static str> {
@@ -276,7 +277,8 @@ fn revisions_in_objects() {
         txn.props_mut().set("svn:log", path.clone());
         assert_eq!(txn.commit().unwrap(), Revnum(number + 1));
     }
-    let change = writer.change_revision_prop(Revnum(2), "svn:log", Some(b"/f1"), Some(b"new"));
+    let change = writer
+        .change_revision_props(Revnum(2), &mut change_one("svn:log", Some(b"/f1"), Some(b"new")));
     change.unwrap();
 
     let fs = open();

@@ -4,23 +4,28 @@
 //! A text goes into a container when it is not over twice the block size; there it is whole, so that deltas to it are short
 //! ways. Texts that nothing refers to stay as they were too.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use sapwood_core::exact::clamped;
-use sapwood_core::{CancelToken, Exact, Revnum, len64};
+use sapwood_core::{CancelToken, ErrorCode, Exact, Revnum, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::l2p::Location;
 use sapwood_fsx_format::p2l::{Entry, ItemType};
 use sapwood_fsx_format::{ChangeSet, Id, noderevs_container};
 use sapwood_store::NewFile;
+use sapwood_store::ordered::{self, Outlet};
 
 use super::Shard;
-use super::gather::RepItem;
+use super::gather::{PathItems, RepItem};
 use super::texts::Texts;
 use crate::error::{Error, Result};
 use crate::items::CHANGES;
 use crate::revfile::read_at;
+use crate::short::Text;
 use crate::txn::write_indexes;
 
 /// Bytes that a changed path takes in a container, about.
@@ -31,6 +36,26 @@ const NODE_LEN: u64 = 64;
 const READ_AT_ONCE: usize = 32;
 /// Bytes of a large item that are copied at once.
 const PIECE: u64 = 256 << 10;
+
+/// Threads that make containers, at most.
+const MOST_THREADS: usize = 8;
+
+/// Node-revisions and texts that are written together.
+#[derive(Default)]
+struct Job {
+    nodes: Vec<Id>,
+    texts: Vec<RepItem>,
+}
+
+/// What comes next in a pack file.
+enum Piece {
+    Container(ItemType, Vec<u8>, Vec<Id>),
+    /// A large text, which is copied.
+    AsItWas(RepItem),
+}
+
+/// Takes what comes next.
+type Send<'a> = dyn Fn(Piece) -> Result<()> + 'a;
 
 /// A pack file that is being written.
 struct Output {
@@ -97,23 +122,17 @@ impl Shard<'_> {
             entries: Vec::new(),
         };
         self.write_changes(&mut out)?;
-        self.write_texts(&mut out, &items.file_props, cancel)?;
-        self.write_texts(&mut out, &items.dir_props, cancel)?;
-        let (mut nodes, mut texts, mut len) = (Vec::new(), Vec::new(), 0u64);
-        let limit = self.writer.config.block_size.times(4);
-        for path in items.paths {
-            len = len.plus(len64(path.nodes.len()).times(NODE_LEN));
-            len = len.plus(len64(path.texts.len()));
-            nodes.extend(path.nodes);
-            texts.extend(path.texts);
-            if len >= limit {
-                self.write_nodes(&mut out, &std::mem::take(&mut nodes), cancel)?;
-                self.write_texts(&mut out, &std::mem::take(&mut texts), cancel)?;
-                len = 0;
-            }
-        }
-        self.write_nodes(&mut out, &nodes, cancel)?;
-        self.write_texts(&mut out, &texts, cancel)?;
+        let jobs = self.jobs(items.paths, items.file_props, items.dir_props);
+        let work = |job: Job, outlet: &Outlet<'_, Result<Piece>>| {
+            let gone = |_| Error::new(ErrorCode::CANCELLED, "The pack is not written any more");
+            let done = self.work(&job, cancel, &|piece| outlet.send(Ok(piece)).map_err(gone));
+            done.or_else(|error| outlet.send(Err(error)))
+        };
+        let threads = available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        ordered::run(jobs.into_iter(), threads, &work, &mut |piece| match piece? {
+            Piece::Container(kind, bytes, items) => out.container(kind, &bytes, items),
+            Piece::AsItWas(item) => self.copy_item(&mut out, &item),
+        })?;
         for item in &items.others {
             self.copy_item(&mut out, item)?;
         }
@@ -125,6 +144,36 @@ impl Shard<'_> {
         let like = fs.file(&fs.layout.revision(out.first));
         let done = synced.and_then(|()| self.writer.storage.copy_permissions(&like, &out.path));
         done.map_err(|error| Error::io("Can't write to file", &out.path, error))
+    }
+
+    /// What is to be written, in order: the properties; then by path, node-revisions and texts of neighbours together.
+    fn jobs(
+        &self,
+        paths: Vec<PathItems>,
+        file_props: Vec<RepItem>,
+        dir_props: Vec<RepItem>,
+    ) -> Vec<Job> {
+        let props = |texts| Job { nodes: Vec::new(), texts };
+        let mut jobs = vec![props(file_props), props(dir_props)];
+        let (mut job, mut len) = (Job::default(), 0u64);
+        let limit = self.writer.config.block_size.times(4);
+        for path in paths {
+            len = len.plus(len64(path.nodes.len()).times(NODE_LEN));
+            len = len.plus(len64(path.texts.len()));
+            job.nodes.extend(path.nodes);
+            job.texts.extend(path.texts);
+            if len >= limit {
+                jobs.push(std::mem::take(&mut job));
+                len = 0;
+            }
+        }
+        jobs.push(job);
+        jobs
+    }
+
+    fn work(&self, job: &Job, cancel: &CancelToken, send: &Send<'_>) -> Result<()> {
+        self.write_nodes(&job.nodes, cancel, send)?;
+        self.write_texts(&job.texts, cancel, send)
     }
 
     /// The change lists, the youngest first.
@@ -152,7 +201,7 @@ impl Shard<'_> {
     }
 
     /// Node-revisions, in containers that are not too long.
-    fn write_nodes(&self, out: &mut Output, ids: &[Id], cancel: &CancelToken) -> Result<()> {
+    fn write_nodes(&self, ids: &[Id], cancel: &CancelToken, send: &Send<'_>) -> Result<()> {
         let block = self.writer.config.block_size;
         let most = usize::try_from(block.checked_div(NODE_LEN / 4).unwrap_or(1).max(1));
         for ids in ids.chunks(most.unwrap_or(1)) {
@@ -163,22 +212,23 @@ impl Shard<'_> {
             }
             let mut bytes = Vec::new();
             let written = builder.write(&mut bytes);
-            written.map_err(|error| Error::io("Can't compress", &out.path, error))?;
-            out.container(ItemType::NodeRevsContainer, &bytes, ids.to_vec())?;
+            let path = || self.writer.fs.0.file(&self.writer.fs.0.layout.pack(self.number));
+            written.map_err(|error| Error::io("Can't compress", &path(), error))?;
+            send(Piece::Container(ItemType::NodeRevsContainer, bytes, ids.to_vec()))?;
         }
         Ok(())
     }
 
     /// Representations: small ones in containers, and then the large ones.
-    fn write_texts(&self, out: &mut Output, reps: &[RepItem], cancel: &CancelToken) -> Result<()> {
+    fn write_texts(&self, reps: &[RepItem], cancel: &CancelToken, send: &Send<'_>) -> Result<()> {
         let block = self.writer.config.block_size;
         let is_small =
             |item: &&RepItem| item.rep.is_some_and(|rep| rep.expanded_size <= block.times(2));
         let (mut texts, mut items) = (Texts::default(), Vec::new());
-        let write = |out: &mut Output, texts: &mut Texts, items: &mut Vec<Id>| {
+        let write = |texts: &mut Texts, items: &mut Vec<Id>| {
             let mut bytes = Vec::new();
             std::mem::take(texts).builder.write(&mut bytes)?;
-            out.container(ItemType::RepsContainer, &bytes, std::mem::take(items))
+            send(Piece::Container(ItemType::RepsContainer, bytes, std::mem::take(items)))
         };
         let small: Vec<&RepItem> = reps.iter().filter(is_small).collect();
         let mut rest = &*small;
@@ -191,33 +241,44 @@ impl Shard<'_> {
                 texts.push(&text);
                 items.push(item.id);
                 if texts.is_full(block, false) {
-                    write(out, &mut texts, &mut items)?;
+                    write(&mut texts, &mut items)?;
                 }
             }
             rest = later;
             let is_end_of_path = rest.first().is_none_or(|next| next.group != first.group);
             if is_end_of_path {
                 if texts.is_full(block, true) {
-                    write(out, &mut texts, &mut items)?;
+                    write(&mut texts, &mut items)?;
                 }
                 texts.begin_path();
             }
         }
         if !items.is_empty() {
-            write(out, &mut texts, &mut items)?;
+            write(&mut texts, &mut items)?;
         }
         for item in reps.iter().filter(|item| !is_small(item)) {
             cancel.check()?;
-            self.copy_item(out, item)?;
+            send(Piece::AsItWas(*item))?;
         }
         Ok(())
     }
 
     /// Reads texts that follow one another, the youngest first. They are read from the oldest on, because the others are deltas to
-    /// those before them, which are in the caches then.
-    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Vec<u8>>> {
-        let read = items.iter().rev().map(|item| self.writer.fs.whole(item.rep, limit));
-        let mut texts = read.collect::<Result<Vec<_>>>()?;
+    /// those before them, which are known then.
+    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Text>> {
+        let fs = &self.writer.fs;
+        let mut known = HashMap::new();
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items.iter().rev() {
+            let short = item.rep.map(|rep| fs.copied_text(&rep, &known)).transpose()?.flatten();
+            texts.push(match short {
+                Some(text) => {
+                    known.insert(item.id, Arc::clone(&text));
+                    Text::Kept(text)
+                }
+                None => fs.whole(item.rep, limit)?,
+            });
+        }
         texts.reverse();
         Ok(texts)
     }

@@ -20,6 +20,8 @@ pub(super) struct Texts {
     pub(super) builder: Builder,
     /// Where the texts of the present path begin.
     path: usize,
+    /// Where the pieces begin that were looked through last.
+    view: usize,
     xdelta: Xdelta,
     window: Window,
 }
@@ -41,10 +43,18 @@ impl Texts {
 
     /// Adds a text.
     pub(super) fn push(&mut self, text: &[u8]) {
-        let start = self.builder.bytes().len().saturating_sub(VIEW);
-        let start = self.path.checked_sub(OF_OTHERS).map_or(start, |from| start.max(from));
+        let start = self.path.max(OF_OTHERS).minus(OF_OTHERS);
+        // It moves in large steps: where it stays, the table of the pieces before only grows.
+        let start = match self.builder.bytes().len().minus(self.view.max(start)) > VIEW {
+            true => self.builder.bytes().len().minus(VIEW / 2),
+            false => self.view.max(start),
+        };
         let source = self.builder.bytes().tail(start);
-        self.xdelta.compute(0, source, text, &mut self.window);
+        match start == self.view {
+            true => self.xdelta.compute_grown(0, source, text, &mut self.window),
+            false => self.xdelta.compute(0, source, text, &mut self.window),
+        }
+        self.view = start;
         self.builder.begin();
         for op in &self.window.ops {
             match *op {

@@ -66,7 +66,13 @@ impl Bulk {
     /// Bulk commits through `writer`; `None` where `fsx.conf` wants revisions packed at once.
     #[must_use]
     pub fn new(writer: &Arc<Writer>) -> Option<Self> {
-        (!writer.config.pack_after_commit).then(|| Self {
+        if writer.config.pack_after_commit {
+            return None;
+        }
+        if writer.fs.youngest().is_ok_and(|youngest| youngest == Revnum::ZERO) {
+            writer.begin_without_rows();
+        }
+        Some(Self {
             writer: Arc::clone(writer),
             state: Mutex::default(),
             published: AtomicU64::new(0),
@@ -274,6 +280,7 @@ impl Writer {
 
     /// Lets later transactions of this writer find texts that are not in `rep-cache.db` yet.
     fn keep_early_rows(&self, rows: &[Row]) {
+        self.note_rows(rows);
         self.early_rows.lock().extend(rows.iter().map(|row| (row.sha1, *row)));
     }
 

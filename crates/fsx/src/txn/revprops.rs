@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::{ErrorCode, Exact, PropList, Revnum, SvnError, SvnResult, len64};
+use sapwood_core::{Exact, PropList, Revnum, SvnResult, len64};
 use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::revprops::{self, ManifestEntry, RevpropPack};
 use sapwood_store::write::create_beside;
@@ -54,33 +54,6 @@ impl Writer {
         let path = fs.file(&fs.layout.revprops(revision, fs.is_packed(revision)));
         let written = self.beside(path, &revprops::write_file(&props))?;
         self.swap(written, &[])
-    }
-
-    /// Sets or (with `None`) deletes a property of a revision, if its present value is `expected`.
-    ///
-    /// # Errors
-    /// E160049 when it is not; those of [`Writer::change_revision_props`].
-    pub fn change_revision_prop(
-        &self,
-        revision: Revnum,
-        name: &str,
-        expected: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> Result<()> {
-        self.change_revision_props(revision, &mut |present| {
-            if present.get(name) != expected {
-                return Err(SvnError::new(
-                    ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
-                    format!("revprop '{name}' has unexpected value in filesystem"),
-                ));
-            }
-            let mut props = present.clone();
-            match value {
-                Some(value) => drop(props.set(name, value)),
-                None => drop(props.remove(name)),
-            }
-            Ok(Some(props))
-        })
     }
 
     fn change_packed(&self, revision: Revnum, props: &PropList) -> Result<()> {

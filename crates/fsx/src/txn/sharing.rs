@@ -3,12 +3,22 @@
 //! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
 //! only used after the old text was read and its checksum is the new one's.
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+use std::collections::HashSet;
+
+use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
 use sapwood_fs_common::rep_cache::{self, RepCache, Row, Schema};
 use sapwood_fsx_format::{ChangeSet, Id, Representation};
 
 use super::Writer;
 use crate::error::{Error, Result};
+
+/// Beginnings of SHA-1 that are kept, at most: some 30 MB.
+const POSSIBLE_ROWS: usize = 1 << 20;
+
+/// The first bytes of a SHA-1, which others hardly have.
+fn beginning(sha1: &Sha1) -> u64 {
+    sha1.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
 
 /// The open database.
 #[derive(Debug, Default)]
@@ -69,13 +79,34 @@ impl Writer {
         Ok(Some(old))
     }
 
-    fn find_row(&self, sha1: sapwood_core::Sha1) -> Result<Option<Row>> {
+    fn find_row(&self, sha1: Sha1) -> Result<Option<Row>> {
         if let Some(row) = self.early_rows.lock().get(&sha1) {
             return Ok(Some(*row));
+        }
+        let beginning = beginning(&sha1);
+        if self.possible_rows.lock().as_ref().is_some_and(|rows| !rows.contains(&beginning)) {
+            return Ok(None);
         }
         match self.rep_cache.lock().get(self, false)? {
             Some(cache) => Ok(cache.find(sha1)?),
             None => Ok(None),
+        }
+    }
+
+    /// Says that there are no rows yet, of a filesystem without revisions: then only what is added by this writer is looked for in
+    /// the database. What others add meanwhile is not shared, which does no harm.
+    pub(super) fn begin_without_rows(&self) {
+        *self.possible_rows.lock() = Some(HashSet::new());
+    }
+
+    /// Notes which rows there will be.
+    pub(super) fn note_rows(&self, rows: &[Row]) {
+        let mut possible = self.possible_rows.lock();
+        if let Some(known) = &mut *possible {
+            known.extend(rows.iter().map(|row| beginning(&row.sha1)));
+            if known.len() > POSSIBLE_ROWS {
+                *possible = None;
+            }
         }
     }
 
@@ -92,6 +123,7 @@ impl Writer {
         if rows.is_empty() {
             return Ok(());
         }
+        self.note_rows(rows);
         let mut opened = self.rep_cache.lock();
         let added = match opened.get(self, true)? {
             Some(cache) => cache.add(rows).map_err(Error::from),

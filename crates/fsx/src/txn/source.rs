@@ -2,8 +2,10 @@
 //!
 //! Revisions do not change, so what is kept stays right. What a commit wrote comes here only when its revision is there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, FsPath, NodeKind, PropList, Revnum, SvnError};
 use sapwood_fsx_format::{ChangeSet, Id, directory, proplist};
 use sapwood_txn_rules::{Listing as _, TreeSource};
@@ -14,23 +16,23 @@ use crate::filesystem::Filesystem;
 use crate::items::{LIST, ROOT as ROOT_ITEM};
 use crate::recent::Recent;
 
-/// Node-revisions, and directories, that are kept.
-const NODES: usize = 256;
+/// Node-revisions that are kept, some hundred bytes each. When there are more, all go.
+const NODES: usize = 1 << 14;
+/// Directories that are kept.
 const DIRECTORIES: usize = 32;
 
 /// A filesystem and what was read of it last.
 #[derive(Debug)]
 pub(super) struct Committed {
     pub(super) fs: Filesystem,
-    nodes: Recent<Id, TxnNodeRev>,
+    nodes: Mutex<HashMap<Id, Arc<TxnNodeRev>>>,
     /// By the ids of their representations.
     directories: Recent<Id, Directory>,
 }
 
 impl Committed {
     pub(super) fn new(fs: &Filesystem) -> Self {
-        let (nodes, directories) = (Recent::new(NODES), Recent::new(DIRECTORIES));
-        Self { fs: fs.clone(), nodes, directories }
+        Self { fs: fs.clone(), nodes: Mutex::default(), directories: Recent::new(DIRECTORIES) }
     }
 
     /// Keeps a node-revision of a new revision, and its entries.
@@ -38,17 +40,30 @@ impl Committed {
         if let (Some(entries), Some(rep)) = (entries, node.rev.text) {
             self.directories.put(rep.id, entries);
         }
-        self.nodes.put(node.rev.id, node);
+        self.keep_node(Arc::new(node));
+    }
+
+    fn keep_node(&self, node: Arc<TxnNodeRev>) {
+        let mut nodes = self.nodes.lock();
+        if nodes.len() >= NODES {
+            nodes.clear();
+        }
+        nodes.insert(node.rev.id, node);
     }
 
     /// Forgets everything: some of it was of revisions that are not to be.
     pub(super) fn clear(&self) {
-        self.nodes.clear();
+        self.nodes.lock().clear();
         self.directories.clear();
     }
 
     pub(super) fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {
-        self.nodes.get_or(*id, || Ok(self.fs.0.noderev(*id)?.into()))
+        if let Some(known) = self.nodes.lock().get(id) {
+            return Ok(Arc::clone(known));
+        }
+        let node = Arc::new(TxnNodeRev::from(self.fs.0.noderev(*id)?));
+        self.keep_node(Arc::clone(&node));
+        Ok(node)
     }
 
     pub(super) fn root(&self, revision: Revnum) -> Result<Arc<TxnNodeRev>> {

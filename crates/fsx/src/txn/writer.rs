@@ -1,7 +1,7 @@
 //! What all transactions of one filesystem share: how to write, the numbers that name transactions, locks, and what was
 //! read last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -53,6 +53,8 @@ pub struct Writer {
     pub(super) error_after_commit: Mutex<Option<SvnError>>,
     /// What a bulk commit adds to `rep-cache.db` when its revisions are there.
     pub(super) early_rows: Mutex<HashMap<Sha1, Row>>,
+    /// When a bulk commit began in an empty filesystem: beginnings of the SHA-1 of all rows that there may be.
+    pub(super) possible_rows: Mutex<Option<HashSet<u64>>>,
     /// How long chains of deltas are, and in how many shards, by their last representation.
     pub(super) chains: Mutex<HashMap<Id, (u64, u32)>>,
 }
@@ -74,6 +76,7 @@ impl Writer {
             rep_cache: Mutex::default(),
             error_after_commit: Mutex::default(),
             early_rows: Mutex::default(),
+            possible_rows: Mutex::default(),
             chains: Mutex::default(),
         }))
     }

@@ -14,12 +14,64 @@ use std::time::SystemTime;
 
 use crashing::{Crashing, Loss};
 use sapwood_core::{CancelToken, NodeKind, Revnum};
+use sapwood_fs::admin::{CreateOptions, NewFilesystem};
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
 use sapwood_repos::Repository;
+use sapwood_repos::create::create_of;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 pub use sapwood_testkit::crashing::{self, memory};
 use sapwood_testkit::fspath;
+
+/// A new repository, of some engine.
+#[derive(Debug)]
+pub struct Place {
+    /// `None` for one that is in memory.
+    dir: Option<tempfile::TempDir>,
+    pub repository: Repository,
+}
+
+impl Place {
+    /// One of each engine.
+    pub fn each() -> [Self; 3] {
+        let kinds = [NewFilesystem::Fsfs(CreateOptions::default()), NewFilesystem::fsx()];
+        let [fsfs, fsx] = kinds.map(|kind| {
+            let dir = memory();
+            let path = dir.path().join("repo");
+            create_of(&path, &kind, None).unwrap();
+            Self { repository: repository(&path), dir: Some(dir) }
+        });
+        let fs = Filesystem::in_memory(&Caches::new(4 << 20));
+        let repository = Repository::of_filesystem(Path::new("/in/memory"), fs);
+        [fsfs, fsx, Self { dir: None, repository }]
+    }
+
+    pub fn fs(&self) -> &Filesystem {
+        self.repository.fs()
+    }
+
+    pub fn writer(&self) -> Arc<Writer> {
+        let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
+        Writer::new(self.fs(), options).unwrap()
+    }
+
+    /// What it says of itself, and for one on disk what the reference says.
+    #[track_caller]
+    pub fn verify(&self) {
+        let cancel = CancelToken::new();
+        for revision in 0..=self.fs().youngest().unwrap().0 {
+            self.fs().verify_revision(Revnum(revision), &cancel).unwrap();
+        }
+        if self.dir.is_some() {
+            reference_verifies(self.repository.path());
+        }
+    }
+
+    /// The same with caches of its own.
+    pub fn fresh(&self) -> Filesystem {
+        self.dir.as_ref().map_or_else(|| self.fs().clone(), |dir| open(&dir.path().join("repo")))
+    }
+}
 
 /// Opens with caches of its own, as another process does.
 pub fn open(path: &Path) -> Filesystem {

@@ -1,0 +1,123 @@
+//! What changes a filesystem.
+
+use std::fmt::Debug;
+use std::io::Read;
+
+use sapwood_core::{FsPath, Lock, Md5, NodeKind, PropList, Revnum, SvnError};
+use sapwood_delta::TextDelta;
+use sapwood_fs_common::one_prop::change_one;
+
+use super::Backend;
+use crate::error::{Error, Result};
+use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
+use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision};
+
+/// Writes to one filesystem.
+pub(crate) trait Writer: Clone + Debug {
+    type Fs: Backend<Writer = Self>;
+
+    fn fs(&self) -> &Self::Fs;
+    fn set_uuid(&self, uuid: &str) -> Result<Self>;
+    fn begin(&self, base: Revnum) -> Result<TxnOf<Self>>;
+    fn open_txn(&self, name: &str) -> Result<TxnOf<Self>>;
+    fn purge_txn(&self, name: &str) -> Result<()>;
+    fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()>;
+    fn change_revision_props(&self, revision: Revnum, change: &mut ChangeProps<'_>) -> Result<()>;
+    fn lock_paths(&self, targets: &[LockTarget], options: &LockOptions<'_>) -> LockOutcome<Lock>;
+    fn unlock_paths(
+        &self,
+        targets: &[UnlockTarget],
+        user: Option<&str>,
+        break_lock: bool,
+    ) -> LockOutcome<()>;
+
+    fn change_revision_prop(
+        &self,
+        revision: Revnum,
+        name: &str,
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        self.change_revision_props(revision, &mut change_one(name, expected, value))
+    }
+
+    fn bulk(&self) -> Result<Option<<Self::Fs as Backend>::Bulk>> {
+        Ok(None)
+    }
+
+    fn flush_reps(&self) {}
+
+    fn take_error_after_commit(&self) -> Option<SvnError> {
+        None
+    }
+
+    fn forget_younger_reps(&self, _youngest: Revnum) -> Result<()> {
+        Ok(())
+    }
+
+    fn delta_ahead(&self, _path: Option<&FsPath>, _text: &[u8]) -> Option<DeltaAhead> {
+        None
+    }
+}
+
+/// The transactions of a writer.
+pub(crate) type TxnOf<W> = <<W as Writer>::Fs as Backend>::Txn;
+
+/// A transaction.
+pub(crate) trait Txn: Debug + Sized {
+    type Fs: Backend<Txn = Self>;
+
+    fn name(&self) -> String;
+    fn base_revision(&self) -> Revnum;
+    fn props(&self) -> &PropList;
+    fn props_mut(&mut self) -> &mut PropList;
+    fn keep_date(&mut self, keep: bool);
+    fn set_access(&mut self, user: String, tokens: Vec<String>);
+    fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()>;
+    fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>>;
+    fn node_props(&self, path: &FsPath) -> Result<PropList>;
+    fn file_md5(&self, path: &FsPath) -> Result<Md5>;
+    fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>>;
+    fn make_dir(&mut self, path: &FsPath) -> Result<()>;
+    fn make_file(&mut self, path: &FsPath) -> Result<()>;
+    fn delete(&mut self, path: &FsPath) -> Result<()>;
+    fn copy(
+        &mut self,
+        from: (&<Self::Fs as Backend>::Root, &FsPath),
+        path: &FsPath,
+        history: bool,
+    ) -> Result<()>;
+    fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()>;
+    fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()>;
+    fn set_text(
+        &mut self,
+        path: &FsPath,
+        text: &mut dyn Read,
+        known: Option<&KnownText>,
+        expected: Option<Md5>,
+    ) -> Result<()>;
+    fn apply_delta(
+        &mut self,
+        path: &FsPath,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+        expected: Option<Md5>,
+    ) -> Result<()>;
+    fn publish(&mut self) -> Result<()>;
+    fn refresh(&mut self) -> Result<()>;
+    fn suspend(self) -> Result<String>;
+    fn abort(self) -> Result<()>;
+    fn commit_for_props(self) -> Result<NewRevision>;
+}
+
+/// Many revisions one after the other.
+pub(crate) trait Bulk: Debug {
+    type Fs: Backend<Bulk = Self>;
+
+    fn begin(&self) -> Result<<Self::Fs as Backend>::Txn>;
+    fn failure(&self) -> Option<Error>;
+    fn youngest(&self) -> Result<Revnum>;
+    fn commit(&self, txn: <Self::Fs as Backend>::Txn) -> Result<Revnum>;
+    fn published(&self) -> Revnum;
+    fn sync(&self) -> Result<()>;
+}

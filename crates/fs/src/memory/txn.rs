@@ -1,0 +1,476 @@
+//! Transactions, and making revisions of them.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names::DATE;
+use sapwood_core::{
+    ChangeKind as Kind, ErrorCode, Exact, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1,
+    SvnError,
+};
+use sapwood_delta::{ApplyReader, TextDelta};
+use sapwood_txn_rules::{Entries as Changed, ROOT, not_file};
+
+use super::Filesystem;
+use super::rules::{ChangeList, Id, Maker, Memory, NodeRev, Source, Tree};
+use super::state::{Entries, Revision, State, Text, Value};
+use super::tree::Root;
+use crate::backend::{self, Backend as _, not_supported};
+use crate::error::{Error, Result};
+use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
+use crate::txn::{ChangeProps, KnownText, NewRevision, flags};
+use crate::{ChangeKind, ChangedPath, ChangedPaths};
+
+/// A transaction as others see it.
+#[derive(Debug)]
+pub(super) struct Published {
+    pub(super) props: PropList,
+    pub(super) changed_paths: Arc<ChangedPaths>,
+    /// Distinguishes it from what it was when it was published before.
+    version: u64,
+    tree: Parts,
+}
+
+/// What a tree is made of.
+#[derive(Clone, Debug)]
+struct Parts {
+    txn: u64,
+    base: Revnum,
+    /// The next node, copy and node-revision.
+    next: (u64, u64, u64),
+    nodes: Vec<(NodeRev, Option<Changed<Memory>>, Option<PropList>)>,
+    changes: ChangeList,
+}
+
+impl Parts {
+    fn of(tree: &Tree) -> Self {
+        let node = |node: &sapwood_txn_rules::TxnNode<Memory>| {
+            (node.node.clone(), node.entries.clone(), node.props.clone())
+        };
+        Self {
+            txn: tree.ids.txn,
+            base: tree.base,
+            next: (tree.ids.node, tree.ids.copy, tree.ids.item),
+            nodes: tree.nodes.iter().map(node).collect(),
+            changes: tree.changes.clone(),
+        }
+    }
+
+    fn tree(self, fs: &Filesystem) -> Result<Tree> {
+        let mut tree = Tree::empty(Box::new(fs.source()), self.txn, self.base);
+        (tree.ids.node, tree.ids.copy, tree.ids.item) = self.next;
+        tree.changes = self.changes;
+        for (node, entries, props) in self.nodes {
+            let at = tree.add_node(node);
+            let added = tree.txn_node_mut(at)?;
+            (added.entries, added.props) = (entries, props);
+        }
+        Ok(tree)
+    }
+}
+
+impl Published {
+    pub(super) const fn number(&self) -> u64 {
+        self.tree.txn
+    }
+
+    pub(super) const fn base(&self) -> Revnum {
+        self.tree.base
+    }
+}
+
+impl Filesystem {
+    fn source(&self) -> Source {
+        Source { fs: self.clone(), uuid: self.state.lock().uuid.clone() }
+    }
+
+    /// Asks something of a published transaction; E160007 when there is none of that name.
+    pub(super) fn published<T>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&mut Published) -> T,
+    ) -> Result<T> {
+        let missing = || {
+            let message = format!("No such transaction '{name}'");
+            Error::Svn(SvnError::new(ErrorCode::FS_NO_SUCH_TRANSACTION, message))
+        };
+        let number = name.parse().map_err(|_| missing())?;
+        self.state.lock().txns.get_mut(&number).map(ask).ok_or_else(missing)
+    }
+}
+
+/// Writes to a filesystem.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer(pub(super) Filesystem);
+
+impl Writer {
+    fn txn(&self, tree: Tree, props: PropList) -> Txn {
+        Txn { fs: self.0.clone(), tree, props, keep_date: false, published: None }
+    }
+}
+
+impl backend::Writer for Writer {
+    type Fs = Filesystem;
+
+    fn fs(&self) -> &Filesystem {
+        &self.0
+    }
+
+    fn set_uuid(&self, uuid: &str) -> Result<Self> {
+        uuid.clone_into(&mut self.0.state.lock().uuid);
+        Ok(self.clone())
+    }
+
+    fn begin(&self, base: Revnum) -> Result<Txn> {
+        let root = self.0.root(base)?.dir;
+        let number = {
+            let mut state = self.0.state.lock();
+            let number = state.next_txn;
+            state.next_txn = number.plus(1);
+            number
+        };
+        let mut tree = Tree::of_revision(Box::new(self.0.source()), (number, base), &root);
+        // Number 0 is the root's in all.
+        (tree.ids.node, tree.ids.copy, tree.ids.item) = (1, 1, 1);
+        Ok(self.txn(tree, PropList::new()))
+    }
+
+    fn open_txn(&self, name: &str) -> Result<Txn> {
+        let (parts, props, version) = self.0.published(name, |published| {
+            (published.tree.clone(), published.props.clone(), published.version)
+        })?;
+        Ok(Txn { published: Some(version), ..self.txn(parts.tree(&self.0)?, props) })
+    }
+
+    fn purge_txn(&self, name: &str) -> Result<()> {
+        let number = self.0.published(name, |published| published.number())?;
+        self.0.state.lock().forget(number);
+        Ok(())
+    }
+
+    fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
+        self.0.published(name, |published| {
+            for (name, value) in changes {
+                match value {
+                    Some(value) => drop(published.props.set(*name, *value)),
+                    None => drop(published.props.remove(name)),
+                }
+            }
+        })
+    }
+
+    fn change_revision_props(&self, revision: Revnum, change: &mut ChangeProps<'_>) -> Result<()> {
+        let mut state = self.0.state.lock();
+        let Some(props) = change(&state.revision(revision)?.props)? else { return Ok(()) };
+        state.revision_mut(revision)?.props = Arc::new(props);
+        state.props_version = state.props_version.plus(1);
+        Ok(())
+    }
+
+    fn lock_paths(&self, _: &[LockTarget], _: &LockOptions<'_>) -> LockOutcome<Lock> {
+        LockOutcome { each: Vec::new(), failure: not_supported::<()>(&self.0).err() }
+    }
+
+    fn unlock_paths(&self, _: &[UnlockTarget], _: Option<&str>, _: bool) -> LockOutcome<()> {
+        LockOutcome { each: Vec::new(), failure: not_supported::<()>(&self.0).err() }
+    }
+}
+
+/// A transaction. Others see what was published of it last.
+#[derive(Debug)]
+pub(crate) struct Txn {
+    fs: Filesystem,
+    tree: Tree,
+    props: PropList,
+    keep_date: bool,
+    /// Which version of it was published.
+    published: Option<u64>,
+}
+
+impl Txn {
+    fn reader(&self, at: usize) -> Result<(Md5, std::io::Cursor<Arc<[u8]>>)> {
+        let rep = self.tree.txn_node(at)?.node.text;
+        let text = rep.map(|rep| self.fs.text(rep)).transpose()?;
+        let bytes = text.as_ref().map_or_else(|| Arc::from([]), |text| Arc::clone(&text.bytes));
+        let md5 = text.map_or_else(|| Md5::of(b""), |text| text.md5);
+        Ok((md5, std::io::Cursor::new(bytes)))
+    }
+
+    fn store(
+        &mut self,
+        path: &FsPath,
+        at: usize,
+        text: &mut dyn Read,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        text.read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
+        let (md5, sha1) = (Md5::of(&bytes), Sha1::of(&bytes));
+        check_md5(expected, md5, || format!("Checksum mismatch for '{path}'"))?;
+        let text = Value::Text(Arc::new(Text { bytes: bytes.into(), md5, sha1 }));
+        let rep = self.fs.state.lock().add(text);
+        self.tree.set_rep(path, at, rep)
+    }
+
+    /// Writes the nodes of the tree as nodes of `maker`.
+    fn write(&self, state: &mut State, maker: Maker) -> Result<()> {
+        let revision = Id::root(maker).revision();
+        let mut todo = vec![ROOT];
+        while let Some(at) = todo.pop() {
+            let txn_node = self.tree.txn_node(at)?;
+            let mut node = txn_node.node.clone();
+            if let Some(entries) = &txn_node.entries {
+                let below = entries.changed.values().flatten();
+                todo.extend(below.filter_map(|(_, id)| self.tree.place_of(id)));
+                let list = entries.iter();
+                let list = list.map(|(name, kind, id)| (name.into(), kind, id.made(maker)));
+                node.text = Some(state.add(Value::Entries(Arc::new(Entries(list.collect())))));
+            }
+            if let Some(props) = &txn_node.props {
+                node.props = Some(state.add(Value::Props(Arc::new(props.clone()))));
+            }
+            for id in [&mut node.id, &mut node.node, &mut node.copy] {
+                *id = id.made(maker);
+            }
+            node.copy_root.0 = node.copy_root.0.or(revision);
+            state.nodes.insert(node.id, Arc::new(node));
+        }
+        Ok(())
+    }
+
+    fn changed_paths(&self) -> Result<Arc<ChangedPaths>> {
+        let changes = self.tree.changes.iter().map(|(path, change)| ChangedPath {
+            path,
+            kind: match change.kind {
+                Kind::Add => ChangeKind::Add,
+                Kind::Delete => ChangeKind::Delete,
+                Kind::Replace => ChangeKind::Replace,
+                Kind::Modify | Kind::Reset => ChangeKind::Modify,
+            },
+            node_kind: Some(change.node_kind),
+            text_mod: change.text_mod,
+            prop_mod: change.prop_mod,
+            mergeinfo_mod: Some(change.mergeinfo_mod),
+            copy_from: change.copy_from.as_ref().map(|(revision, path)| (*revision, &**path)),
+            id: crate::changes::NO_ID,
+        });
+        crate::changes::build(changes).map(Arc::new)
+    }
+}
+
+fn check_md5(expected: Option<Md5>, actual: Md5, what: impl FnOnce() -> String) -> Result<()> {
+    let Some(expected) = expected.filter(|expected| *expected != actual) else { return Ok(()) };
+    let message = format!("{}:\n   expected:  {expected}\n     actual:  {actual}\n", what());
+    Err(Error::Svn(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message)))
+}
+
+impl State {
+    /// Removes a published transaction.
+    fn forget(&mut self, number: u64) {
+        self.txns.remove(&number);
+        self.nodes.retain(|id, _| id.maker != Maker::Txn(number));
+    }
+}
+
+impl backend::Txn for Txn {
+    type Fs = Filesystem;
+
+    fn name(&self) -> String {
+        self.tree.txn().to_string()
+    }
+
+    fn base_revision(&self) -> Revnum {
+        self.tree.base
+    }
+
+    fn props(&self) -> &PropList {
+        &self.props
+    }
+
+    fn props_mut(&mut self) -> &mut PropList {
+        &mut self.props
+    }
+
+    fn keep_date(&mut self, keep: bool) {
+        self.keep_date = keep;
+    }
+
+    fn set_access(&mut self, _user: String, _tokens: Vec<String>) {}
+
+    fn check_locks_at(&self, _: &FsPath, _below: bool) -> Result<()> {
+        Ok(())
+    }
+
+    fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
+        self.tree.kind(path)
+    }
+
+    fn node_props(&self, path: &FsPath) -> Result<PropList> {
+        self.tree.node_props(path)
+    }
+
+    fn file_md5(&self, path: &FsPath) -> Result<Md5> {
+        let dag = self.tree.look_up(path)?.ok_or_else(|| self.tree.not_found(path))?;
+        let node = self.tree.noderev(&dag)?;
+        if node.kind != NodeKind::File {
+            return Err(not_file("get").into());
+        }
+        let text = node.text.map(|rep| self.fs.text(rep)).transpose()?;
+        Ok(text.map_or_else(|| Md5::of(b""), |text| text.md5))
+    }
+
+    fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
+        self.tree.node_revision(path)
+    }
+
+    fn make_dir(&mut self, path: &FsPath) -> Result<()> {
+        self.tree.make_dir(path)
+    }
+
+    fn make_file(&mut self, path: &FsPath) -> Result<()> {
+        self.tree.make_file(path)
+    }
+
+    fn delete(&mut self, path: &FsPath) -> Result<()> {
+        self.tree.delete(path)
+    }
+
+    fn copy(&mut self, from: (&Root, &FsPath), path: &FsPath, history: bool) -> Result<()> {
+        let (root, from_path) = from;
+        let source = root.node_at_end(from_path)?;
+        self.tree.copy((root.revision, from_path), &source, path, history)
+    }
+
+    fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()> {
+        self.tree.change_prop(path, name, value)
+    }
+
+    fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
+        self.tree.touch(path, prop_mod)
+    }
+
+    fn set_text(
+        &mut self,
+        path: &FsPath,
+        text: &mut dyn Read,
+        _known: Option<&KnownText>,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let at = self.tree.open_file(path, "set")?;
+        self.store(path, at, text, expected)
+    }
+
+    fn apply_delta(
+        &mut self,
+        path: &FsPath,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let at = self.tree.open_file(path, "get")?;
+        let (actual, source) = self.reader(at)?;
+        check_md5(base, actual, || format!("Base checksum mismatch on '{path}'"))?;
+        self.store(path, at, &mut ApplyReader::new(delta, source), expected)
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        let number = self.tree.txn();
+        let mut state = self.fs.state.lock();
+        let version = state.txns.get(&number).map_or(0, |before| before.version.plus(1));
+        self.write(&mut state, Maker::Txn(number))?;
+        let published = Published {
+            props: self.props.clone(),
+            changed_paths: self.changed_paths()?,
+            version,
+            tree: Parts::of(&self.tree),
+        };
+        state.txns.insert(number, published);
+        self.published = Some(version);
+        Ok(())
+    }
+
+    fn refresh(&mut self) -> Result<()> {
+        let Some(own) = self.published else { return Ok(()) };
+        let (props, version, parts) = self.fs.published(&self.name(), |published| {
+            (published.props.clone(), published.version, published.tree.clone())
+        })?;
+        self.props = props;
+        if version != own {
+            self.tree = parts.tree(&self.fs)?;
+            self.published = Some(version);
+        }
+        Ok(())
+    }
+
+    fn suspend(mut self) -> Result<String> {
+        self.publish()?;
+        Ok(self.name())
+    }
+
+    fn abort(self) -> Result<()> {
+        self.fs.state.lock().forget(self.tree.txn());
+        Ok(())
+    }
+
+    fn commit_for_props(mut self) -> Result<NewRevision> {
+        // Nothing is committed meanwhile, or it is tried again.
+        loop {
+            let youngest = self.fs.youngest()?;
+            if self.tree.base != youngest {
+                self.tree.merge_to(youngest)?;
+            }
+            let fs = self.fs.clone();
+            let mut state = fs.state.lock();
+            if state.youngest() != youngest {
+                continue;
+            }
+            let revision = youngest.next();
+            self.write(&mut state, Maker::Revision(revision))?;
+            let changes = self.changed_paths()?;
+            let client_date = self.props.remove(flags::CLIENT_DATE);
+            for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
+                self.props.remove(flag);
+            }
+            if !self.keep_date && client_date.as_deref() != Some(b"1") {
+                self.props.set(DATE, Timestamp::now().to_string());
+            }
+            let props = self.props;
+            state.forget(self.tree.txn());
+            state.revisions.push(Revision { props: Arc::new(props.clone()), changes });
+            return Ok(NewRevision { revision, props });
+        }
+    }
+}
+
+/// Revisions are made one by one.
+#[derive(Debug)]
+pub(crate) enum NoBulk {}
+
+impl backend::Bulk for NoBulk {
+    type Fs = Filesystem;
+
+    fn begin(&self) -> Result<Txn> {
+        match *self {}
+    }
+
+    fn failure(&self) -> Option<Error> {
+        match *self {}
+    }
+
+    fn youngest(&self) -> Result<Revnum> {
+        match *self {}
+    }
+
+    fn commit(&self, _: Txn) -> Result<Revnum> {
+        match *self {}
+    }
+
+    fn published(&self) -> Revnum {
+        match *self {}
+    }
+
+    fn sync(&self) -> Result<()> {
+        match *self {}
+    }
+}
