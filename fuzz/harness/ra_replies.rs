@@ -54,7 +54,7 @@ fn settings() -> ClientSettings {
 }
 
 /// One request; its number is a byte of the input.
-fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
+fn ask(session: &dyn Session, request: u8) -> SvnResult<()> {
     let path = RelPath::trusted("a");
     let (zero, three) = (Revnum(0), Revnum(3));
     match request % 16 {
@@ -135,9 +135,10 @@ pub fn run(data: &[u8]) {
     let transport = Transport::Recorded(Cursor::new(said.to_vec()));
     let url = if first & 0x80 == 0 { "svn://h/r" } else { "svn+ssh://h/r" };
     let Ok(session) = SvnSession::over(transport, Url::trusted(url), &settings()) else { return };
+    let session: &dyn Session = &session;
     // The same request again, and others after it: an error must not leave it stuck.
     for step in 0..4 {
-        let _ = ask(&session, first.wrapping_add(step));
+        let _ = ask(session, first.wrapping_add(step));
     }
     let _ =
         (session.bytes_transferred(), session.reparent(Url::trusted("svn://h/r/x")), session.url());

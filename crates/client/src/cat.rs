@@ -61,7 +61,7 @@ fn remote(
     let (url, root) = (session.url(), session.root_url());
     let mut printed =
         PrintedFile { ctx, url: &url, root: &root, expand_keywords, form: Form::NotBegun(out) };
-    session.read_file(RelPath::ROOT, revision, &mut printed).map_err(|error| {
+    session.read_file(RelPath::ROOT, revision, true, &mut printed).map_err(|error| {
         if error.code() == ErrorCode::FS_NOT_FILE {
             error.wrap(ErrorCode::CLIENT_IS_DIRECTORY, format!("URL '{url}' refers to a directory"))
         } else {

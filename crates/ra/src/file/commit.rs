@@ -11,7 +11,8 @@ use sapwood_repos::{CommitAuthorizer, CommitEditor as RepositoryEditor, CommitSe
 
 use super::FileSession;
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, TXN_CLIENT_VERSION,
+    TXN_USER_AGENT,
 };
 
 /// Everything may be written.
@@ -20,40 +21,6 @@ struct Anything;
 impl CommitAuthorizer for Anything {
     fn allows(&self, _: &FsPath, _: Access, _: bool) -> bool {
         true
-    }
-}
-
-impl FileSession {
-    pub(super) fn begin_commit<'s>(
-        &'s self,
-        request: &CommitRequest<'_>,
-    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        let owned = |(path, token): &(RelPathBuf, String)| (path.to_string(), token.clone());
-        let lock_tokens = request.lock_tokens.iter().map(owned).collect();
-        let mut unlock = Vec::new();
-        if !request.keep_locks {
-            unlock.extend(
-                request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
-                    path: self.at(path),
-                    token: token.clone(),
-                }),
-            );
-        }
-        let mut revprops = request.revprops.clone();
-        revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
-        revprops.set(TXN_USER_AGENT, &self.user_agent);
-        let editor = RepositoryEditor::new(CommitSetup {
-            repository: &self.repository,
-            hooks: self.hooks(),
-            url: &self.decoded_root_url,
-            base_path: self.fs_path.borrow().clone(),
-            revprops,
-            user: self.user(),
-            lock_tokens,
-            capabilities: &["mergeinfo"],
-            authorizer: &Anything,
-        });
-        Ok(Box::new(FileCommit { session: self, editor: Some(editor), info: None, unlock }))
     }
 }
 
@@ -197,5 +164,36 @@ impl Editor for FileCommit<'_> {
             Some(mut editor) => editor.abort_edit(),
             None => Ok(()),
         }
+    }
+}
+
+impl Commits for FileSession {
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        let owned = |(path, token): &(RelPathBuf, String)| (path.to_string(), token.clone());
+        let lock_tokens = request.lock_tokens.iter().map(owned).collect();
+        let mut unlock = Vec::new();
+        if !request.keep_locks {
+            unlock.extend(
+                request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
+                    path: self.at(path),
+                    token: token.clone(),
+                }),
+            );
+        }
+        let mut revprops = request.revprops.clone();
+        revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
+        revprops.set(TXN_USER_AGENT, &self.user_agent);
+        let editor = RepositoryEditor::new(CommitSetup {
+            repository: &self.repository,
+            hooks: self.hooks(),
+            url: &self.decoded_root_url,
+            base_path: self.fs_path.borrow().clone(),
+            revprops,
+            user: self.user(),
+            lock_tokens,
+            capabilities: &["mergeinfo"],
+            authorizer: &Anything,
+        });
+        Ok(Box::new(FileCommit { session: self, editor: Some(editor), info: None, unlock }))
     }
 }

@@ -7,7 +7,7 @@ use sapwood_repos::Reporter;
 
 use super::{ALL, FileSession};
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
 };
 
 impl FileSession {
@@ -21,8 +21,10 @@ impl FileSession {
         })?;
         Ok(below.to_fspath())
     }
+}
 
-    pub(super) fn begin_report<'s>(
+impl Edits for FileSession {
+    fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
@@ -64,7 +66,7 @@ impl FileSession {
         Ok(Box::new(FileReport { session: self, reporter, editor }))
     }
 
-    pub(super) fn replay_one(
+    fn replay(
         &self,
         revision: Revnum,
         request: &ReplayRequest,
@@ -76,7 +78,7 @@ impl FileSession {
         Ok(())
     }
 
-    pub(super) fn replay_many(
+    fn replay_range(
         &self,
         start: Revnum,
         end: Revnum,
@@ -101,7 +103,7 @@ struct LocalEdit<'a> {
 
 impl ReplayedEdit for LocalEdit<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay_one(self.revision, self.request, editor)
+        self.session.replay(self.revision, self.request, editor)
     }
 }
 

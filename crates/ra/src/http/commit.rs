@@ -21,8 +21,8 @@ use super::revprops::{patched, proppatch};
 use super::session::HttpSession;
 use super::transport::{Payload, Reply};
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, LateFailure, Session as _,
-    TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, LateFailure,
+    SessionInfo as _, TXN_CLIENT_VERSION, TXN_USER_AGENT,
 };
 
 /// Bytes of an `If` header, beyond which tokens go into the body.
@@ -132,10 +132,14 @@ fn out_of_order() -> SvnError {
 }
 
 impl HttpSession {
-    pub(super) fn begin_commit<'s>(
-        &'s self,
-        request: &CommitRequest<'_>,
-    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
+    /// The best svndiff that the server reads.
+    fn svndiff(&self) -> Version {
+        self.client.delta_version(self.places.knows("svndiff1"), self.places.knows("svndiff2"))
+    }
+}
+
+impl Commits for HttpSession {
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         let mut revprops = request.revprops.clone();
         if self.places.knows("ephemeral-txnprops") {
             revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
@@ -154,11 +158,6 @@ impl HttpSession {
             info: None,
             ended: false,
         }))
-    }
-
-    /// The best svndiff that the server reads.
-    fn svndiff(&self) -> Version {
-        self.client.delta_version(self.places.knows("svndiff1"), self.places.knows("svndiff2"))
     }
 }
 

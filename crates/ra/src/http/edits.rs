@@ -19,7 +19,8 @@ use super::session::HttpSession;
 use super::text_request::{is_delta, text_call};
 use super::transport::Payload;
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, Session as _,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Revisions as _, SessionInfo as _,
 };
 
 /// Bytes of a request that are kept in memory; larger ones wait in a file.
@@ -121,7 +122,19 @@ impl HttpSession {
         })
     }
 
-    pub(super) fn begin_report<'s>(
+    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<RelPathBuf>)> {
+        let by_revision = self.places.knows("replay-rev-resource");
+        match &self.places.stubs {
+            Some(stubs) if by_revision => {
+                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(RelPath::ROOT))))
+            }
+            _ => Ok((self.public(RelPath::ROOT), None)),
+        }
+    }
+}
+
+impl Edits for HttpSession {
+    fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
@@ -158,17 +171,7 @@ impl HttpSession {
         Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, is_update, piece }))
     }
 
-    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<RelPathBuf>)> {
-        let by_revision = self.places.knows("replay-rev-resource");
-        match &self.places.stubs {
-            Some(stubs) if by_revision => {
-                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(RelPath::ROOT))))
-            }
-            _ => Ok((self.public(RelPath::ROOT), None)),
-        }
-    }
-
-    pub(super) fn replay_one(
+    fn replay(
         &self,
         revision: Revnum,
         request: &ReplayRequest,
@@ -196,7 +199,7 @@ impl HttpSession {
         reply.finish()
     }
 
-    pub(super) fn replay_many(
+    fn replay_range(
         &self,
         start: Revnum,
         end: Revnum,
@@ -221,7 +224,7 @@ struct Incoming<'s> {
 
 impl ReplayedEdit for Incoming<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay_one(self.revision, self.request, editor)
+        self.session.replay(self.revision, self.request, editor)
     }
 }
 

@@ -12,7 +12,8 @@ use sapwood_wire_svn::{Encode as _, Sink};
 use super::connection::Connection;
 use super::session::SvnSession;
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, TXN_CLIENT_VERSION,
+    TXN_USER_AGENT,
 };
 
 /// The session's connection, for as long as the commit takes.
@@ -39,59 +40,6 @@ impl EditSink for CommitConnection<'_> {
 
     fn read_reply(&mut self) -> SvnResult<()> {
         self.0.read_reply()
-    }
-}
-
-impl SvnSession {
-    pub(super) fn begin_commit<'s>(
-        &'s self,
-        request: &CommitRequest<'_>,
-    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        let any_revprops = self.knows("commit-revprops");
-        let message = request.revprops.get(names::LOG);
-        if !any_revprops && message.is_none() {
-            return Err(SvnError::new(
-                ErrorCode::BAD_PROPERTY_VALUE,
-                "ra_svn does not support not specifying a log message with pre-1.5 servers; \
-                 consider passing an empty one, or upgrading the server",
-            ));
-        }
-        if !any_revprops && request.revprops.len() > 1 {
-            return Err(SvnError::new(
-                ErrorCode::RA_NOT_IMPLEMENTED,
-                "Server doesn't support setting arbitrary revision properties during commit",
-            ));
-        }
-        let mut revprops: PropList = request.revprops.clone();
-        if any_revprops && self.knows("ephemeral-txnprops") {
-            revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
-            revprops.set(TXN_USER_AGENT, &self.repository.user_agent);
-        }
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( commit ( ");
-        out.string(message.unwrap_or(b""));
-        out.open();
-        for (path, token) in request.lock_tokens {
-            out.open();
-            out.text(path);
-            out.text(token);
-            out.close();
-        }
-        out.close();
-        out.bool(request.keep_locks);
-        out.open();
-        write_props(out, revprops.iter());
-        out.raw(b") ) ) ");
-        self.authenticate(&mut conn)?;
-        conn.reply(|_| Ok(()))?;
-        Ok(Box::new(SvnCommit {
-            session: self,
-            editor: WireEditor::new(CommitConnection(conn), self.wire_options()),
-            info: None,
-            ended: false,
-        }))
     }
 }
 
@@ -227,5 +175,55 @@ impl Editor for SvnCommit<'_> {
     fn abort_edit(&mut self) -> SvnResult<()> {
         self.ended = true;
         self.editor.abort_edit()
+    }
+}
+
+impl Commits for SvnSession {
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        let any_revprops = self.knows("commit-revprops");
+        let message = request.revprops.get(names::LOG);
+        if !any_revprops && message.is_none() {
+            return Err(SvnError::new(
+                ErrorCode::BAD_PROPERTY_VALUE,
+                "ra_svn does not support not specifying a log message with pre-1.5 servers; \
+                 consider passing an empty one, or upgrading the server",
+            ));
+        }
+        if !any_revprops && request.revprops.len() > 1 {
+            return Err(SvnError::new(
+                ErrorCode::RA_NOT_IMPLEMENTED,
+                "Server doesn't support setting arbitrary revision properties during commit",
+            ));
+        }
+        let mut revprops: PropList = request.revprops.clone();
+        if any_revprops && self.knows("ephemeral-txnprops") {
+            revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
+            revprops.set(TXN_USER_AGENT, &self.repository.user_agent);
+        }
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( commit ( ");
+        out.string(message.unwrap_or(b""));
+        out.open();
+        for (path, token) in request.lock_tokens {
+            out.open();
+            out.text(path);
+            out.text(token);
+            out.close();
+        }
+        out.close();
+        out.bool(request.keep_locks);
+        out.open();
+        write_props(out, revprops.iter());
+        out.raw(b") ) ) ");
+        self.authenticate(&mut conn)?;
+        conn.reply(|_| Ok(()))?;
+        Ok(Box::new(SvnCommit {
+            session: self,
+            editor: WireEditor::new(CommitConnection(conn), self.wire_options()),
+            info: None,
+            ended: false,
+        }))
     }
 }

@@ -13,7 +13,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
 use super::connection::Connection;
 use super::session::SvnSession;
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
 };
 
 /// Old servers know only "all" and "not all".
@@ -61,71 +61,6 @@ fn write_request(out: &mut Vec<u8>, request: &ReportRequest<'_>) {
         }
     }
     out.raw(b") ) ");
-}
-
-impl SvnSession {
-    pub(super) fn begin_report<'s>(
-        &'s self,
-        request: &ReportRequest<'_>,
-        editor: &'s mut dyn Editor,
-    ) -> SvnResult<Box<dyn Report + 's>> {
-        // Editors get paths relative to the session's URL.
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        write_request(conn.out(), request);
-        self.authenticate_reader(&mut conn)?;
-        Ok(Box::new(SvnReport { session: self, conn, editor }))
-    }
-
-    pub(super) fn replay_one(
-        &self,
-        revision: Revnum,
-        request: &ReplayRequest,
-        editor: &mut dyn Editor,
-    ) -> SvnResult<()> {
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( replay ( ");
-        out.rev(revision);
-        out.rev(request.low_water_mark);
-        out.bool(request.send_deltas);
-        out.raw(b") ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the replay command")?;
-        drive_replay(&mut conn, editor)?;
-        conn.reply(|_| Ok(()))
-    }
-
-    pub(super) fn replay_many(
-        &self,
-        start: Revnum,
-        end: Revnum,
-        request: &ReplayRequest,
-        receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()> {
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( replay-range ( ");
-        out.rev(start);
-        out.rev(end);
-        out.rev(request.low_water_mark);
-        out.bool(request.send_deltas);
-        out.raw(b") ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
-        for revision in (start.0..=end.0).map(Revnum) {
-            let props = conn.receive_tuple(read_revprops)?;
-            let mut edit = Incoming { conn: &mut conn, driven: false };
-            let result = receiver.revision(revision, &props, &mut edit);
-            let driven = edit.driven;
-            if result.is_err() || !driven {
-                // The server goes on with what is of no use any more.
-                conn.give_up();
-                return result;
-            }
-        }
-        conn.reply(|_| Ok(()))
-    }
 }
 
 fn read_revprops(mut tuple: Tuple<'_>) -> SvnResult<PropList> {
@@ -274,5 +209,70 @@ fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
             let _ = conn.reply(|_| Ok(()));
             return Ok(());
         }
+    }
+}
+
+impl Edits for SvnSession {
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        // Editors get paths relative to the session's URL.
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        write_request(conn.out(), request);
+        self.authenticate_reader(&mut conn)?;
+        Ok(Box::new(SvnReport { session: self, conn, editor }))
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay ( ");
+        out.rev(revision);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay command")?;
+        drive_replay(&mut conn, editor)?;
+        conn.reply(|_| Ok(()))
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay-range ( ");
+        out.rev(start);
+        out.rev(end);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = conn.receive_tuple(read_revprops)?;
+            let mut edit = Incoming { conn: &mut conn, driven: false };
+            let result = receiver.revision(revision, &props, &mut edit);
+            let driven = edit.driven;
+            if result.is_err() || !driven {
+                // The server goes on with what is of no use any more.
+                conn.give_up();
+                return result;
+            }
+        }
+        conn.reply(|_| Ok(()))
     }
 }
