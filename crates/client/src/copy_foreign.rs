@@ -10,7 +10,7 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -67,15 +67,14 @@ impl Adder<'_> {
     }
 
     /// Where a path of the edit is. A server's path that leads elsewhere is refused.
-    fn place(&self, below: &str) -> SvnResult<RelPathBuf> {
-        let good = path::components(below).all(|name| !matches!(name, "" | "." | ".." | ".svn"));
-        if !good || below.starts_with('/') {
+    fn place(&self, below: &RelPath) -> SvnResult<RelPathBuf> {
+        if below.names().any(|name| matches!(name, "." | ".." | ".svn")) {
             return Err(SvnError::new(
                 ErrorCode::WC_OBSTRUCTED_UPDATE,
                 format!("Path '{below}' is not in the working copy"),
             ));
         }
-        Ok(self.root.join(RelPath::new(below)?))
+        Ok(self.root.join(below))
     }
 
     fn relpath(&self, handle: Handle) -> SvnResult<RelPathBuf> {
@@ -113,13 +112,13 @@ impl Editor for Adder<'_> {
         self.add_dir(self.root.clone())
     }
 
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
     fn add_directory(
         &mut self,
-        below: &str,
+        below: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -127,7 +126,12 @@ impl Editor for Adder<'_> {
         self.add_dir(relpath)
     }
 
-    fn open_directory(&mut self, below: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(
+        &mut self,
+        below: &RelPath,
+        _: Handle,
+        _: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         let relpath = self.place(below)?;
         Ok(self.begin(relpath))
     }
@@ -141,7 +145,12 @@ impl Editor for Adder<'_> {
         Ok(())
     }
 
-    fn add_file(&mut self, below: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(
+        &mut self,
+        below: &RelPath,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let relpath = self.place(below)?;
         let file = self.wc.abspath(&relpath);
@@ -151,7 +160,7 @@ impl Editor for Adder<'_> {
         Ok(self.begin(relpath))
     }
 
-    fn open_file(&mut self, below: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, below: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         let relpath = self.place(below)?;
         Ok(self.begin(relpath))
     }

@@ -13,7 +13,7 @@ macro_rules! delegate_editor {
     (@delete_entry $i:ident) => {
         fn delete_entry(
             &mut self,
-            path: &str,
+            path: &sapwood_core::paths::RelPath,
             revision: Option<sapwood_core::Revnum>,
             parent: sapwood_delta::Handle,
         ) -> sapwood_core::SvnResult<()> {
@@ -76,7 +76,7 @@ macro_rules! delegate_editor {
     (@open $method:ident $i:ident) => {
         fn $method(
             &mut self,
-            path: &str,
+            path: &sapwood_core::paths::RelPath,
             parent: sapwood_delta::Handle,
             base: Option<sapwood_core::Revnum>,
         ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
@@ -86,7 +86,7 @@ macro_rules! delegate_editor {
     (@absent $method:ident $i:ident) => {
         fn $method(
             &mut self,
-            path: &str,
+            path: &sapwood_core::paths::RelPath,
             parent: sapwood_delta::Handle,
         ) -> sapwood_core::SvnResult<()> {
             self.$i.$method(path, parent)

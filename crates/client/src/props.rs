@@ -481,7 +481,7 @@ pub fn set_remote(
         && let Some((parent, last)) = url.parent_and_name()
     {
         session.reparent(parent)?;
-        name_below = Some(last);
+        name_below = Some(RelPathBuf::new(last)?);
     }
     let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
     let mut editor = session.commit(&request)?;

@@ -38,8 +38,8 @@ struct TreeProps<'w> {
 }
 
 impl TreeProps<'_> {
-    fn enter(&mut self, at: &str) -> SvnResult<Handle> {
-        self.open.push((RelPath::new(at)?.to_owned(), PropList::new()));
+    fn enter(&mut self, at: &RelPath) -> SvnResult<Handle> {
+        self.open.push((at.to_owned(), PropList::new()));
         Ok(Handle(0))
     }
 
@@ -63,23 +63,23 @@ impl Editor for TreeProps<'_> {
     nothing_to_abort!();
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.enter("")
+        self.enter(RelPath::ROOT)
     }
 
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
     fn add_directory(
         &mut self,
-        at: &str,
+        at: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.enter(at)
     }
 
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.enter(at)
     }
 
@@ -91,11 +91,16 @@ impl Editor for TreeProps<'_> {
         self.leave()
     }
 
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(
+        &mut self,
+        at: &RelPath,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         self.enter(at)
     }
 
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.enter(at)
     }
 

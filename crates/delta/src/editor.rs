@@ -5,6 +5,7 @@
 //! before anything else of another directory happens, at last [`Editor::close_edit`] or
 //! [`Editor::abort_edit`]. Paths are relpaths below the edit's root.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{FsPath, Md5, Revnum, Sha1, SvnResult};
 
 use crate::stream::TextDelta;
@@ -45,7 +46,7 @@ pub trait Editor {
     /// Removes `path` of `parent`.
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()>;
@@ -53,7 +54,7 @@ pub trait Editor {
     /// Adds a directory, as a copy of (fspath or URL, revision) or empty.
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle>;
@@ -61,7 +62,7 @@ pub trait Editor {
     /// Opens a directory that the receiver has.
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle>;
@@ -73,18 +74,23 @@ pub trait Editor {
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()>;
 
     /// There is a directory, but this user may not see it.
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()>;
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()>;
 
     /// Adds a file, as a copy of (fspath or URL, revision) or empty.
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle>;
 
     /// Opens a file that the receiver has.
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle>;
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle>;
 
     /// Changes a file's contents. `base` is the checksum of the text that `delta` applies to. The
     /// editor pulls all of `delta`, or none of it when it does not care for the text.
@@ -103,7 +109,7 @@ pub trait Editor {
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()>;
 
     /// There is a file, but this user may not see it.
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()>;
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()>;
 
     /// The edit is complete.
     fn close_edit(&mut self) -> SvnResult<()>;
@@ -120,13 +126,17 @@ macro_rules! ignore_absent {
     () => {
         fn absent_directory(
             &mut self,
-            _: &str,
+            _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
         ) -> ::sapwood_core::SvnResult<()> {
             Ok(())
         }
 
-        fn absent_file(&mut self, _: &str, _: $crate::Handle) -> ::sapwood_core::SvnResult<()> {
+        fn absent_file(
+            &mut self,
+            _: &::sapwood_core::paths::RelPath,
+            _: $crate::Handle,
+        ) -> ::sapwood_core::SvnResult<()> {
             Ok(())
         }
     };
@@ -146,7 +156,7 @@ macro_rules! ignore_directories {
 
         fn delete_entry(
             &mut self,
-            _: &str,
+            _: &::sapwood_core::paths::RelPath,
             _: Option<::sapwood_core::Revnum>,
             _: $crate::Handle,
         ) -> ::sapwood_core::SvnResult<()> {
@@ -155,7 +165,7 @@ macro_rules! ignore_directories {
 
         fn add_directory(
             &mut self,
-            _: &str,
+            _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
             _: Option<(&str, ::sapwood_core::Revnum)>,
         ) -> ::sapwood_core::SvnResult<$crate::Handle> {
@@ -164,7 +174,7 @@ macro_rules! ignore_directories {
 
         fn open_directory(
             &mut self,
-            _: &str,
+            _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
             _: Option<::sapwood_core::Revnum>,
         ) -> ::sapwood_core::SvnResult<$crate::Handle> {

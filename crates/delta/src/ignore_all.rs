@@ -1,6 +1,7 @@
 //! An editor that takes every call and keeps nothing: where only the driver is of interest, in
 //! measurements, tests and fuzzing.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum, SvnResult};
 
 use crate::editor::{Editor, Handle};
@@ -15,11 +16,11 @@ impl Editor for IgnoreAll {
     crate::ignore_directories!();
     crate::nothing_to_abort!();
 
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(&mut self, _: &RelPath, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         Ok(Handle(0))
     }
 
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, _: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(Handle(0))
     }
 

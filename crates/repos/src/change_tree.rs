@@ -151,7 +151,7 @@ impl Editor for Builder {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -171,7 +171,7 @@ impl Editor for Builder {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -180,7 +180,7 @@ impl Editor for Builder {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -203,7 +203,7 @@ impl Editor for Builder {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -212,7 +212,7 @@ impl Editor for Builder {
 
     fn open_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {

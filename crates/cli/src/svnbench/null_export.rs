@@ -38,13 +38,13 @@ impl Editor for Counter {
         Ok(NODE)
     }
 
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
     fn add_directory(
         &mut self,
-        _: &str,
+        _: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -52,7 +52,7 @@ impl Editor for Counter {
         Ok(NODE)
     }
 
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(&mut self, _: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(NODE)
     }
 
@@ -65,12 +65,12 @@ impl Editor for Counter {
         Ok(())
     }
 
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(&mut self, _: &RelPath, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         add(&mut self.files, 1);
         Ok(NODE)
     }
 
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, _: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(NODE)
     }
 

@@ -284,23 +284,23 @@ impl Editor for Recorder<'_> {
         Ok(self.handle(RelPath::ROOT))
     }
 
-    fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let relpath = self.start.join(RelPath::new(at)?);
+    fn delete_entry(&mut self, at: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        let relpath = self.start.join(at);
         self.changes.entry(relpath).or_default().deleted = true;
         Ok(())
     }
 
     fn add_directory(
         &mut self,
-        at: &str,
+        at: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(self.added(RelPath::new(at)?, NodeKind::Dir))
+        Ok(self.added(at, NodeKind::Dir))
     }
 
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(RelPath::new(at)?))
+    fn open_directory(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.handle(at))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -311,12 +311,17 @@ impl Editor for Recorder<'_> {
         self.open.remove(&dir.0).map(drop).ok_or_else(wrong_handle)
     }
 
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(self.added(RelPath::new(at)?, NodeKind::File))
+    fn add_file(
+        &mut self,
+        at: &RelPath,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(self.added(at, NodeKind::File))
     }
 
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(RelPath::new(at)?))
+    fn open_file(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.handle(at))
     }
 
     fn apply_textdelta(

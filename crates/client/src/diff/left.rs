@@ -96,15 +96,20 @@ impl Editor for Gather {
     ignore_directories!();
     nothing_to_abort!();
 
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(
+        &mut self,
+        at: &RelPath,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         self.next = self.next.wrapping_add(1);
         let left = LeftFile { text: Text::Empty, props: PropList::new() };
-        let coming = Coming { path: RelPath::new(at)?.to_owned(), left, sum: None };
+        let coming = Coming { path: at.to_owned(), left, sum: None };
         self.coming.insert(self.next, coming);
         Ok(Handle(self.next))
     }
 
-    fn open_file(&mut self, at: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, at: &RelPath, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.add_file(at, parent, None)
     }
 

@@ -88,13 +88,13 @@ impl<'a> DiffEditor<'a> {
         Handle(self.next)
     }
 
-    fn add_file_node(&mut self, at: &str, step: FileStep) -> SvnResult<Handle> {
-        let path = RelPath::new(at)?.to_owned();
+    fn add_file_node(&mut self, at: &RelPath, step: FileStep) -> SvnResult<Handle> {
+        let path = at.to_owned();
         Ok(self.add(Open::File(OpenFile { path, changes: Vec::new(), step })))
     }
 
-    fn add_dir_node(&mut self, at: &str, added: bool) -> SvnResult<Handle> {
-        let path = RelPath::new(at)?.to_owned();
+    fn add_dir_node(&mut self, at: &RelPath, added: bool) -> SvnResult<Handle> {
+        let path = at.to_owned();
         Ok(self.add(Open::Dir { path, added, changes: Vec::new() }))
     }
 
@@ -163,11 +163,10 @@ impl Editor for DiffEditor<'_> {
     }
 
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_dir_node("", false)
+        self.add_dir_node(RelPath::ROOT, false)
     }
 
-    fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let at = RelPath::new(at)?;
+    fn delete_entry(&mut self, at: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         match self.deleted(at)? {
             (Some(NodeKind::File), size) => self.deleted_file(at, size),
             (Some(NodeKind::Dir), _) => self.deleted_dir(at),
@@ -177,14 +176,14 @@ impl Editor for DiffEditor<'_> {
 
     fn add_directory(
         &mut self,
-        at: &str,
+        at: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add_dir_node(at, true)
     }
 
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.add_dir_node(at, false)
     }
 
@@ -205,11 +204,16 @@ impl Editor for DiffEditor<'_> {
         self.steps.add(Step::Dir { path, added, changes }, 0, self.target)
     }
 
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(
+        &mut self,
+        at: &RelPath,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         self.add_file_node(at, FileStep::Added(Text::Empty))
     }
 
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, at: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.add_file_node(at, FileStep::Changed { text: false, delta: None })
     }
 

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Window};
 
@@ -27,13 +28,13 @@ const WAIT: Duration = Duration::from_millis(100);
 enum Step {
     Target(Revnum),
     Root { own: u64, base: Option<Revnum> },
-    Delete { path: String, revision: Option<Revnum>, parent: u64 },
-    Open { own: u64, path: String, parent: u64, kind: Kind },
+    Delete { path: RelPathBuf, revision: Option<Revnum>, parent: u64 },
+    Open { own: u64, path: RelPathBuf, parent: u64, kind: Kind },
     Property { node: u64, dir: bool, name: String, value: Option<Vec<u8>> },
     Text { file: u64, base: Option<Md5>, windows: VecDeque<Window> },
     CloseDir(u64),
     CloseFile { file: u64, text: Option<Md5> },
-    Absent { path: String, parent: u64, dir: bool },
+    Absent { path: RelPathBuf, parent: u64, dir: bool },
 }
 
 /// How a node is opened.
@@ -112,7 +113,7 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
         Ok(())
     }
 
-    fn open(&mut self, path: &str, parent: Handle, kind: Kind) -> SvnResult<Handle> {
+    fn open(&mut self, path: &RelPath, parent: Handle, kind: Kind) -> SvnResult<Handle> {
         let own = self.name_one();
         let (path, parent) = (path.to_owned(), parent.0);
         self.push(Step::Open { own, path, parent, kind }, 0)?;
@@ -238,7 +239,7 @@ impl Editor for BufferedEdit<'_, '_, '_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -249,7 +250,7 @@ impl Editor for BufferedEdit<'_, '_, '_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -258,7 +259,7 @@ impl Editor for BufferedEdit<'_, '_, '_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -273,21 +274,26 @@ impl Editor for BufferedEdit<'_, '_, '_> {
         self.push(Step::CloseDir(dir.0), 0)
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         let (path, parent) = (path.to_owned(), parent.0);
         self.push(Step::Absent { path, parent, dir: true }, 0)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.open(path, parent, Kind::AddedFile)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.open(path, parent, Kind::File(base))
     }
 
@@ -326,7 +332,7 @@ impl Editor for BufferedEdit<'_, '_, '_> {
         self.push(Step::CloseFile { file: file.0, text }, 0)
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         let (path, parent) = (path.to_owned(), parent.0);
         self.push(Step::Absent { path, parent, dir: false }, 0)
     }

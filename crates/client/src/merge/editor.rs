@@ -359,8 +359,12 @@ impl Editor for RangeEditor<'_, '_> {
         self.enter(RelPath::ROOT, None, NodeKind::Dir, Some(base))
     }
 
-    fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
-        let below = RelPath::new(below)?;
+    fn delete_entry(
+        &mut self,
+        below: &RelPath,
+        _: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
         let above = self.get(parent)?;
         let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
         if self.reached.gone.contains(below) {
@@ -378,21 +382,21 @@ impl Editor for RangeEditor<'_, '_> {
 
     fn add_directory(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, None)
+        self.enter(below, Some(parent), NodeKind::Dir, None)
     }
 
     fn open_directory(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, Some(base))
+        self.enter(below, Some(parent), NodeKind::Dir, Some(base))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -414,34 +418,34 @@ impl Editor for RangeEditor<'_, '_> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, below: &RelPath, parent: Handle) -> SvnResult<()> {
         match self.get(parent)?.node {
-            Some(id) => self.apply.absent(RelPath::new(below)?, id),
+            Some(id) => self.apply.absent(below, id),
             None => Ok(()),
         }
     }
 
-    fn absent_file(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, below: &RelPath, parent: Handle) -> SvnResult<()> {
         self.absent_directory(below, parent)
     }
 
     fn add_file(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, None)
+        self.enter(below, Some(parent), NodeKind::File, None)
     }
 
     fn open_file(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, Some(base))
+        self.enter(below, Some(parent), NodeKind::File, Some(base))
     }
 
     fn apply_textdelta(

@@ -86,13 +86,13 @@ impl Editor for PropChangeRecorder {
     ignore_directories!();
     nothing_to_abort!();
 
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(&mut self, _: &RelPath, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         Ok(Handle(0))
     }
 
-    fn open_file(&mut self, at: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, at: &RelPath, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
         self.next = self.next.wrapping_add(1);
-        self.open.insert(self.next, (RelPath::new(at)?.to_owned(), base));
+        self.open.insert(self.next, (at.to_owned(), base));
         Ok(Handle(self.next))
     }
 

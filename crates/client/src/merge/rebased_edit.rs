@@ -25,9 +25,9 @@ impl<'e> RebasedEdit<'e> {
     }
 
     /// A path below the target, of something that is not right below the directory above.
-    fn below<'p>(&mut self, at: &'p str, parent: Handle) -> SvnResult<&'p str> {
-        let below = RelPath::new(at)?.below(self.name).filter(|_| parent != ABOVE);
-        below.map(RelPath::as_str).ok_or_else(|| {
+    fn below<'p>(&mut self, at: &'p RelPath, parent: Handle) -> SvnResult<&'p RelPath> {
+        let below = at.below(self.name).filter(|_| parent != ABOVE);
+        below.ok_or_else(|| {
             self.refused = true;
             SvnError::new(
                 ErrorCode::FS_NOT_DIRECTORY,
@@ -47,7 +47,7 @@ impl Editor for RebasedEdit<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -57,7 +57,7 @@ impl Editor for RebasedEdit<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -67,11 +67,11 @@ impl Editor for RebasedEdit<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        if parent == ABOVE && path == self.name.as_str() {
+        if parent == ABOVE && path == self.name {
             self.opened = true;
             return self.inner.open_root(base);
         }
@@ -87,14 +87,14 @@ impl Editor for RebasedEdit<'_> {
         if dir == ABOVE { Ok(()) } else { self.inner.close_directory(dir) }
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         let path = self.below(path, parent)?;
         self.inner.absent_directory(path, parent)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -102,12 +102,17 @@ impl Editor for RebasedEdit<'_> {
         self.inner.add_file(path, parent, copy_from)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         let path = self.below(path, parent)?;
         self.inner.open_file(path, parent, base)
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         let path = self.below(path, parent)?;
         self.inner.absent_file(path, parent)
     }
@@ -115,6 +120,7 @@ impl Editor for RebasedEdit<'_> {
 
 #[cfg(test)]
 mod tests {
+    use sapwood_core::paths::RelPathBuf;
     use sapwood_delta::IgnoreAll;
 
     use super::*;
@@ -122,7 +128,7 @@ mod tests {
     /// Notes directories and files that are opened.
     #[derive(Default)]
     struct OpenRecorder {
-        paths: Vec<String>,
+        paths: Vec<RelPathBuf>,
         rest: IgnoreAll,
     }
 
@@ -131,13 +137,13 @@ mod tests {
             apply_textdelta, change_file_prop, close_file, absent_file, close_edit, abort_edit);
 
         fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-            self.paths.push(String::new());
+            self.paths.push(RelPathBuf::default());
             Ok(Handle(0))
         }
 
         fn add_directory(
             &mut self,
-            path: &str,
+            path: &RelPath,
             parent: Handle,
             _: Option<(&str, Revnum)>,
         ) -> SvnResult<Handle> {
@@ -146,7 +152,7 @@ mod tests {
 
         fn open_directory(
             &mut self,
-            path: &str,
+            path: &RelPath,
             _: Handle,
             _: Option<Revnum>,
         ) -> SvnResult<Handle> {
@@ -156,7 +162,7 @@ mod tests {
 
         fn add_file(
             &mut self,
-            path: &str,
+            path: &RelPath,
             parent: Handle,
             _: Option<(&str, Revnum)>,
         ) -> SvnResult<Handle> {
@@ -165,7 +171,7 @@ mod tests {
 
         fn open_file(
             &mut self,
-            path: &str,
+            path: &RelPath,
             parent: Handle,
             _: Option<Revnum>,
         ) -> SvnResult<Handle> {
@@ -179,9 +185,9 @@ mod tests {
         let mut edit = RebasedEdit::new(&mut opened, RelPath::trusted("t"));
         let above = edit.open_root(None).unwrap();
         edit.change_dir_prop(above, "p", None).unwrap();
-        let root = edit.open_directory("t", above, None).unwrap();
-        let dir = edit.open_directory("t/d", root, None).unwrap();
-        edit.open_file("t/d/f", dir, None).unwrap();
+        let root = edit.open_directory(RelPath::trusted("t"), above, None).unwrap();
+        let dir = edit.open_directory(RelPath::trusted("t/d"), root, None).unwrap();
+        edit.open_file(RelPath::trusted("t/d/f"), dir, None).unwrap();
         for node in [dir, root, above] {
             edit.close_directory(node).unwrap();
         }
@@ -192,10 +198,18 @@ mod tests {
     #[test]
     fn a_target_of_another_kind_is_refused() {
         for open in [
-            |edit: &mut RebasedEdit<'_>, above| edit.open_file("t", above, None).map(drop),
-            |edit: &mut RebasedEdit<'_>, above| edit.delete_entry("t", None, above),
-            |edit: &mut RebasedEdit<'_>, above| edit.add_directory("t", above, None).map(drop),
-            |edit: &mut RebasedEdit<'_>, above| edit.open_directory("other", above, None).map(drop),
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.open_file(RelPath::trusted("t"), above, None).map(drop)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.delete_entry(RelPath::trusted("t"), None, above)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.add_directory(RelPath::trusted("t"), above, None).map(drop)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.open_directory(RelPath::trusted("other"), above, None).map(drop)
+            },
         ] {
             let mut opened = OpenRecorder::default();
             let mut edit = RebasedEdit::new(&mut opened, RelPath::trusted("t"));

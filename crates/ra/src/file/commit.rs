@@ -1,6 +1,7 @@
 //! `commit`: the repository's own editor, and the locks that end with it.
 
 use sapwood_core::FsPath;
+use sapwood_core::paths::RelPath;
 use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Md5, Revnum, SvnResult, ascii};
 use sapwood_delta::{Editor, Handle, TextDelta};
@@ -56,7 +57,7 @@ impl Editor for FileCommit<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -65,7 +66,7 @@ impl Editor for FileCommit<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -74,7 +75,7 @@ impl Editor for FileCommit<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -89,20 +90,25 @@ impl Editor for FileCommit<'_> {
         self.editor()?.close_directory(dir)
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.editor()?.absent_directory(path, parent)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.editor()?.add_file(path, parent, copy_from)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.editor()?.open_file(path, parent, base)
     }
 
@@ -128,7 +134,7 @@ impl Editor for FileCommit<'_> {
         self.editor()?.close_file(file, text)
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.editor()?.absent_file(path, parent)
     }
 

@@ -596,11 +596,10 @@ impl Editor for HttpCommit<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
-        let path = RelPath::new(path)?;
         let parent = self.index(parent)?;
         let place = self.child_place(parent, path)?;
         let below_it: Vec<(RelPathBuf, String)> = self
@@ -640,11 +639,10 @@ impl Editor for HttpCommit<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "infinity")?,
@@ -659,11 +657,11 @@ impl Editor for HttpCommit<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        self.reopen(RelPath::new(path)?, parent, base)
+        self.reopen(path, parent, base)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -677,11 +675,10 @@ impl Editor for HttpCommit<'_> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "0")?,
@@ -691,8 +688,13 @@ impl Editor for HttpCommit<'_> {
         self.add(path, parent, copy_from.is_some())
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.reopen(RelPath::new(path)?, parent, base)
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.reopen(path, parent, base)
     }
 
     fn apply_textdelta(

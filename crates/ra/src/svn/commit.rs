@@ -2,6 +2,7 @@
 
 use std::cell::RefMut;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
@@ -77,7 +78,7 @@ impl Editor for SvnCommit<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -86,7 +87,7 @@ impl Editor for SvnCommit<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -95,7 +96,7 @@ impl Editor for SvnCommit<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -110,20 +111,25 @@ impl Editor for SvnCommit<'_> {
         self.editor.close_directory(dir)
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.editor.absent_directory(path, parent)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.editor.add_file(path, parent, copy_from)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.editor.open_file(path, parent, base)
     }
 
@@ -149,7 +155,7 @@ impl Editor for SvnCommit<'_> {
         self.editor.close_file(file, text)
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.editor.absent_file(path, parent)
     }
 

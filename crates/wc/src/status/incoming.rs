@@ -130,7 +130,7 @@ impl StatusEditor {
 
     fn begin(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         is_dir: bool,
         added: bool,
@@ -193,9 +193,8 @@ impl StatusEditor {
 }
 
 /// The path of an edit that is about a node in its root.
-fn inside(path: &str) -> SvnResult<&RelPath> {
+fn inside(path: &RelPath) -> SvnResult<&RelPath> {
     let outside = || SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "An edit of no node");
-    let path = RelPath::new(path)?;
     if path.is_root() { Err(outside()) } else { Ok(path) }
 }
 
@@ -220,7 +219,7 @@ impl Editor for StatusEditor {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -243,7 +242,7 @@ impl Editor for StatusEditor {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -252,7 +251,7 @@ impl Editor for StatusEditor {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -304,14 +303,19 @@ impl Editor for StatusEditor {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.begin(path, parent, false, true)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        _: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.begin(path, parent, false, false)
     }
 

@@ -35,20 +35,20 @@ struct Obstruction {
 }
 
 /// Whether the path of an edit, which begins somewhere above, is that of a node, in names that are plain.
-fn is_child(joined: &str, edit_path: &str) -> bool {
+fn is_child(joined: &str, edit_path: &RelPath) -> bool {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
-    let above = joined.strip_suffix(edit_path);
+    let above = joined.strip_suffix(edit_path.as_str());
     edit_path.split('/').all(plain) && above.is_some_and(|a| a.is_empty() || a.ends_with('/'))
 }
 
 impl UpdateEditor<'_> {
     /// The path of a child, which must be a plain name in its parent.
-    fn child_of(&self, parent: u64, edit_path: &str) -> Result<RelPathBuf> {
+    fn child_of(&self, parent: u64, edit_path: &RelPath) -> Result<RelPathBuf> {
         if self.file_external {
             return Ok(self.target.clone());
         }
         let parent = &self.dir(parent)?.relpath;
-        let relpath = path::join(parent, path::basename(edit_path));
+        let relpath = parent.child(edit_path.name());
         if !is_child(&relpath, edit_path) {
             let shown = self.wc.abspath(parent);
             let message = format!(
@@ -57,7 +57,7 @@ impl UpdateEditor<'_> {
             );
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
         }
-        Ok(RelPathBuf::new(relpath)?)
+        Ok(relpath)
     }
 
     fn refuse_adm(&self, relpath: &RelPath, what: &str) -> Result<()> {
@@ -158,7 +158,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Opens a directory that BASE has.
-    pub(super) fn begin_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut dir = Dir::new(relpath.clone(), Some(parent), false);
@@ -203,7 +203,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Opens a file that BASE has.
-    pub(super) fn begin_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut file = OpenFile::new(relpath.clone(), parent, false);
@@ -249,7 +249,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Adds a directory.
-    pub(super) fn begin_new_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_new_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut dir = Dir::new(relpath.clone(), Some(parent), true);
@@ -327,7 +327,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Adds a file.
-    pub(super) fn begin_new_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_new_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut file = OpenFile::new(relpath.clone(), parent, true);
@@ -460,7 +460,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Deletes a node.
-    pub(super) fn delete(&mut self, edit_path: &str, parent: u64) -> Result<()> {
+    pub(super) fn delete(&mut self, edit_path: &RelPath, parent: u64) -> Result<()> {
         self.check_cancel()?;
         let dir = self.dir(parent)?;
         if dir.skip {
@@ -543,7 +543,12 @@ impl UpdateEditor<'_> {
     }
 
     /// The server hides this node from the user.
-    pub(super) fn absent(&mut self, edit_path: &str, kind: NodeKind, parent: u64) -> Result<()> {
+    pub(super) fn absent(
+        &mut self,
+        edit_path: &RelPath,
+        kind: NodeKind,
+        parent: u64,
+    ) -> Result<()> {
         let dir = self.dir(parent)?;
         if dir.skip {
             return Ok(());

@@ -1,6 +1,7 @@
 //! The editor that writes a replayed revision: flat, in the order of the calls, as the client
 //! plays it.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum, SvnResult, base64};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
@@ -114,7 +115,7 @@ impl<S: Sink> Editor for ReplayEditor<S> {
         Ok(Handle(0))
     }
 
-    fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, path: &RelPath, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:delete-entry");
         out.attribute("name", path);
@@ -125,14 +126,19 @@ impl<S: Sink> Editor for ReplayEditor<S> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _: Handle,
         from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add("<S:add-directory", path, from)
     }
 
-    fn open_directory(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(
+        &mut self,
+        path: &RelPath,
+        _: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.open("<S:open-directory", path, base)
     }
 
@@ -147,14 +153,14 @@ impl<S: Sink> Editor for ReplayEditor<S> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _: Handle,
         from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add("<S:add-file", path, from)
     }
 
-    fn open_file(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, path: &RelPath, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
         self.open("<S:open-file", path, base)
     }
 

@@ -1,6 +1,7 @@
 //! An editor that writes its calls as editor commands.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
@@ -198,7 +199,7 @@ impl<S: EditSink> Editor for WireEditor<S> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -212,7 +213,7 @@ impl<S: EditSink> Editor for WireEditor<S> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -221,7 +222,7 @@ impl<S: EditSink> Editor for WireEditor<S> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -239,20 +240,25 @@ impl<S: EditSink> Editor for WireEditor<S> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.absent(b"( absent-dir ( ", path, parent)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add(b"( add-file ( ", b'c', path, parent, copy_from)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.open(b"( open-file ( ", b'c', path, parent, base)
     }
 
@@ -303,7 +309,7 @@ impl<S: EditSink> Editor for WireEditor<S> {
         Ok(())
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.absent(b"( absent-file ( ", path, parent)
     }
 
