@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnResult};
-use sapwood_delta::{IgnoreAll, TextDelta};
+use sapwood_delta::{IgnoreAll, TextDelta, ReportEntry};
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::svn::{ClientSettings, IdleConnections, SvnSession};
 use sapwood_ra::svn::transport::Transport;
@@ -81,7 +81,8 @@ fn ask(session: &dyn Session, request: u8) -> SvnResult<()> {
                 ReportRequest { revision: None, target: "", depth: Depth::Infinity, kind };
             let mut nothing = IgnoreAll;
             let mut report = session.report(&request, &mut nothing)?;
-            report.set_path(RelPath::ROOT, three, Depth::Infinity, true, None)?;
+            let entry = ReportEntry::new(RelPath::ROOT, three, Depth::Infinity);
+            report.entry(&entry.starting_empty())?;
             report.finish()
         }
         6 => {

@@ -15,7 +15,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
-use sapwood_delta::{Applier, Editor, Handle, TextDelta};
+use sapwood_delta::{Applier, Editor, Handle, ReportEntry, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
@@ -154,7 +154,7 @@ fn export_tree(
     let driven = (|| {
         let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
         let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-        report.set_path(RelPath::ROOT, revision, depth, true, None)?;
+        report.entry(&ReportEntry::new(RelPath::ROOT, revision, depth).starting_empty())?;
         report.finish()
     })();
     // Whatever stopped the edit: what came before it is written.

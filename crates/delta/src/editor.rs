@@ -14,6 +14,11 @@ use crate::stream::TextDelta;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
 
+impl Handle {
+    /// What is returned where no node is opened, and by editors that need no handles.
+    pub const NONE: Self = Self(0);
+}
+
 /// What a node is in the tree that an edit leads to.
 #[derive(Clone, Copy, Debug)]
 pub struct EditTarget<'t> {
@@ -137,60 +142,6 @@ macro_rules! ignore_absent {
             _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
         ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-    };
-}
-
-/// Within an implementation of [`Editor`] that takes files alone: directories, all with one handle, and what goes, are of
-/// no concern.
-#[macro_export]
-macro_rules! ignore_directories {
-    () => {
-        fn open_root(
-            &mut self,
-            _: Option<::sapwood_core::Revnum>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn delete_entry(
-            &mut self,
-            _: &::sapwood_core::paths::RelPath,
-            _: Option<::sapwood_core::Revnum>,
-            _: $crate::Handle,
-        ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-
-        fn add_directory(
-            &mut self,
-            _: &::sapwood_core::paths::RelPath,
-            _: $crate::Handle,
-            _: Option<(&str, ::sapwood_core::Revnum)>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn open_directory(
-            &mut self,
-            _: &::sapwood_core::paths::RelPath,
-            _: $crate::Handle,
-            _: Option<::sapwood_core::Revnum>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn change_dir_prop(
-            &mut self,
-            _: $crate::Handle,
-            _: &str,
-            _: Option<&[u8]>,
-        ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-
-        fn close_directory(&mut self, _: $crate::Handle) -> ::sapwood_core::SvnResult<()> {
             Ok(())
         }
     };

@@ -1,10 +1,8 @@
 //! An edit that is anchored at the target's parent directory, rebased to the target.
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle};
-
-use crate::delegate::delegate_editor;
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Editor, Handle, StepEditor};
 
 /// The directory above the target.
 const ABOVE: Handle = Handle(u64::MAX);
@@ -37,145 +35,46 @@ impl<'e> RebasedEdit<'e> {
     }
 }
 
-impl Editor for RebasedEdit<'_> {
-    delegate_editor!(inner: set_target_revision, apply_textdelta, change_file_prop, close_file,
-        close_edit, abort_edit);
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(ABOVE)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.delete_entry(path, revision, parent)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.add_directory(path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        if parent == ABOVE && path == self.name {
-            self.opened = true;
-            return self.inner.open_root(base);
+impl StepEditor for RebasedEdit<'_> {
+    fn step(&mut self, mut step: EditStep<'_>) -> SvnResult<Handle> {
+        use EditStep::{Absent, Add, CloseDirectory, Delete, Open, OpenRoot, Prop};
+        match &mut step {
+            OpenRoot(_) => return Ok(ABOVE),
+            Prop { node: ABOVE, .. } | CloseDirectory(ABOVE) => return Ok(Handle::NONE),
+            Open { kind: NodeKind::Dir, path, parent: ABOVE, base } if *path == self.name => {
+                self.opened = true;
+                return self.inner.open_root(*base);
+            }
+            Delete { path, parent, .. }
+            | Add { path, parent, .. }
+            | Open { path, parent, .. }
+            | Absent { path, parent, .. } => *path = self.below(path, *parent)?,
+            _ => {}
         }
-        let path = self.below(path, parent)?;
-        self.inner.open_directory(path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if dir == ABOVE { Ok(()) } else { self.inner.change_dir_prop(dir, name, value) }
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        if dir == ABOVE { Ok(()) } else { self.inner.close_directory(dir) }
-    }
-
-    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.absent_directory(path, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.add_file(path, parent, copy_from)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.open_file(path, parent, base)
-    }
-
-    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.absent_file(path, parent)
+        step.apply(self.inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use sapwood_core::paths::RelPathBuf;
-    use sapwood_delta::IgnoreAll;
 
     use super::*;
 
     /// Notes directories and files that are opened.
     #[derive(Default)]
-    struct OpenRecorder {
-        paths: Vec<RelPathBuf>,
-        rest: IgnoreAll,
-    }
+    struct OpenRecorder(Vec<RelPathBuf>);
 
-    impl Editor for OpenRecorder {
-        delegate_editor!(rest: delete_entry, change_dir_prop, close_directory, absent_directory,
-            apply_textdelta, change_file_prop, close_file, absent_file, close_edit, abort_edit);
-
-        fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-            self.paths.push(RelPathBuf::default());
-            Ok(Handle(0))
-        }
-
-        fn add_directory(
-            &mut self,
-            path: &RelPath,
-            parent: Handle,
-            _: Option<(&str, Revnum)>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
-        }
-
-        fn open_directory(
-            &mut self,
-            path: &RelPath,
-            _: Handle,
-            _: Option<Revnum>,
-        ) -> SvnResult<Handle> {
-            self.paths.push(path.to_owned());
+    impl StepEditor for OpenRecorder {
+        fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+            match step {
+                EditStep::OpenRoot(_) => self.0.push(RelPathBuf::default()),
+                EditStep::Add { path, .. } | EditStep::Open { path, .. } => {
+                    self.0.push(path.to_owned())
+                }
+                _ => return Ok(Handle::NONE),
+            }
             Ok(Handle(1))
-        }
-
-        fn add_file(
-            &mut self,
-            path: &RelPath,
-            parent: Handle,
-            _: Option<(&str, Revnum)>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
-        }
-
-        fn open_file(
-            &mut self,
-            path: &RelPath,
-            parent: Handle,
-            _: Option<Revnum>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
         }
     }
 
@@ -192,7 +91,7 @@ mod tests {
             edit.close_directory(node).unwrap();
         }
         assert!(edit.opened && !edit.refused);
-        assert_eq!(opened.paths, ["", "d", "d/f"]);
+        assert_eq!(opened.0, ["", "d", "d/f"]);
     }
 
     #[test]
@@ -215,7 +114,7 @@ mod tests {
             let mut edit = RebasedEdit::new(&mut opened, RelPath::trusted("t"));
             let above = edit.open_root(None).unwrap();
             assert!(open(&mut edit, above).is_err() && edit.refused && !edit.opened);
-            assert!(opened.paths.is_empty());
+            assert!(opened.0.is_empty());
         }
     }
 }

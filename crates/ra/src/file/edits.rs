@@ -1,8 +1,8 @@
 //! Update, switch, status, diff and replay, with the caller's editor driven directly.
 
 use sapwood_core::paths::{FsPathBuf, RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Editor, ReportEntry};
 use sapwood_repos::Reporter;
 
 use super::{ALL, FileSession};
@@ -115,28 +115,18 @@ struct FileReport<'s> {
 }
 
 impl Report for FileReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        Ok(self.reporter.set_path(path, Some(revision), depth, start_empty, lock_token)?)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let link = self.session.path_of_url(url)?;
-        Ok(self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?)
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        let &ReportEntry { path, link, revision, depth, start_empty, lock_token } = entry;
+        match link {
+            None => {
+                self.reporter.set_path(path, Some(revision), depth, start_empty, lock_token)?;
+            }
+            Some(url) => {
+                let link = self.session.path_of_url(url)?;
+                self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?;
+            }
+        }
+        Ok(())
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

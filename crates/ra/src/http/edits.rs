@@ -4,8 +4,8 @@ use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url};
-use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, len64};
-use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
+use sapwood_core::{PropList, Revnum, SvnError, SvnResult, len64};
+use sapwood_delta::{Editor, FullText, ReportEntry, StoredDelta, TextDelta};
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
 use sapwood_wire_dav::report::update::{Item, UpdateRequest};
 use sapwood_wire_dav::report::{ask, request};
@@ -247,37 +247,12 @@ impl HttpReport<'_> {
 }
 
 impl Report for HttpReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        let &ReportEntry { path, link, revision, depth, start_empty, lock_token } = entry;
+        let link = link.map(|url| self.session.fspath_of(url)).transpose()?;
         self.say(&Item::Entry {
             path: path.to_string(),
-            link: None,
-            revision,
-            depth,
-            start_empty,
-            lock_token: lock_token.map(str::to_owned),
-        })
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let link = self.session.fspath_of(url)?;
-        self.say(&Item::Entry {
-            path: path.to_string(),
-            link: Some(link.into_string()),
+            link: link.map(FsPathBuf::into_string),
             revision,
             depth,
             start_empty,

@@ -2,10 +2,9 @@
 
 use std::cell::RefMut;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Editor as _, Handle, StepEditor};
 use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::editor::{EditSink, WireEditor};
 use sapwood_wire_svn::{Encode as _, Sink};
@@ -67,101 +66,21 @@ impl CommitEditor for SvnCommit<'_> {
     }
 }
 
-impl Editor for SvnCommit<'_> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.editor.set_target_revision(revision)
+impl StepEditor for SvnCommit<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        let closes = matches!(step, EditStep::CloseEdit);
+        self.ended |= closes || matches!(step, EditStep::AbortEdit);
+        let opened = step.apply(&mut self.editor)?;
+        if closes {
+            self.read_outcome()?;
+        }
+        Ok(opened)
     }
+}
 
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.editor.open_root(base)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.editor.delete_entry(path, revision, parent)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.editor.add_directory(path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.editor.open_directory(path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.editor.change_dir_prop(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.editor.close_directory(dir)
-    }
-
-    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        self.editor.absent_directory(path, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.editor.add_file(path, parent, copy_from)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.editor.open_file(path, parent, base)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.editor.apply_textdelta(file, base, delta)
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.editor.change_file_prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
-        self.editor.close_file(file, text)
-    }
-
-    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        self.editor.absent_file(path, parent)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.ended = true;
-        self.editor.close_edit()?;
+impl SvnCommit<'_> {
+    /// Reads what the server says of a commit, which follows its edit.
+    fn read_outcome(&mut self) -> SvnResult<()> {
         let conn = &mut self.editor.sink().0;
         self.session.authenticate(conn)?;
         let info = conn.receive_tuple(|mut tuple| {
@@ -176,11 +95,6 @@ impl Editor for SvnCommit<'_> {
         })?;
         self.info = Some(info);
         Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        self.ended = true;
-        self.editor.abort_edit()
     }
 }
 

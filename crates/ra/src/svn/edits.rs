@@ -2,9 +2,9 @@
 
 use std::cell::RefMut;
 
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, PropList, Revnum, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_delta::{Editor, ReportEntry};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{DriveError, Outcome, drive};
 use sapwood_wire_svn::failure::read_failure;
@@ -114,54 +114,21 @@ struct SvnReport<'s> {
     editor: &'s mut dyn Editor,
 }
 
-impl SvnReport<'_> {
-    fn end_entry(
-        &mut self,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
+impl Report for SvnReport<'_> {
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
         use sapwood_wire_svn::Sink as _;
         let out = self.conn.out();
-        out.rev(revision);
-        out.bool(start_empty);
-        out.bracketed_text(lock_token);
-        out.depth(depth);
+        out.raw(if entry.link.is_some() { b"( link-path ( " } else { b"( set-path ( " });
+        out.text(entry.path);
+        if let Some(url) = entry.link {
+            out.text(url);
+        }
+        out.rev(entry.revision);
+        out.bool(entry.start_empty);
+        out.bracketed_text(entry.lock_token);
+        out.depth(entry.depth);
         out.raw(b") ) ");
         self.conn.relieve()
-    }
-}
-
-impl Report for SvnReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let out = self.conn.out();
-        out.raw(b"( set-path ( ");
-        out.text(path);
-        self.end_entry(revision, depth, start_empty, lock_token)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let out = self.conn.out();
-        out.raw(b"( link-path ( ");
-        out.text(path);
-        out.text(url);
-        self.end_entry(revision, depth, start_empty, lock_token)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

@@ -17,6 +17,7 @@ use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
+use sapwood_delta::ReportEntry;
 
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
@@ -82,7 +83,7 @@ impl WorkingCopy {
         let base = self.db().base(how.target)?.filter(|base| base.presence.is_there());
         let Some(base) = base else {
             let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-            report.set_path(RelPath::ROOT, Revnum::ZERO, depth, false, None)?;
+            report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, depth))?;
             report.delete_path(RelPath::ROOT)?;
             return Ok(());
         };
@@ -136,7 +137,8 @@ impl WorkingCopy {
         if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
             depth = how.depth;
         }
-        crawler.report.set_path(RelPath::ROOT, revision, depth, start_empty, None)?;
+        let entry = ReportEntry::new(RelPath::ROOT, revision, depth);
+        crawler.report.entry(&ReportEntry { start_empty, ..entry })?;
         let repos_path = base.base_path()?.to_owned();
         if base.kind != Kind::Dir {
             return crawler.target_file(&base, &repos_path, revision);
@@ -202,24 +204,13 @@ impl Crawler<'_> {
         let parent = parent.and_then(|p| p.repos_path).unwrap_or_default();
         let switched = parent.child(base.name()) != repos_path;
         let token = self.lock_of(repos_path);
-        if switched {
-            let url = self.url(repos_path);
-            self.report.link_path(
-                RelPath::ROOT,
-                &url,
-                revision,
-                Depth::Infinity,
-                false,
-                token.as_deref(),
-            )?;
-        } else if token.is_some() {
-            self.report.set_path(
-                RelPath::ROOT,
-                revision,
-                Depth::Infinity,
-                false,
-                token.as_deref(),
-            )?;
+        if switched || token.is_some() {
+            let url = switched.then(|| self.url(repos_path));
+            self.report.entry(&ReportEntry {
+                link: url.as_deref(),
+                lock_token: token.as_deref(),
+                ..ReportEntry::new(RelPath::ROOT, revision, Depth::Infinity)
+            })?;
         }
         Ok(())
     }
@@ -260,7 +251,7 @@ impl Crawler<'_> {
         let below = node.relpath.rest_below(self.how.target)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;
+                self.report.entry(&ReportEntry::new(below, told.revision, Depth::Exclude))?;
                 return Ok(());
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
@@ -296,16 +287,18 @@ impl Crawler<'_> {
         let switched = !plain && told.repos_path.child(node.name()) != repos_path;
         if row.kind != Kind::Dir {
             let token = self.lock_of(repos_path);
-            let token = token.as_deref();
-            if switched {
-                let url = self.url(repos_path);
-                self.report.link_path(below, &url, revision, Depth::Infinity, false, token)?;
-            } else if told.everything
+            if switched
+                || told.everything
                 || revision != told.revision
                 || token.is_some()
                 || told.depth == Depth::Empty
             {
-                self.report.set_path(below, revision, Depth::Infinity, false, token)?;
+                let url = switched.then(|| self.url(repos_path));
+                self.report.entry(&ReportEntry {
+                    link: url.as_deref(),
+                    lock_token: token.as_deref(),
+                    ..ReportEntry::new(below, revision, Depth::Infinity)
+                })?;
             }
             return Ok(());
         }
@@ -315,17 +308,20 @@ impl Crawler<'_> {
         let depth = if row.depth == Depth::Unknown { Depth::Infinity } else { row.depth };
         let said = if self.is_recursive() { depth } else { Depth::Empty };
         let start_empty = row.presence == Presence::Incomplete;
-        if switched {
-            let url = self.url(repos_path);
-            self.report.link_path(below, &url, revision, said, start_empty, None)?;
-        } else if told.everything
+        if switched
+            || told.everything
             || revision != told.revision
             || start_empty
             || matches!(told.depth, Depth::Empty | Depth::Files)
             || (told.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            self.report.set_path(below, revision, said, start_empty, None)?;
+            let url = switched.then(|| self.url(repos_path));
+            self.report.entry(&ReportEntry {
+                link: url.as_deref(),
+                start_empty,
+                ..ReportEntry::new(below, revision, said)
+            })?;
         }
         if self.is_recursive() {
             self.dir(ReportedDir {

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 
 use super::value::{LastChange, LockInfo, Remote, State};
 use crate::props::rules::{PropKind, kind_of};
@@ -202,22 +202,8 @@ fn wrong_handle() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "Use of a node that is not open")
 }
 
-impl Editor for StatusEditor {
-    ignore_absent!();
-    nothing_to_abort!();
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.incoming.revision = Some(revision);
-        Ok(())
-    }
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.incoming.opened = true;
-        let relpath = self.anchor.clone();
-        Ok(self.push(Open { relpath, is_dir: true, ..Open::default() }))
-    }
-
-    fn delete_entry(
+impl StatusEditor {
+    fn delete(
         &mut self,
         path: &RelPath,
         revision: Option<Revnum>,
@@ -238,28 +224,6 @@ impl Editor for StatusEditor {
         }
         self.open.insert(parent.0, open);
         Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, true, true)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, true, false)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.prop(dir, name, value)
     }
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
@@ -301,44 +265,7 @@ impl Editor for StatusEditor {
         Ok(())
     }
 
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, false, true)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, false, false)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _: Option<Md5>,
-        _: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.at(file)?.text = true;
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
+    fn close_file(&mut self, file: Handle) -> SvnResult<()> {
         let open = self.open.remove(&file.0).ok_or_else(wrong_handle)?;
         if open.added || open.props || open.text {
             let modified = |yes: bool| yes.then_some(State::Modified);
@@ -348,8 +275,30 @@ impl Editor for StatusEditor {
         }
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for StatusEditor {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::TargetRevision(revision) => self.incoming.revision = Some(revision),
+            EditStep::OpenRoot(_) => {
+                self.incoming.opened = true;
+                let relpath = self.anchor.clone();
+                return Ok(self.push(Open { relpath, is_dir: true, ..Open::default() }));
+            }
+            EditStep::Add { kind, path, parent, .. } => {
+                return self.begin(path, parent, kind == NodeKind::Dir, true);
+            }
+            EditStep::Open { kind, path, parent, .. } => {
+                return self.begin(path, parent, kind == NodeKind::Dir, false);
+            }
+            EditStep::Delete { path, revision, parent } => self.delete(path, revision, parent)?,
+            EditStep::Prop { node, name, value, .. } => self.prop(node, name, value)?,
+            EditStep::Text { file, .. } => self.at(file)?.text = true,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            EditStep::CloseFile { file, .. } => self.close_file(file)?,
+            EditStep::Absent { .. } | EditStep::CloseEdit | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
