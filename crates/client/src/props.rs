@@ -420,7 +420,7 @@ pub fn set_local(
         let present = |view: &View| view.top().presence.is_there();
         if !view.as_ref().is_some_and(present) {
             let abspath = ctx.absolute(path);
-            gathered.tell(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
+            gathered.notify(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
         }
         let is_dir = view.is_some_and(|view| view.is_dir());
         gathered.lock(if is_dir { relpath } else { relpath.parent() })?;

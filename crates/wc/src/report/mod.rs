@@ -215,15 +215,15 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    fn dir(&mut self, told: ReportedDir<'_>) -> Result<()> {
+    fn dir(&mut self, reported: ReportedDir<'_>) -> Result<()> {
         let table = self.table;
-        let children = table.children(told.relpath);
-        let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(told.relpath));
+        let children = table.children(reported.relpath);
+        let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(reported.relpath));
         let has_base = |at: &u32| table.node(*at).is_some_and(|node| node.base.is_some());
-        let mut restore = told.restore && (is_whole || children.iter().any(has_base));
+        let mut restore = reported.restore && (is_whole || children.iter().any(has_base));
         let mut names = HashSet::new();
         if restore && !is_whole {
-            match fs::read_dir(self.wc.abspath(told.relpath)) {
+            match fs::read_dir(self.wc.abspath(reported.relpath)) {
                 Ok(entries) => names.extend(entries.filter_map(|e| Some(e.ok()?.file_name()))),
                 Err(_) => restore = false,
             }
@@ -232,14 +232,14 @@ impl Crawler<'_> {
             let Some(node) = table.node(*at) else { continue };
             let Some(row) = &node.base else { continue };
             let missing = restore && !is_whole && !names.contains(OsStr::new(node.name()));
-            self.child(ReportedDir { restore, ..told }, node, row, missing)?;
+            self.child(ReportedDir { restore, ..reported }, node, row, missing)?;
         }
         Ok(())
     }
 
     fn child(
         &mut self,
-        told: ReportedDir<'_>,
+        reported: ReportedDir<'_>,
         node: &Node,
         row: &Layer,
         missing: bool,
@@ -251,11 +251,11 @@ impl Crawler<'_> {
         let below = node.relpath.rest_below(self.how.target)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.entry(&ReportEntry::new(below, told.revision, Depth::Exclude))?;
+                self.report.entry(&ReportEntry::new(below, reported.revision, Depth::Exclude))?;
                 return Ok(());
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
-                if !told.everything {
+                if !reported.everything {
                     self.report.delete_path(below)?;
                 }
                 return Ok(());
@@ -266,13 +266,13 @@ impl Crawler<'_> {
             self.restore(&node.relpath)?;
         }
         let implied = row.repos_path == ReposPath::Implied;
-        let plain = implied && told.implied;
-        let revision = row.revision.unwrap_or(told.revision);
+        let plain = implied && reported.implied;
+        let revision = row.revision.unwrap_or(reported.revision);
         if plain
             && row.kind != Kind::Dir
-            && revision == told.revision
-            && !told.everything
-            && told.depth != Depth::Empty
+            && revision == reported.revision
+            && !reported.everything
+            && reported.depth != Depth::Empty
             && self.locks.is_empty()
         {
             // What nearly all files are: there is nothing to say.
@@ -284,14 +284,14 @@ impl Crawler<'_> {
             ReposPath::At(path) => path.clone(),
         };
         let repos_path = repos_path.as_path();
-        let switched = !plain && told.repos_path.child(node.name()) != repos_path;
+        let switched = !plain && reported.repos_path.child(node.name()) != repos_path;
         if row.kind != Kind::Dir {
             let token = self.lock_of(repos_path);
             if switched
-                || told.everything
-                || revision != told.revision
+                || reported.everything
+                || revision != reported.revision
                 || token.is_some()
-                || told.depth == Depth::Empty
+                || reported.depth == Depth::Empty
             {
                 let url = switched.then(|| self.url(repos_path));
                 self.report.entry(&ReportEntry {
@@ -309,11 +309,11 @@ impl Crawler<'_> {
         let said = if self.is_recursive() { depth } else { Depth::Empty };
         let start_empty = row.presence == Presence::Incomplete;
         if switched
-            || told.everything
-            || revision != told.revision
+            || reported.everything
+            || revision != reported.revision
             || start_empty
-            || matches!(told.depth, Depth::Empty | Depth::Files)
-            || (told.depth == Depth::Immediates && depth != Depth::Empty)
+            || matches!(reported.depth, Depth::Empty | Depth::Files)
+            || (reported.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
             let url = switched.then(|| self.url(repos_path));
@@ -331,7 +331,7 @@ impl Crawler<'_> {
                 revision,
                 depth,
                 everything: start_empty,
-                restore: told.restore,
+                restore: reported.restore,
             })?;
         }
         Ok(())

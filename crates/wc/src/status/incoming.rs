@@ -54,7 +54,7 @@ pub struct Incoming {
     /// The entry of the anchor itself.
     pub(super) anchor: Remote,
     /// The entries, by directory and name.
-    pub(super) told: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
+    pub(super) changes: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
     /// Directories that the edit went into, with the names of those below that it went into too,
     /// in the order in which it left them.
     pub(super) dirs: HashMap<RelPathBuf, Vec<String>>,
@@ -63,12 +63,12 @@ pub struct Incoming {
 impl Incoming {
     pub(super) fn of(&self, relpath: &RelPath) -> Option<&IncomingChange> {
         let (dir, name) = relpath.parent_and_name();
-        self.told.get(dir)?.get(name)
+        self.changes.get(dir)?.get(name)
     }
 
     /// Whether a node was deleted and another added in its place.
     pub(super) fn is_replaced(&self, relpath: &RelPath) -> bool {
-        self.of(relpath).is_some_and(|told| told.deleted && told.added)
+        self.of(relpath).is_some_and(|change| change.deleted && change.added)
     }
 }
 
@@ -153,14 +153,14 @@ impl StatusEditor {
 
     fn incoming(&mut self, relpath: &RelPath) -> &mut IncomingChange {
         let (dir, name) = relpath.parent_and_name();
-        let dir = self.incoming.told.entry(dir.to_owned()).or_default();
+        let dir = self.incoming.changes.entry(dir.to_owned()).or_default();
         dir.entry(name.to_owned()).or_default()
     }
 
     fn write(&mut self, open: &Open, words: &Words) {
-        let told = self.incoming(&open.relpath);
-        told.added |= open.added;
-        let remote = &mut told.remote;
+        let change = self.incoming(&open.relpath);
+        change.added |= open.added;
+        let remote = &mut change.remote;
         remote.node = words.node.unwrap_or(remote.node);
         remote.text = words.text.unwrap_or(remote.text);
         remote.props = words.props.unwrap_or(remote.props);
@@ -214,10 +214,10 @@ impl StatusEditor {
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
         // Other servers do not send a date; the last change of the directory is the best guess.
         let revision = revision.or(open.changed.revision);
-        let told = self.incoming(&relpath);
-        told.deleted = true;
-        told.remote.node = State::Deleted;
-        told.remote.changed.revision = revision;
+        let change = self.incoming(&relpath);
+        change.deleted = true;
+        change.remote.node = State::Deleted;
+        change.remote.changed.revision = revision;
         if open.parent.is_some() && !has_target {
             let modified = Some(State::Modified);
             self.write(&open, &Words { node: modified, text: modified, props: None });

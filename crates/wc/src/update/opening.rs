@@ -1,7 +1,7 @@
 //! What is decided when the update opens, adds, deletes or hides a node: whether the node is
 //! skipped, becomes an existing one, is shadowed, or is a tree conflict.
 
-use sapwood_core::notify::Action as Told;
+use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, path};
 
@@ -117,7 +117,7 @@ impl UpdateEditor<'_> {
             self.skip(&target);
             dir.skip = true;
             dir.notified = true;
-            self.notify(&target, Told::SkipConflicted, None);
+            self.notify(&target, NotifyAction::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -171,7 +171,7 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::Dir));
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::Dir));
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -185,7 +185,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -216,7 +216,7 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::File));
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::File));
             self.files.insert(handle, file);
             return Ok(handle);
         }
@@ -233,7 +233,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             self.files.insert(handle, file);
             return Ok(handle);
         }
@@ -308,16 +308,16 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), work))?;
         if node_met_conflict(&conflict) {
             dir.notified = true;
-            self.notify(&relpath, Told::TreeConflict, Some(NodeKind::Dir));
+            self.notify(&relpath, NotifyAction::TreeConflict, Some(NodeKind::Dir));
         }
         dir.conflict = conflict.or(met.later);
         if !dir.notified && !dir.add_existed {
             let action = if dir.shadowed {
-                Told::UpdateShadowedAdd
+                NotifyAction::UpdateShadowedAdd
             } else if dir.obstruction_found {
-                Told::Exists
+                NotifyAction::Exists
             } else {
-                Told::UpdateAdd
+                NotifyAction::UpdateAdd
             };
             dir.notified = true;
             self.notify(&relpath, action, Some(NodeKind::Dir));
@@ -403,7 +403,7 @@ impl UpdateEditor<'_> {
             self.skip(relpath);
             (met.skip, met.notified) = (true, true);
             let kind = view.as_ref().and_then(|v| v.top().kind.node_kind());
-            self.notify(relpath, Told::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
+            self.notify(relpath, NotifyAction::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
             return Ok(met);
         }
         let actual = self.wc.db().actual(relpath)?;
@@ -427,7 +427,7 @@ impl UpdateEditor<'_> {
                 (met.skip, met.notified) = (true, true);
                 let name = path::basename(relpath).to_owned();
                 self.dir_mut(parent)?.not_present.insert(name, kind.into());
-                self.notify(relpath, Told::SkipConflicted, Some(kind));
+                self.notify(relpath, NotifyAction::SkipConflicted, Some(kind));
                 return Ok(met);
             }
             met.shadowed |= ignored;
@@ -473,7 +473,7 @@ impl UpdateEditor<'_> {
         let is_target = relpath == self.target;
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
-            self.notify(&relpath, Told::UpdateSkipObstruction, None);
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, None);
             return Ok(());
         }
         self.flush_if_touched(&relpath)?;
@@ -487,7 +487,7 @@ impl UpdateEditor<'_> {
         };
         if self.node_conflict(&view, hidden)?.0 {
             self.skip(&relpath);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             return Ok(());
         }
         if !base.presence.is_there() {
@@ -534,9 +534,9 @@ impl UpdateEditor<'_> {
             self.skip(&relpath);
         }
         let action = match conflict {
-            Some(_) => Told::TreeConflict,
-            None if hidden || obstructed => Told::UpdateShadowedDelete,
-            None => Told::UpdateDelete,
+            Some(_) => NotifyAction::TreeConflict,
+            None if hidden || obstructed => NotifyAction::UpdateShadowedDelete,
+            None => NotifyAction::UpdateDelete,
         };
         self.notify(&relpath, action, kind);
         Ok(())
@@ -567,7 +567,7 @@ impl UpdateEditor<'_> {
         match (&view, status) {
             (Some(view), Status::Normal) if !self.is_other_root(&relpath) => {
                 if view.base().is_some_and(|b| b.file_external) {
-                    self.notify(&relpath, Told::UpdateSkipObstruction, None);
+                    self.notify(&relpath, NotifyAction::UpdateSkipObstruction, None);
                     return Ok(());
                 }
                 self.delete(edit_path, parent)?;
@@ -591,7 +591,7 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), Vec::new()))?;
         if conflict.is_some() {
             let kind = view.and_then(|v| v.top().kind.node_kind());
-            self.notify(&relpath, Told::TreeConflict, kind);
+            self.notify(&relpath, NotifyAction::TreeConflict, kind);
         }
         Ok(())
     }
