@@ -135,7 +135,7 @@ impl FileReceiver for PrintedFile<'_> {
 /// # Errors
 /// E200005 for what is not under version control, E195007 for a directory, E200009 for a file that
 /// was never committed.
-pub fn local_text(
+pub(crate) fn local_text(
     ctx: &Context,
     path: &str,
     revision: Revision,

@@ -377,7 +377,7 @@ fn pristine_list(
 ///
 /// # Errors
 /// E195011 when they cannot.
-pub fn check_name(name: &str, sets: bool) -> SvnResult<()> {
+pub(crate) fn check_name(name: &str, sets: bool) -> SvnResult<()> {
     let wrong = |text: String| Err(SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text));
     if is_known_revision_prop(name) {
         return wrong(format!("Revision property '{name}' not allowed in this context"));

@@ -225,7 +225,7 @@ impl WorkingCopy {
 
 /// Whether a node is on one of the changelists, or there is nothing to be on.
 #[must_use]
-pub fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
+pub(crate) fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
     changelists.is_empty() || view.changelist().is_some_and(|name| changelists.contains(name))
 }
 

@@ -343,7 +343,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
+    pub(crate) fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
         let table = Table::read_node(self.db(), relpath)?;
         let inherited = self.inherited_patterns(relpath, config)?;
         Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)

@@ -64,7 +64,7 @@ pub enum UpgradeNotice {
 }
 
 /// Finds root and UUID of the repository that a URL is in.
-pub type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
+pub(crate) type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
 
 /// The caller of an upgrade.
 pub struct Caller<'a> {
