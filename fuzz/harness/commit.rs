@@ -1,7 +1,7 @@
 //! Commands of an edit, sent to a commit: each byte says what comes next. However wild the edit, a
 //! commit that is accepted leaves a whole repository, and one that is refused changes nothing.
 
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::{FsPathBuf, RelPathBuf};
 use sapwood_core::{FsPath, Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, FullText, Handle, StoredDelta};
 use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
@@ -65,6 +65,11 @@ impl<'a> Bytes<'a> {
         from.get(at % from.len().max(1)).copied()
     }
 
+    /// As the other side of a connection makes it of what was sent.
+    fn path(&mut self) -> Option<RelPathBuf> {
+        self.pick(&PATHS).map(RelPathBuf::canonicalize)
+    }
+
     fn revision(&mut self) -> Option<Option<Revnum>> {
         Some(match self.next()? % 6 {
             5 => None,
@@ -104,18 +109,18 @@ fn step(
     let mut opened = |made: SvnResult<Handle>| made.map(|handle| open.push(handle));
     let done = match command {
         0 => opened(editor.open_root(bytes.revision()?)),
-        1 => editor.delete_entry(bytes.pick(&PATHS)?, bytes.revision()?, handle),
+        1 => editor.delete_entry(&bytes.path()?, bytes.revision()?, handle),
         2 | 3 => {
-            let (path, from) = (bytes.pick(&PATHS)?, bytes.source()?);
+            let (path, from) = (bytes.path()?, bytes.source()?);
             let from = from.as_ref().map(|(url, revision)| (url.as_str(), *revision));
             opened(if command == 2 {
-                editor.add_directory(path, handle, from)
+                editor.add_directory(&path, handle, from)
             } else {
-                editor.add_file(path, handle, from)
+                editor.add_file(&path, handle, from)
             })
         }
-        4 => opened(editor.open_directory(bytes.pick(&PATHS)?, handle, bytes.revision()?)),
-        5 => opened(editor.open_file(bytes.pick(&PATHS)?, handle, bytes.revision()?)),
+        4 => opened(editor.open_directory(&bytes.path()?, handle, bytes.revision()?)),
+        5 => opened(editor.open_file(&bytes.path()?, handle, bytes.revision()?)),
         6 | 7 => {
             let (name, gone) = (bytes.pick(&NAMES)?, bytes.next()? % 3 == 0);
             let value = bytes.pick(&VALUES)?;
@@ -141,7 +146,7 @@ fn step(
             let md5 = (right == 0).then(|| Md5::of(b"one\ntwo\n"));
             editor.close_file(handle, md5)
         }
-        12 => editor.absent_file(bytes.pick(&PATHS)?, handle),
+        12 => editor.absent_file(&bytes.path()?, handle),
         _ => return Some(editor.close_edit().map(|()| true)),
     };
     Some(done.map(|()| false))

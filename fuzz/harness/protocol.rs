@@ -1,5 +1,6 @@
 //! Items of the svn protocol, as commands, replies, log entries, locks and edits.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 use sapwood_wire_svn::editor::drive;
@@ -21,18 +22,18 @@ impl Editor for Sink {
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
         self.open()
     }
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
     fn add_directory(
         &mut self,
-        _: &str,
+        _: &RelPath,
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.open()
     }
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(&mut self, _: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.open()
     }
     fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
@@ -41,13 +42,13 @@ impl Editor for Sink {
     fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
         Ok(())
     }
-    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, _: &RelPath, _: Handle) -> SvnResult<()> {
         Ok(())
     }
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(&mut self, _: &RelPath, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
         self.open()
     }
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, _: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.open()
     }
     fn apply_textdelta(
@@ -72,7 +73,7 @@ impl Editor for Sink {
     fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
         Ok(())
     }
-    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, _: &RelPath, _: Handle) -> SvnResult<()> {
         Ok(())
     }
     fn close_edit(&mut self) -> SvnResult<()> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnResult};
-use sapwood_delta::{IgnoreAll, TextDelta};
+use sapwood_delta::{IgnoreAll, TextDelta, ReportEntry};
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::svn::{ClientSettings, IdleConnections, SvnSession};
 use sapwood_ra::svn::transport::Transport;
@@ -54,7 +54,7 @@ fn settings() -> ClientSettings {
 }
 
 /// One request; its number is a byte of the input.
-fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
+fn ask(session: &dyn Session, request: u8) -> SvnResult<()> {
     let path = RelPath::trusted("a");
     let (zero, three) = (Revnum(0), Revnum(3));
     match request % 16 {
@@ -81,7 +81,8 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
                 ReportRequest { revision: None, target: "", depth: Depth::Infinity, kind };
             let mut nothing = IgnoreAll;
             let mut report = session.report(&request, &mut nothing)?;
-            report.set_path(RelPath::ROOT, three, Depth::Infinity, true, None)?;
+            let entry = ReportEntry::new(RelPath::ROOT, three, Depth::Infinity);
+            report.entry(&entry.starting_empty())?;
             report.finish()
         }
         6 => {
@@ -135,9 +136,10 @@ pub fn run(data: &[u8]) {
     let transport = Transport::Recorded(Cursor::new(said.to_vec()));
     let url = if first & 0x80 == 0 { "svn://h/r" } else { "svn+ssh://h/r" };
     let Ok(session) = SvnSession::over(transport, Url::trusted(url), &settings()) else { return };
+    let session: &dyn Session = &session;
     // The same request again, and others after it: an error must not leave it stuck.
     for step in 0..4 {
-        let _ = ask(&session, first.wrapping_add(step));
+        let _ = ask(session, first.wrapping_add(step));
     }
     let _ =
         (session.bytes_transferred(), session.reparent(Url::trusted("svn://h/r/x")), session.url());

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use sapwood_testkit::server::free_port;
-use sapwood_testkit::{Output, Programs, Repository, Shape};
+use sapwood_testkit::{Output, Programs, Repository, Shape, patience};
 
 /// A running `sapwood serve`, and the repository that it serves.
 struct Served {
@@ -304,9 +304,12 @@ fn access_is_decided_first() {
     let served = Served::start(conf, &[]);
     let rules = "[/]\n* = r\nharry = rw\n[/trunk]\n* =\nharry = rw\n[/branches]\n* =\n";
     fs::write(served.repo.path().join("conf/authz"), rules).unwrap();
-    // Of the file that was there before, nothing is kept for longer than this.
-    std::thread::sleep(Duration::from_secs(2));
-    let anonymous = served.request("PROPFIND", "/repo/trunk", "Depth: 0\r\n", "");
+    // The file that was there before is kept for a moment.
+    let mut anonymous = String::new();
+    patience::wait(20, || {
+        anonymous = served.request("PROPFIND", "/repo/trunk", "Depth: 0\r\n", "");
+        anonymous.starts_with("HTTP/1.1 401")
+    });
     assert!(anonymous.starts_with("HTTP/1.1 401"), "{anonymous}");
     // With nothing after the realm: to the reference's client that would be part of it, and passwords are
     // stored by realm.

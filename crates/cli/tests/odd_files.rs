@@ -103,7 +103,7 @@ svnadmin lock r /f u <(echo comment); svnadmin lslocks r | grep -v UUID
 svnadmin load -q -F <(cat dump) r --ignore-uuid; svnlook youngest r
 svnadmin load -q -F . r
 svnadmin load-revprops -q -F <(cat dump) r
-svnadmin dump -q -F >(cat >out) r; sleep 1; cmp out dump
+svnadmin dump -q -F >(cat >out) r; wait $!; cmp out dump
 svnadmin dump -q -F /dev/stdout r | cmp - dump
 svnadmin dump -q -F . r
 svnrdump load -F . file://$PWD/r

@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::Write;
 use std::rc::{Rc, Weak};
 
 use sapwood_core::date::Timestamp;
@@ -19,9 +18,10 @@ use sapwood_core::{
 };
 use sapwood_delta::Editor;
 use sapwood_ra::session::{
-    CommitEditor, CommitRequest, FetchedDir, FetchedFile, FileRevReceiver, FileRevsRequest,
-    InheritedProps, ListRequest, LockReceiver, LogChange, LogEntry, LogRequest, MergeinfoRequest,
-    ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange,
+    CommitEditor, CommitRequest, Commits, Edits, FetchedDir, FetchedFile, FileReceiver,
+    FileRevReceiver, FileRevsRequest, Files, HeadNode, InheritedProps, ListRequest, LockReceiver,
+    Locks, LogChange, LogEntry, LogRequest, MergeinfoRequest, Nodes, ReplayReceiver, ReplayRequest,
+    Report, ReportRequest, Revisions, RevpropChange, SessionInfo,
 };
 use sapwood_ra::{Capability, Dirent, DirentFields, Session, Settings};
 
@@ -309,7 +309,7 @@ fn to_entry(entry: &LogEntry<'_>) -> Entry {
     Entry { revision: entry.revision, changes: changes.collect(), revprops: revprops.collect() }
 }
 
-impl Session for Remembering {
+impl SessionInfo for Remembering {
     fn url(&self) -> UrlBuf {
         self.url.borrow().clone()
     }
@@ -340,7 +340,9 @@ impl Session for Remembering {
         *self.url.borrow_mut() = url.to_owned();
         Ok(())
     }
+}
 
+impl Revisions for Remembering {
     fn latest_revnum(&self) -> SvnResult<Revnum> {
         self.near(RelPath::ROOT)?.0.latest_revnum()
     }
@@ -360,7 +362,9 @@ impl Session for Remembering {
     fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
         self.near(RelPath::ROOT)?.0.change_rev_prop(change)
     }
+}
 
+impl Nodes for Remembering {
     fn check_path(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let (Some(whole), Some(revision)) = (self.whole(at), revision) else {
             let (near, at) = self.near(at)?;
@@ -379,14 +383,8 @@ impl Session for Remembering {
         self.there()?.stat(at, revision)
     }
 
-    fn get_file(
-        &self,
-        at: &RelPath,
-        revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
-        want_props: bool,
-    ) -> SvnResult<FetchedFile> {
-        self.there()?.get_file(at, revision, contents, want_props)
+    fn stat_head(&self, at: &RelPath) -> SvnResult<HeadNode> {
+        self.there()?.stat_head(at)
     }
 
     fn get_dir(
@@ -410,7 +408,30 @@ impl Session for Remembering {
     fn inherited_props(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
         self.there()?.inherited_props(at, revision)
     }
+}
 
+impl Files for Remembering {
+    fn file_head(
+        &self,
+        at: &RelPath,
+        revision: Option<Revnum>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        self.there()?.file_head(at, revision, want_props)
+    }
+
+    fn read_file(
+        &self,
+        at: &RelPath,
+        revision: Option<Revnum>,
+        want_props: bool,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        self.there()?.read_file(at, revision, want_props, receiver)
+    }
+}
+
+impl sapwood_ra::History for Remembering {
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         let (Some(base), Some(revision)) = (self.whole(RelPath::ROOT), request.revision) else {
             return self.there()?.mergeinfo(request);
@@ -564,7 +585,9 @@ impl Session for Remembering {
     ) -> SvnResult<()> {
         self.there()?.file_revs(request, receiver)
     }
+}
 
+impl Locks for Remembering {
     fn get_lock(&self, at: &RelPath) -> SvnResult<Option<Lock>> {
         self.there()?.get_lock(at)
     }
@@ -591,7 +614,9 @@ impl Session for Remembering {
     ) -> SvnResult<()> {
         self.there()?.unlock(paths, break_lock, outcome)
     }
+}
 
+impl Edits for Remembering {
     fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
@@ -618,7 +643,9 @@ impl Session for Remembering {
     ) -> SvnResult<()> {
         self.there()?.replay_range(start, end, request, receiver)
     }
+}
 
+impl Commits for Remembering {
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         self.there()?.session().commit(request)
     }

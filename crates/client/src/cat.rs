@@ -61,7 +61,7 @@ fn remote(
     let (url, root) = (session.url(), session.root_url());
     let mut printed =
         PrintedFile { ctx, url: &url, root: &root, expand_keywords, form: Form::NotBegun(out) };
-    session.read_file(RelPath::ROOT, revision, &mut printed).map_err(|error| {
+    session.read_file(RelPath::ROOT, revision, true, &mut printed).map_err(|error| {
         if error.code() == ErrorCode::FS_NOT_FILE {
             error.wrap(ErrorCode::CLIENT_IS_DIRECTORY, format!("URL '{url}' refers to a directory"))
         } else {
@@ -135,7 +135,7 @@ impl FileReceiver for PrintedFile<'_> {
 /// # Errors
 /// E200005 for what is not under version control, E195007 for a directory, E200009 for a file that
 /// was never committed.
-pub fn local_text(
+pub(crate) fn local_text(
     ctx: &Context,
     path: &str,
     revision: Revision,

@@ -53,4 +53,4 @@ impl CommitItem {
 }
 
 /// Gives the log message for a commit of these items; `None` gives the commit up.
-pub type LogMessage = dyn Fn(&[CommitItem]) -> SvnResult<Option<Vec<u8>>>;
+pub(crate) type LogMessage = dyn Fn(&[CommitItem]) -> SvnResult<Option<Vec<u8>>>;

@@ -55,14 +55,14 @@ pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
 }
 
 /// Receives notifications.
-pub type NotifyCallback = dyn Fn(&Notify<'_>);
+pub(crate) type NotifyCallback = dyn Fn(&Notify<'_>);
 
 /// Merges texts: as [`sapwood_wc::conflict::ExternalMerge`].
 pub type MergeCallback =
     dyn Fn([&Path; 3], [&str; 3], &mut std::fs::File) -> sapwood_wc::Result<bool>;
 
 /// Called with each revision that is committed.
-pub type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
+pub(crate) type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -197,7 +197,7 @@ impl Context {
     ///
     /// # Errors
     /// Those of the callback.
-    pub fn notify_commit(&self, info: &CommitInfo) -> SvnResult<()> {
+    pub(crate) fn notify_commit(&self, info: &CommitInfo) -> SvnResult<()> {
         self.committed.as_ref().map_or(Ok(()), |committed| committed(info))
     }
 }

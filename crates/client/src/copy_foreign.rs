@@ -10,8 +10,8 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
-use sapwood_delta::{Applier, Editor, Handle, TextDelta};
+use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Applier, EditStep, Handle, ReportEntry, StepEditor, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
@@ -39,7 +39,7 @@ pub(crate) fn copy_foreign_dir(
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
     let mut report = session.report(&request, &mut editor)?;
-    report.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
+    report.entry(&ReportEntry::new(RelPath::ROOT, revision, Depth::Infinity).starting_empty())?;
     report.finish()
 }
 
@@ -67,15 +67,14 @@ impl Adder<'_> {
     }
 
     /// Where a path of the edit is. A server's path that leads elsewhere is refused.
-    fn place(&self, below: &str) -> SvnResult<RelPathBuf> {
-        let good = path::components(below).all(|name| !matches!(name, "" | "." | ".." | ".svn"));
-        if !good || below.starts_with('/') {
+    fn place(&self, below: &RelPath) -> SvnResult<RelPathBuf> {
+        if below.names().any(|name| matches!(name, "." | ".." | ".svn")) {
             return Err(SvnError::new(
                 ErrorCode::WC_OBSTRUCTED_UPDATE,
                 format!("Path '{below}' is not in the working copy"),
             ));
         }
-        Ok(self.root.join(RelPath::new(below)?))
+        Ok(self.root.join(below))
     }
 
     fn relpath(&self, handle: Handle) -> SvnResult<RelPathBuf> {
@@ -93,55 +92,7 @@ impl Adder<'_> {
         Ok(self.begin(relpath))
     }
 
-    fn set(&self, handle: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if kind_of(name) != PropKind::Regular || name == names::MERGEINFO {
-            return Ok(());
-        }
-        let change = Change { name, value, force: false };
-        let relpath = self.relpath(handle)?;
-        let all = std::collections::HashSet::new();
-        self.wc.set_prop(&relpath, change, Depth::Empty, &all, self.ctx.cancel(), &|_| {})?;
-        Ok(())
-    }
-}
-
-impl Editor for Adder<'_> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_dir(self.root.clone())
-    }
-
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        below: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let relpath = self.place(below)?;
-        self.add_dir(relpath)
-    }
-
-    fn open_directory(&mut self, below: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        let relpath = self.place(below)?;
-        Ok(self.begin(relpath))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.set(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.open.remove(&dir.0);
-        Ok(())
-    }
-
-    fn add_file(&mut self, below: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_file(&mut self, below: &RelPath) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let relpath = self.place(below)?;
         let file = self.wc.abspath(&relpath);
@@ -151,17 +102,7 @@ impl Editor for Adder<'_> {
         Ok(self.begin(relpath))
     }
 
-    fn open_file(&mut self, below: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        let relpath = self.place(below)?;
-        Ok(self.begin(relpath))
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn receive(&mut self, delta: &mut dyn TextDelta) -> SvnResult<()> {
         let temporary = self.wc.temporary();
         let failed = |e: std::io::Error| {
             SvnError::io(&e, format!("Can't write file '{}'", temporary.display()))
@@ -178,16 +119,7 @@ impl Editor for Adder<'_> {
         Ok(())
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.set(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, expected: Option<Md5>) -> SvnResult<()> {
+    fn end_file(&mut self, file: Handle, expected: Option<Md5>) -> SvnResult<()> {
         let relpath = self.relpath(file)?;
         self.open.remove(&file.0);
         let Some(text) = self.text.take() else { return Ok(()) };
@@ -203,7 +135,43 @@ impl Editor for Adder<'_> {
         Ok(())
     }
 
-    fn close_edit(&mut self) -> SvnResult<()> {
+    fn set(&self, handle: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        if kind_of(name) != PropKind::Regular || name == names::MERGEINFO {
+            return Ok(());
+        }
+        let change = Change { name, value, force: false };
+        let relpath = self.relpath(handle)?;
+        let all = std::collections::HashSet::new();
+        self.wc.set_prop(&relpath, change, Depth::Empty, &all, self.ctx.cancel(), &|_| {})?;
         Ok(())
+    }
+}
+
+impl StepEditor for Adder<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(_) => return self.add_dir(self.root.clone()),
+            EditStep::Add { kind: NodeKind::Dir, path, .. } => {
+                let relpath = self.place(path)?;
+                return self.add_dir(relpath);
+            }
+            EditStep::Add { kind: NodeKind::File, path, .. } => return self.add_file(path),
+            EditStep::Open { path, .. } => {
+                let relpath = self.place(path)?;
+                return Ok(self.begin(relpath));
+            }
+            EditStep::Prop { node, name, value, .. } => self.set(node, name, value)?,
+            EditStep::Text { delta, .. } => self.receive(delta)?,
+            EditStep::CloseFile { file, text } => self.end_file(file, text)?,
+            EditStep::CloseDirectory(dir) => {
+                self.open.remove(&dir.0);
+            }
+            EditStep::TargetRevision(_)
+            | EditStep::Delete { .. }
+            | EditStep::Absent { .. }
+            | EditStep::CloseEdit
+            | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }

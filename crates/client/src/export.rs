@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
-use sapwood_delta::{Applier, Editor, Handle, TextDelta};
+use sapwood_delta::{Applier, Editor, Handle, ReportEntry, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
@@ -154,7 +154,7 @@ fn export_tree(
     let driven = (|| {
         let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
         let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-        report.set_path(RelPath::ROOT, revision, depth, true, None)?;
+        report.entry(&ReportEntry::new(RelPath::ROOT, revision, depth).starting_empty())?;
         report.finish()
     })();
     // Whatever stopped the edit: what came before it is written.
@@ -170,7 +170,7 @@ fn export_tree(
         let root = session.root_url();
         for (below, value) in externals {
             let owner_url = url.join(RelPath::trusted(&below));
-            export_externals(ctx, &to.join(&below), &owner_url, &root, &value, how)?;
+            export_externals(ctx, &to.join(below.as_str()), &owner_url, &root, &value, how)?;
         }
     }
     Ok(())
@@ -435,10 +435,10 @@ struct ExportEditor<'a> {
     repos_root: UrlBuf,
     next: u64,
     /// Open directories by handle: path below the root.
-    dirs: HashMap<u64, String>,
+    dirs: HashMap<u64, RelPathBuf>,
     file: Option<OpenFile>,
     revision: Option<Revnum>,
-    externals: Vec<(String, String)>,
+    externals: Vec<(RelPathBuf, String)>,
     behind: BackgroundWriter,
 }
 
@@ -463,7 +463,7 @@ impl ExportEditor<'_> {
         self.behind.add(step, &mut |written| notify_written(ctx, &written))
     }
 
-    fn open(&mut self, below: String) -> Handle {
+    fn open(&mut self, below: RelPathBuf) -> Handle {
         self.next = self.next.plus(1);
         self.dirs.insert(self.next, below);
         Handle(self.next)
@@ -471,14 +471,13 @@ impl ExportEditor<'_> {
 
     /// A plain name in a directory that was made before, so never under a link; and none that is of the
     /// administrative files of a working copy.
-    fn safe(&self, below: &str, parent: Handle) -> SvnResult<PathBuf> {
-        let (above, name) = path::split(below);
+    fn safe(&self, below: &RelPath, parent: Handle) -> SvnResult<PathBuf> {
+        let (above, name) = below.parent_and_name();
         let odd = matches!(name, "" | "." | ".." | ".svn") || name.contains('\0');
-        let known = self.dirs.get(&parent.0).is_some_and(|dir| path::join(dir, name) == below);
-        if odd || !known || above.ends_with('/') {
+        if odd || self.dirs.get(&parent.0).is_none_or(|dir| dir != above) {
             return Err(obstructed(format!("Path '{below}' is not in the working copy")));
         }
-        Ok(self.root.join(below))
+        Ok(self.root.join(below.as_str()))
     }
 }
 
@@ -493,16 +492,16 @@ impl Editor for ExportEditor<'_> {
 
     fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
         open_root_dir(self.ctx, &self.root, self.shown, self.how)?;
-        Ok(self.open(String::new()))
+        Ok(self.open(RelPathBuf::default()))
     }
 
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
     fn add_directory(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -524,7 +523,7 @@ impl Editor for ExportEditor<'_> {
 
     fn open_directory(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -547,12 +546,12 @@ impl Editor for ExportEditor<'_> {
 
     fn add_file(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
-        let url = self.url.join(RelPath::trusted(below));
+        let url = self.url.join(below);
         let form = FileForm::new(url, self.repos_root.clone());
         let to = self.safe(below, parent)?;
         let text = Spool::beside(&to);
@@ -560,7 +559,12 @@ impl Editor for ExportEditor<'_> {
         Ok(Handle(0))
     }
 
-    fn open_file(&mut self, below: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        below: &RelPath,
+        parent: Handle,
+        _: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.add_file(below, parent, None)
     }
 

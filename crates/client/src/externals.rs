@@ -16,6 +16,7 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::ReportEntry;
 use sapwood_delta::report::Report;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -422,11 +423,12 @@ fn bring_file(
                 SvnError::internal("a node of the repository without its place there")
             })?));
             let at = row.revision.unwrap_or(Revnum::ZERO);
-            report.set_path(RelPath::ROOT, at, Depth::Infinity, false, None)?;
-            report.link_path(RelPath::ROOT, &from, at, Depth::Infinity, false, None)?;
+            let entry = ReportEntry::new(RelPath::ROOT, at, Depth::Infinity);
+            report.entry(&entry)?;
+            report.entry(&ReportEntry { link: Some(&from), ..entry })?;
         }
         None => {
-            report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None)?;
+            report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, Depth::Infinity))?;
             report.delete_path(RelPath::ROOT)?;
         }
     }

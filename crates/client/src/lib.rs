@@ -23,7 +23,6 @@ pub mod copy_in;
 pub mod copy_local;
 pub mod copy_out;
 pub mod copy_urls;
-mod delegate;
 pub mod delete;
 pub mod delete_urls;
 pub mod diff;

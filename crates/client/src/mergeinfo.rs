@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 pub use sapwood_core::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
 /// Mergeinfo by the path in the repository (a relpath).
-pub type Catalog = BTreeMap<String, Mergeinfo>;
+pub(crate) type Catalog = BTreeMap<String, Mergeinfo>;
 
 /// Adds what another catalog has.
-pub fn merge_catalogs(into: &mut Catalog, other: Catalog) {
+pub(crate) fn merge_catalogs(into: &mut Catalog, other: Catalog) {
     for (path, mergeinfo) in other {
         into.entry(path).or_default().merge(&mergeinfo);
     }

@@ -377,7 +377,7 @@ fn pristine_list(
 ///
 /// # Errors
 /// E195011 when they cannot.
-pub fn check_name(name: &str, sets: bool) -> SvnResult<()> {
+pub(crate) fn check_name(name: &str, sets: bool) -> SvnResult<()> {
     let wrong = |text: String| Err(SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text));
     if is_known_revision_prop(name) {
         return wrong(format!("Revision property '{name}' not allowed in this context"));
@@ -420,7 +420,7 @@ pub fn set_local(
         let present = |view: &View| view.top().presence.is_there();
         if !view.as_ref().is_some_and(present) {
             let abspath = ctx.absolute(path);
-            gathered.tell(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
+            gathered.notify(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
         }
         let is_dir = view.is_some_and(|view| view.is_dir());
         gathered.lock(if is_dir { relpath } else { relpath.parent() })?;
@@ -481,7 +481,7 @@ pub fn set_remote(
         && let Some((parent, last)) = url.parent_and_name()
     {
         session.reparent(parent)?;
-        name_below = Some(last);
+        name_below = Some(RelPathBuf::new(last)?);
     }
     let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
     let mut editor = session.commit(&request)?;

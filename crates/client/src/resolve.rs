@@ -14,7 +14,7 @@ use crate::update::wait_for_clock;
 
 /// Chooses how to resolve a conflict: its working copy, its path there, and its record. `None`
 /// leaves it as it is. A callback that resolves it itself notifies through the context.
-pub type Decide<'a> =
+pub(crate) type Decide<'a> =
     dyn FnMut(&Context, &WorkingCopy, &RelPath, &Conflict) -> SvnResult<Option<Choice>> + 'a;
 
 /// Resolves the conflicts at and below a local path, each as `decide` chooses.

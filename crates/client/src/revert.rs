@@ -49,7 +49,7 @@ fn revert_all(
         match result {
             Err(e) if skipped.contains(&e.code()) => {
                 let abspath = ctx.absolute(target);
-                gathered.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                gathered.notify(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
                 Ok(())
             }
             other => other,

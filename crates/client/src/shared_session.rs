@@ -5,8 +5,9 @@ use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
+use sapwood_core::SvnResult;
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{Depth, Revnum, SvnResult};
+use sapwood_delta::ReportEntry;
 use sapwood_ra::session::Report;
 use sapwood_ra::{Session, Settings};
 
@@ -128,27 +129,8 @@ struct Reporting<'s> {
 }
 
 impl Report for Reporting<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        self.inner.set_path(path, revision, depth, start_empty, lock_token)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        self.inner.link_path(path, url, revision, depth, start_empty, lock_token)
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        self.inner.entry(entry)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

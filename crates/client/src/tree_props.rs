@@ -4,8 +4,8 @@
 //! Invariant: the nodes come in the order of their paths, as they do when directories are listed one by one.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, Md5, PropList, Revnum, SvnResult, path};
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_core::{Depth, PropList, Revnum, SvnResult, path};
+use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 /// The properties of the nodes at and below the session's URL, a directory; only of those that have some that are
@@ -23,7 +23,7 @@ pub(crate) fn fetch(
     let kind = ReportKind::Status;
     let request = ReportRequest { revision: Some(revision), target: "", depth, kind };
     let mut report = session.report(&request, &mut editor)?;
-    report.set_path(RelPath::ROOT, revision, depth, true, None)?;
+    report.entry(&ReportEntry::new(RelPath::ROOT, revision, depth).starting_empty())?;
     report.finish()?;
     let mut found = editor.found;
     found.sort_by(|a, b| path::compare(&a.0, &b.0));
@@ -38,85 +38,32 @@ struct TreeProps<'w> {
 }
 
 impl TreeProps<'_> {
-    fn enter(&mut self, at: &str) -> SvnResult<Handle> {
-        self.open.push((RelPath::new(at)?.to_owned(), PropList::new()));
-        Ok(Handle(0))
+    fn enter(&mut self, at: &RelPath) {
+        self.open.push((at.to_owned(), PropList::new()));
     }
 
-    fn note(&mut self, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+    fn note(&mut self, name: &str, value: Option<&[u8]>) {
         if let (Some((_, props)), Some(value), true) =
             (self.open.last_mut(), value, (self.wanted)(name))
         {
             props.set(name, value);
         }
-        Ok(())
     }
 
-    fn leave(&mut self) -> SvnResult<()> {
+    fn leave(&mut self) {
         self.found.extend(self.open.pop().filter(|(_, props)| !props.is_empty()));
-        Ok(())
     }
 }
 
-impl Editor for TreeProps<'_> {
-    ignore_absent!();
-    nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.enter("")
-    }
-
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        at: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.enter(at)
-    }
-
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.enter(at)
-    }
-
-    fn change_dir_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.note(name, value)
-    }
-
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        self.leave()
-    }
-
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        self.enter(at)
-    }
-
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.enter(at)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        _: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn change_file_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.note(name, value)
-    }
-
-    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-        self.leave()
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for TreeProps<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(_) => self.enter(RelPath::ROOT),
+            EditStep::Add { path, .. } | EditStep::Open { path, .. } => self.enter(path),
+            EditStep::Prop { name, value, .. } => self.note(name, value),
+            EditStep::CloseDirectory(_) | EditStep::CloseFile { .. } => self.leave(),
+            _ => {}
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -67,7 +67,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut KnownRepositories) -> S
                 .and_then(|url| repository_of(ctx, known, &url))
                 .map_err(sapwood_wc::Error::Svn)
         },
-        tell: &mut |path, notice| match notice {
+        notify: &mut |path, notice| match notice {
             UpgradeNotice::Upgraded => notify_path(ctx, path, Action::UpgradedPath, None),
             UpgradeNotice::Skipped => {
                 let shown = path.to_string_lossy();

@@ -63,7 +63,7 @@ impl Node {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn undeleted(&self) -> SvnResult<NodeRow> {
+    pub(crate) fn undeleted(&self) -> SvnResult<NodeRow> {
         if self.top.presence != Presence::BaseDeleted {
             return Ok(self.top.clone());
         }

@@ -5,6 +5,7 @@
 //! before anything else of another directory happens, at last [`Editor::close_edit`] or
 //! [`Editor::abort_edit`]. Paths are relpaths below the edit's root.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{FsPath, Md5, Revnum, Sha1, SvnResult};
 
 use crate::stream::TextDelta;
@@ -12,6 +13,11 @@ use crate::stream::TextDelta;
 /// An open directory or file of an edit: a number of the editor's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
+
+impl Handle {
+    /// What is returned where no node is opened, and by editors that need no handles.
+    pub const NONE: Self = Self(0);
+}
 
 /// What a node is in the tree that an edit leads to.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +51,7 @@ pub trait Editor {
     /// Removes `path` of `parent`.
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()>;
@@ -53,7 +59,7 @@ pub trait Editor {
     /// Adds a directory, as a copy of (fspath or URL, revision) or empty.
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle>;
@@ -61,7 +67,7 @@ pub trait Editor {
     /// Opens a directory that the receiver has.
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle>;
@@ -73,18 +79,23 @@ pub trait Editor {
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()>;
 
     /// There is a directory, but this user may not see it.
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()>;
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()>;
 
     /// Adds a file, as a copy of (fspath or URL, revision) or empty.
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle>;
 
     /// Opens a file that the receiver has.
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle>;
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle>;
 
     /// Changes a file's contents. `base` is the checksum of the text that `delta` applies to. The
     /// editor pulls all of `delta`, or none of it when it does not care for the text.
@@ -103,7 +114,7 @@ pub trait Editor {
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()>;
 
     /// There is a file, but this user may not see it.
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()>;
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()>;
 
     /// The edit is complete.
     fn close_edit(&mut self) -> SvnResult<()>;
@@ -120,67 +131,17 @@ macro_rules! ignore_absent {
     () => {
         fn absent_directory(
             &mut self,
-            _: &str,
+            _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
         ) -> ::sapwood_core::SvnResult<()> {
             Ok(())
         }
 
-        fn absent_file(&mut self, _: &str, _: $crate::Handle) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-    };
-}
-
-/// Within an implementation of [`Editor`] that takes files alone: directories, all with one handle, and what goes, are of
-/// no concern.
-#[macro_export]
-macro_rules! ignore_directories {
-    () => {
-        fn open_root(
+        fn absent_file(
             &mut self,
-            _: Option<::sapwood_core::Revnum>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn delete_entry(
-            &mut self,
-            _: &str,
-            _: Option<::sapwood_core::Revnum>,
+            _: &::sapwood_core::paths::RelPath,
             _: $crate::Handle,
         ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-
-        fn add_directory(
-            &mut self,
-            _: &str,
-            _: $crate::Handle,
-            _: Option<(&str, ::sapwood_core::Revnum)>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn open_directory(
-            &mut self,
-            _: &str,
-            _: $crate::Handle,
-            _: Option<::sapwood_core::Revnum>,
-        ) -> ::sapwood_core::SvnResult<$crate::Handle> {
-            Ok($crate::Handle(0))
-        }
-
-        fn change_dir_prop(
-            &mut self,
-            _: $crate::Handle,
-            _: &str,
-            _: Option<&[u8]>,
-        ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-
-        fn close_directory(&mut self, _: $crate::Handle) -> ::sapwood_core::SvnResult<()> {
             Ok(())
         }
     };

@@ -6,30 +6,43 @@
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{Depth, Revnum, SvnResult};
 
+/// A node that the client has.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportEntry<'e> {
+    /// Its path below the anchor of the report.
+    pub path: &'e RelPath,
+    /// What it is, if that does not follow from its parent.
+    pub link: Option<&'e Url>,
+    /// Its revision.
+    pub revision: Revnum,
+    /// How deep the client has it.
+    pub depth: Depth,
+    /// Whether the client has none of its children.
+    pub start_empty: bool,
+    /// The token of its lock.
+    pub lock_token: Option<&'e str>,
+}
+
+impl<'e> ReportEntry<'e> {
+    /// A whole node, where its parent says that it is.
+    #[must_use]
+    pub const fn new(path: &'e RelPath, revision: Revnum, depth: Depth) -> Self {
+        Self { path, link: None, revision, depth, start_empty: false, lock_token: None }
+    }
+
+    /// The same, as something without children.
+    #[must_use]
+    pub const fn starting_empty(self) -> Self {
+        Self { start_empty: true, ..self }
+    }
+}
+
 /// Sends the other side what the client has; then the other side drives the editor. Entries come depth
 /// first, parents before children; the first is the target itself.
 #[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
 pub trait Report {
-    /// There is `path` at `revision`, as deep as `depth`; with `start_empty` without its children.
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()>;
-
-    /// There is, at `path`, what `url` has at `revision`.
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()>;
+    /// There is this node.
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()>;
 
     /// There is no `path`, although its parent says so.
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()>;

@@ -58,26 +58,6 @@ impl LargeText for &[u8] {
     }
 }
 
-/// Compares two texts and writes the hunks, if there are any, after what `head` gives. Says whether
-/// there are any.
-///
-/// # Errors
-/// Those of reading, of writing, and of `head`.
-pub fn unified_large<E: From<io::Error>>(
-    options: &Options,
-    old: &dyn LargeText,
-    new: &dyn LargeText,
-    head: &mut dyn FnMut() -> Result<Vec<u8>, E>,
-    out: &mut dyn Write,
-) -> Result<bool, E> {
-    let diff = LargeDiff::new(*options, old, new)?;
-    if diff.has_changes() {
-        out.write_all(&head()?)?;
-        diff.write(out)?;
-    }
-    Ok(diff.has_changes())
-}
-
 /// What differs between two large texts.
 pub struct LargeDiff<'t> {
     options: Options,
@@ -439,18 +419,16 @@ mod tests {
     fn same(options: &Options, old: &[u8], new: &[u8]) {
         let (mut wanted, mut found) = (Vec::new(), Vec::new());
         let any = unified(options, old, new, &mut wanted);
-        let mut begun = 0;
         let (a, b) = (Bytes(old.to_vec()), Bytes(new.to_vec()));
-        let mut head = || -> io::Result<Vec<u8>> {
-            begun += 1;
-            Ok(Vec::new())
-        };
-        let large = unified_large(options, &a, &b, &mut head, &mut found).unwrap();
-        let changes = LargeDiff::new(*options, &a, &b).unwrap().changes().unwrap();
+        let large = LargeDiff::new(*options, &a, &b).unwrap();
+        if large.has_changes() {
+            large.write(&mut found).unwrap();
+        }
+        let changes = large.changes().unwrap();
         let whole = compare(options, old, new);
         assert_eq!(changes, whole.changes().copied().collect::<Vec<_>>());
         assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&wanted));
-        assert_eq!((large, begun), (any, i32::from(any)));
+        assert_eq!(large.has_changes(), any);
         for head in [8, 40] {
             let limits = Limits { head, window: 2000, equal: 3 };
             let diff = LargeDiff::within(*options, &a, &b, 0, &[limits]).unwrap();

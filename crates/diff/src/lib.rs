@@ -26,13 +26,14 @@ mod window;
 pub use binary::write_binary;
 pub use compare::{Diff, Range, compare, compare_whole};
 pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3, diff3_whole};
-pub use large::{LargeDiff, LargeText, unified_large};
+pub use large::{LargeDiff, LargeText};
 pub use large3::{FileText, diff3_large};
 pub use merged::{ConflictStyle, Labels, write_merged, write_merged_large};
 pub use options::{IgnoreSpace, Options};
-pub use unified::{Style, unified, write_header, write_hunks};
+pub use unified::{Style, unified, write_header};
 
 /// The line of equal signs between a file's name and its diff, without newline.
 pub const EQUAL_LINE: &str = "===================================================================";
 /// The line above property diffs, without newline.
-pub const UNDER_LINE: &str = "___________________________________________________________________";
+pub(crate) const UNDER_LINE: &str =
+    "___________________________________________________________________";

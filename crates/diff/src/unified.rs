@@ -56,7 +56,7 @@ pub fn unified(options: &Options, old: &[u8], new: &[u8], out: &mut Vec<u8>) -> 
 }
 
 /// Appends the hunks of a diff of `old` and `new`.
-pub fn write_hunks(
+pub(crate) fn write_hunks(
     diff: &Diff,
     options: &Options,
     style: Style,

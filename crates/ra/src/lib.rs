@@ -26,10 +26,11 @@ pub use caches::FileCaches;
 pub use error::{Error, Result};
 pub use open::{open, open_following};
 pub use session::{
-    Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, LateFailure,
-    ListRequest, LockReceiver, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver,
-    ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, RevpropChange, Session,
+    Capability, CommitEditor, CommitInfo, CommitRequest, Commits, Dirent, DirentFields, Edits,
+    FetchedDir, FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, Files, History,
+    InheritedProps, LateFailure, ListRequest, LockReceiver, Locks, LogChange, LogEntry, LogRequest,
+    MergeinfoRequest, Nodes, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind,
+    ReportRequest, Revisions, RevpropChange, Session, SessionInfo,
 };
 pub use settings::Settings;
 

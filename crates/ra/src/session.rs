@@ -1,10 +1,10 @@
-//! The trait that every kind of session implements, and what goes in and out of it.
+//! The traits that every kind of session implements, and what goes in and out of it.
 //!
 //! A [`RelPath`] is below the session's URL, not escaped; paths that come back in logs, locations and
 //! locks are those in the repository. `None` for a revision means the youngest.
 //!
 //! A session does one thing at a time: while an edit, a report or a reply is under way (also in
-//! the receivers of [`Session::log`] and its kin), other requests on the same session fail.
+//! the receivers of [`History::log`] and its kin), other requests on the same session fail.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -66,7 +66,7 @@ pub enum Capability {
     List,
 }
 
-/// What [`Session::get_file`] found.
+/// What [`Files::get_file`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedFile {
     /// The revision that was read.
@@ -76,7 +76,7 @@ pub struct FetchedFile {
     pub props: PropList,
 }
 
-/// What [`Session::get_dir`] found.
+/// What [`Nodes::get_dir`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedDir {
     /// The revision that was read.
@@ -218,9 +218,9 @@ pub struct LateFailure {
     pub path: Option<RelPathBuf>,
 }
 
-/// A session to one repository, anchored at a URL of it.
+/// Where a session is, and what the other side can do.
 #[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
-pub trait Session {
+pub trait SessionInfo {
     /// The session's URL, canonical.
     fn url(&self) -> UrlBuf;
     /// The repository's URL.
@@ -233,7 +233,11 @@ pub trait Session {
     fn bytes_transferred(&self) -> u64;
     /// Moves the session to another URL of the same repository.
     fn reparent(&self, url: &Url) -> SvnResult<()>;
+}
 
+/// Revisions and their properties.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Revisions {
     /// The youngest revision.
     fn latest_revnum(&self) -> SvnResult<Revnum>;
     /// The youngest revision at a point in time.
@@ -244,38 +248,18 @@ pub trait Session {
     fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>>;
     /// Changes a property of a revision.
     fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()>;
+}
 
+/// Nodes of a revision: what they are, and what is in directories.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Nodes {
     /// What kind of node there is.
     fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
     /// What is known of a node; `None` when there is none.
     fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>>;
-    /// A file's properties, and its contents into `contents` if there is one.
-    fn get_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
-        want_props: bool,
-    ) -> SvnResult<FetchedFile>;
-    /// A file's properties and contents, in one turn where the protocol can ask for both at once.
-    fn read_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        receiver: &mut dyn FileReceiver,
-    ) -> SvnResult<()> {
-        let file = self.get_file(path, revision, None, true)?;
-        let revision = file.revision;
-        self.get_file(path, Some(revision), Some(receiver.begin(file)?), false).map(drop)
-    }
     /// What is known of a node in the youngest revision, and its lock, in one turn where the questions can go out
     /// together.
-    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
-        let revision = self.latest_revnum()?;
-        let dirent = self.stat(path, Some(revision))?;
-        let lock = if dirent.is_some() { self.get_lock(path) } else { Ok(None) };
-        Ok(HeadNode { revision, dirent, lock })
-    }
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode>;
     /// A directory's properties, and its entries with the given fields.
     fn get_dir(
         &self,
@@ -297,9 +281,49 @@ pub trait Session {
         path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<InheritedProps>;
+}
+
+/// Files of a revision.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Files {
+    /// A file's revision, and its properties where they are wanted.
+    fn file_head(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile>;
+    /// Sends `receiver` a file: its properties, where they are wanted, and its contents, in one turn where the protocol
+    /// can ask for both at once.
+    fn read_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        want_props: bool,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()>;
+    /// A file's properties, and its contents into `contents` if there is one.
+    fn get_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        let Some(contents) = contents else {
+            return self.file_head(path, revision, want_props);
+        };
+        let mut plain = PlainFile { contents, file: None };
+        self.read_file(path, revision, want_props, &mut plain)?;
+        plain.file.ok_or_else(|| SvnError::internal("a file came without its properties"))
+    }
+}
+
+/// What became of nodes.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait History {
     /// Mergeinfo by path.
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>>;
-
     /// Sends `receiver` log entries. When that fails with E200021 (cease invocation), the rest
     /// is passed over, and this error comes back.
     fn log(
@@ -331,7 +355,11 @@ pub trait Session {
         request: &FileRevsRequest<'_>,
         receiver: &mut dyn FileRevReceiver,
     ) -> SvnResult<()>;
+}
 
+/// Locks of paths.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Locks {
     /// The lock of a path.
     fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>>;
     /// All locks at and below a path.
@@ -352,7 +380,11 @@ pub trait Session {
         break_lock: bool,
         outcome: LockReceiver<'_, ()>,
     ) -> SvnResult<()>;
+}
 
+/// Requests that are answered with an edit, which drives an editor.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Edits {
     /// Begins an update, switch, status or diff, which will drive `editor`.
     fn report<'s>(
         &'s self,
@@ -374,12 +406,29 @@ pub trait Session {
         request: &ReplayRequest,
         receiver: &mut dyn ReplayReceiver,
     ) -> SvnResult<()>;
+}
+
+/// Commits.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Commits {
     /// Begins a commit.
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>>;
 }
 
+/// A session to one repository, anchored at a URL of it. All methods are in the small traits, each of which is
+/// implemented beside the code of its requests.
+pub trait Session:
+    SessionInfo + Revisions + Nodes + Files + History + Locks + Edits + Commits
+{
+}
+
+impl<S> Session for S where
+    S: SessionInfo + Revisions + Nodes + Files + History + Locks + Edits + Commits
+{
+}
+
 /// E200007 when merged revisions or mergeinfo are wanted of a repository that knows none.
-pub(crate) fn require_mergeinfo(session: &dyn Session, wanted: bool) -> SvnResult<()> {
+pub(crate) fn require_mergeinfo(session: &impl SessionInfo, wanted: bool) -> SvnResult<()> {
     if !wanted || session.has_capability(Capability::Mergeinfo)? {
         return Ok(());
     }

@@ -4,10 +4,9 @@
 //! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
 //! order in which the replay reported them.
 
-use sapwood_core::RelPath;
-use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{CancelToken, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::paths::{FsPathBuf, RelPath};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 use sapwood_fs::{Root, Roots};
 
 use crate::authorizer::Everything;
@@ -94,7 +93,7 @@ impl Builder {
 
     fn push(
         &mut self,
-        path: &str,
+        path: &RelPath,
         kind: NodeKind,
         action: ChangeAction,
         parent: Option<Handle>,
@@ -107,7 +106,7 @@ impl Builder {
             parent_at = usize::try_from(parent.0).ok();
         }
         self.tree.nodes.push(ChangeNode {
-            name: path::basename(path).to_owned(),
+            name: path.name().to_owned(),
             kind,
             action,
             text_mod: false,
@@ -141,21 +140,9 @@ impl Builder {
     }
 }
 
-impl Editor for Builder {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        self.push("", NodeKind::Dir, ChangeAction::Opened, None, None)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        _revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        let (source, revision) = self.source_of_child(parent, path::basename(path));
+impl Builder {
+    fn delete(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
+        let (source, revision) = self.source_of_child(parent, path.name());
         let kind = self
             .roots
             .get(revision)
@@ -168,82 +155,26 @@ impl Editor for Builder {
         self.push(path, kind, ChangeAction::Deleted, Some(parent), None)?;
         Ok(())
     }
+}
 
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.push(path, NodeKind::Dir, ChangeAction::Added, Some(parent), copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.push(path, NodeKind::Dir, ChangeAction::Opened, Some(parent), None)
-    }
-
-    fn change_dir_prop(
-        &mut self,
-        dir: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.node_mut(dir)?.prop_mod = true;
-        Ok(())
-    }
-
-    fn close_directory(&mut self, _dir: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.push(path, NodeKind::File, ChangeAction::Added, Some(parent), copy_from)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.push(path, NodeKind::File, ChangeAction::Opened, Some(parent), None)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _base: Option<Md5>,
-        _delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.node_mut(file)?.text_mod = true;
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.node_mut(file)?.prop_mod = true;
-        Ok(())
-    }
-
-    fn close_file(&mut self, _file: Handle, _text: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for Builder {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use ChangeAction::{Added, Opened};
+        match step {
+            EditStep::OpenRoot(_) => {
+                return self.push(RelPath::ROOT, NodeKind::Dir, Opened, None, None);
+            }
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.push(path, kind, Added, Some(parent), copy_from);
+            }
+            EditStep::Open { kind, path, parent, .. } => {
+                return self.push(path, kind, Opened, Some(parent), None);
+            }
+            EditStep::Delete { path, parent, .. } => self.delete(path, parent)?,
+            EditStep::Prop { node, .. } => self.node_mut(node)?.prop_mod = true,
+            EditStep::Text { file, .. } => self.node_mut(file)?.text_mod = true,
+            _ => {}
+        }
+        Ok(Handle::NONE)
     }
 }

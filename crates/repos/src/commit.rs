@@ -3,6 +3,7 @@
 
 use sapwood_core::Exact;
 use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::RelPath;
 use std::collections::HashMap;
 
 use sapwood_core::{
@@ -174,7 +175,7 @@ impl Editor for CommitEditor<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -186,7 +187,7 @@ impl Editor for CommitEditor<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -195,7 +196,7 @@ impl Editor for CommitEditor<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -221,14 +222,19 @@ impl Editor for CommitEditor<'_> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add(path, parent, copy_from, NodeKind::File)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.find(parent)?;
         let path = self.full_path(path);
         TxnEditor::check_access(self.setup.authorizer, &path, Access::READ, false)?;

@@ -1,7 +1,7 @@
 //! The difference between two trees as editor calls.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
@@ -92,10 +92,11 @@ pub fn dir_delta(
     let root = drive.editor.open_root(revision)?;
     let opened = match (source, target) {
         (source, Some(target)) if entry.is_empty() => {
-            Some(drive.level(root, String::new(), source, target, request.depth)?)
+            Some(drive.level(root, RelPathBuf::default(), source, target, request.depth)?)
         }
         (source, target) => {
-            let place = EditPosition { parent: root, path: entry, depth: request.depth };
+            let path = RelPath::new(entry).map_err(SvnError::from)?;
+            let place = EditPosition { parent: root, path, depth: request.depth };
             drive.entry(place, source, target)?
         }
     };
@@ -121,7 +122,7 @@ struct Drive<'a> {
 #[derive(Clone, Copy)]
 struct EditPosition<'p> {
     parent: Handle,
-    path: &'p str,
+    path: &'p RelPath,
     depth: Depth,
 }
 
@@ -129,7 +130,7 @@ struct EditPosition<'p> {
 /// tree only.
 struct Level {
     handle: Handle,
-    path: String,
+    path: RelPathBuf,
     source: Option<Node>,
     source_entries: Option<Directory>,
     target: Node,
@@ -168,7 +169,7 @@ impl Drive<'_> {
     fn level(
         &mut self,
         handle: Handle,
-        path: String,
+        path: RelPathBuf,
         source: Option<Node>,
         target: Node,
         depth: Depth,
@@ -209,7 +210,7 @@ impl Drive<'_> {
         let target = Some(level.target.child_of(&entry)?);
         let place = EditPosition {
             parent: level.handle,
-            path: &path::join(&level.path, entry.name),
+            path: &level.path.child(entry.name),
             depth: level.depth,
         };
         self.entry(place, source, target)
@@ -326,7 +327,7 @@ impl Drive<'_> {
         let order = hashorder::order(source.iter().map(|entry| entry.name));
         let walk = order.into_iter().filter_map(|at| source.get(usize::try_from(at).ok()?));
         for entry in walk.filter(gone) {
-            let path = path::join(&level.path, entry.name);
+            let path = level.path.child(entry.name);
             self.editor.delete_entry(&path, None, level.handle)?;
         }
         Ok(())

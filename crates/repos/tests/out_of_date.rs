@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use sapwood_core::FsPath;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
 use sapwood_repos::authz::Access;
@@ -44,7 +45,11 @@ fn commit(
 fn set(repository: &Repository, dir: bool, base: u64, name: &str) -> SvnResult<()> {
     commit(repository, |editor| {
         let root = editor.open_root(Some(Revnum(base)))?;
-        let at = if dir { editor.open_directory("d", root, Some(Revnum(base)))? } else { root };
+        let at = if dir {
+            editor.open_directory(RelPath::trusted("d"), root, Some(Revnum(base)))?
+        } else {
+            root
+        };
         editor.change_dir_prop(at, name, Some(b"v"))?;
         editor.change_dir_prop(at, "another", Some(b"v"))
     })
@@ -56,7 +61,7 @@ fn properties_of_directories() {
         let repository = &place.repository;
         commit(repository, |editor| {
             let root = editor.open_root(Some(Revnum(0)))?;
-            editor.add_directory("d", root, None).map(drop)
+            editor.add_directory(RelPath::trusted("d"), root, None).map(drop)
         })
         .unwrap();
         set(repository, true, 1, "a").unwrap();

@@ -151,8 +151,8 @@ fn traced(tool: &[&str], command: &Command, steps: &[(&[u8], &[u8])]) -> (String
     (text, printed)
 }
 
-/// A copy of a program without symbols, under the same name: valgrind reads them all when it starts,
-/// which takes longer than most of what is counted.
+/// A copy of a program without symbols and without what unwinding needs, under the same name: valgrind reads them all
+/// when it starts, which takes longer than most of what is counted. A panic in it ends the program, as it should.
 fn without_symbols(program: &Path) -> PathBuf {
     let (Some(name), Ok(real)) = (program.file_name(), std::fs::canonicalize(program)) else {
         return program.to_owned();
@@ -170,7 +170,11 @@ fn without_symbols(program: &Path) -> PathBuf {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-        let strip = Command::new("strip").arg("-o").arg(folder.join("program")).arg(&real).status();
+        let strip = Command::new("strip")
+            .args(["--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", "-o"])
+            .arg(folder.join("program"))
+            .arg(&real)
+            .status();
         assert!(strip.is_ok_and(|s| s.success()), "strip fails: `cargo xtask packages`");
     });
     let link = made.join(name);
@@ -207,11 +211,12 @@ impl Cost {
 }
 
 /// Demands that `cost_of` grows within `order` from `n` to `4n`; `base` is taken off both. Both are
-/// counted at once.
+/// counted at once. Runs that are not long count half as many: a square shows with them, too.
 ///
 /// # Panics
 /// When it grows faster, with the figures.
 pub fn grows(what: &str, n: u64, order: Order, base: Cost, cost_of: impl Fn(u64) -> Cost + Sync) {
+    let n = if crate::long() { n } else { n.div_ceil(2) };
     let (few, many) = std::thread::scope(|scope| {
         let many = scope.spawn(|| cost_of(n * 4));
         (cost_of(n), many.join())

@@ -17,6 +17,7 @@
     reason = "test support: a failure here is a failed test, and all input is our own"
 )]
 
+pub mod age;
 pub mod compare;
 pub mod counted;
 pub mod crashing;
@@ -36,6 +37,7 @@ pub mod slapd;
 pub mod terminal;
 pub mod tree;
 
+pub use age::age;
 pub use compare::{Output, Trees};
 pub use findings::Findings;
 pub use history::History;

@@ -13,7 +13,7 @@ use crate::status::{Options, State};
 use crate::view::{Status, View};
 
 /// Called for each node that is removed.
-type Tell<'a> = Option<&'a dyn Fn(&Notify<'_>)>;
+type Notifier<'a> = Option<&'a dyn Fn(&Notify<'_>)>;
 
 impl WorkingCopy {
     /// Whether BASE has a node from another place in the repository than its parent's.
@@ -52,7 +52,12 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E200007 for roots, switched and locally added or deleted nodes.
-    pub fn exclude(&self, relpath: &RelPath, tell: Tell<'_>, cancel: &CancelToken) -> Result<()> {
+    pub fn exclude(
+        &self,
+        relpath: &RelPath,
+        notify: Notifier<'_>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
         let shown = self.abspath(relpath);
         let shown = shown.display();
         let refuse = |why: &str| {
@@ -77,7 +82,7 @@ impl WorkingCopy {
         }
         let depth = view.top().depth_or_infinity();
         if self.holds_changes(relpath, cancel)? {
-            self.crop_children(relpath, depth, Depth::Empty, tell, cancel)?;
+            self.crop_children(relpath, depth, Depth::Empty, notify, cancel)?;
             return self.run_queue(cancel);
         }
         let how = Removal {
@@ -87,7 +92,7 @@ impl WorkingCopy {
         };
         self.db().write(|db| db.remove_base(relpath, &how))?;
         self.run_queue(cancel)?;
-        self.notify_removed(relpath, Action::Exclude, tell);
+        self.notify_removed(relpath, Action::Exclude, notify);
         Ok(())
     }
 
@@ -99,7 +104,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         depth: Depth,
-        tell: Tell<'_>,
+        notify: Notifier<'_>,
         cancel: &CancelToken,
     ) -> Result<()> {
         let shown = self.abspath(relpath);
@@ -122,7 +127,7 @@ impl WorkingCopy {
             Status::Excluded => return Ok(()),
             Status::Normal | Status::Incomplete => {}
         }
-        self.crop_children(relpath, view.top().depth_or_infinity(), depth, tell, cancel)?;
+        self.crop_children(relpath, view.top().depth_or_infinity(), depth, notify, cancel)?;
         self.run_queue(cancel)
     }
 
@@ -131,7 +136,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         old: Depth,
         new: Depth,
-        tell: Tell<'_>,
+        notify: Notifier<'_>,
         cancel: &CancelToken,
     ) -> Result<()> {
         if cancel.is_cancelled() {
@@ -164,12 +169,12 @@ impl WorkingCopy {
             }
             if new < needs && !self.holds_changes(&child.relpath, cancel)? {
                 self.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
-                self.notify_removed(&child.relpath, Action::Delete, tell);
+                self.notify_removed(&child.relpath, Action::Delete, notify);
                 continue;
             }
             if kind == Kind::Dir {
                 let depth = view.top().depth_or_infinity();
-                self.crop_children(&child.relpath, depth, Depth::Empty, tell, cancel)?;
+                self.crop_children(&child.relpath, depth, Depth::Empty, notify, cancel)?;
             }
         }
         Ok(())
@@ -198,10 +203,10 @@ impl WorkingCopy {
             .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
     }
 
-    fn notify_removed(&self, relpath: &RelPath, action: Action, tell: Tell<'_>) {
-        if let Some(tell) = tell {
+    fn notify_removed(&self, relpath: &RelPath, action: Action, notify: Notifier<'_>) {
+        if let Some(notify) = notify {
             let path = self.abspath(relpath);
-            tell(&Notify::new(action, &path.to_string_lossy()));
+            notify(&Notify::new(action, &path.to_string_lossy()));
         }
     }
 }

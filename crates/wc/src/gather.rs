@@ -12,7 +12,7 @@ use sapwood_core::notify::{KeptNotify, Notify};
 use sapwood_core::paths::RelPath;
 
 use crate::error::{Error, Result};
-use crate::local::Tell;
+use crate::local::Notifier;
 use crate::locks::Lock;
 use crate::root::WorkingCopy;
 
@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub struct Gathered<'g> {
     wc: &'g WorkingCopy,
     cancel: &'g CancelToken,
-    tell: &'g Tell<'g>,
+    notify: &'g Notifier<'g>,
     /// What is to be reported after the next commit.
     kept: RefCell<Vec<KeptNotify>>,
     locks: RefCell<Vec<Lock>>,
@@ -48,14 +48,14 @@ impl WorkingCopy {
     pub fn gather<T, E: From<Error>>(
         &self,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
         work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         self.db().released(|| {
             let gathered = Gathered {
                 wc: self,
                 cancel,
-                tell,
+                notify,
                 kept: RefCell::default(),
                 locks: RefCell::default(),
                 since: Cell::new(Instant::now()),
@@ -78,9 +78,9 @@ impl Gathered<'_> {
     }
 
     /// Reports something when the changes so far are committed.
-    pub fn tell(&self, value: &Notify<'_>) {
+    pub fn notify(&self, value: &Notify<'_>) {
         if self.nested {
-            (self.tell)(value);
+            (self.notify)(value);
         } else {
             self.kept.borrow_mut().push(value.into());
         }
@@ -171,7 +171,7 @@ impl Gathered<'_> {
 
     fn report(&self) {
         for value in std::mem::take(&mut *self.kept.borrow_mut()) {
-            (self.tell)(&value.notify());
+            (self.notify)(&value.notify());
         }
     }
 }

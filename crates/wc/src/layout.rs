@@ -23,13 +23,13 @@ pub const ADM: &str = ".svn";
 /// The database.
 pub const DB: &str = "wc.db";
 /// The pristine store.
-pub const PRISTINE: &str = "pristine";
+pub(crate) const PRISTINE: &str = "pristine";
 /// Temporary files.
-pub const TMP: &str = "tmp";
+pub(crate) const TMP: &str = "tmp";
 /// What only experimental subcommands know of: shelves.
-pub const EXPERIMENTAL: &str = "experimental";
+pub(crate) const EXPERIMENTAL: &str = "experimental";
 /// What `format` and `entries` hold.
-pub const OLD_FORMAT: &str = "12\n";
+pub(crate) const OLD_FORMAT: &str = "12\n";
 /// Longest text of a file that holds a format.
 const FORMAT_LIMIT: u64 = 80;
 /// What has neither a number nor a file that says one: the oldest that is known.
@@ -55,7 +55,7 @@ pub fn tmp(root: &Path) -> PathBuf {
 
 /// The path of a pristine text below a working copy's root.
 #[must_use]
-pub fn pristine_relpath(sha1: &Sha1) -> String {
+pub(crate) fn pristine_relpath(sha1: &Sha1) -> String {
     let hex = sha1.to_hex();
     let shard = hex.head(2);
     format!("{ADM}/{PRISTINE}/{shard}/{hex}.svn-base")

@@ -56,7 +56,7 @@ impl Drop for Lock {
 impl WorkingCopy {
     /// Whether this process holds a lock over a directory.
     #[must_use]
-    pub fn owns_lock(&self, relpath: &RelPath) -> bool {
+    pub(crate) fn owns_lock(&self, relpath: &RelPath) -> bool {
         self.held_locks().borrow().iter().any(|held| held.covers(relpath))
     }
 
@@ -75,7 +75,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As above.
-    pub fn steal_lock(&self, relpath: &RelPath, levels: i64) -> Result<Lock> {
+    pub(crate) fn steal_lock(&self, relpath: &RelPath, levels: i64) -> Result<Lock> {
         self.obtain(relpath, levels, true)
     }
 

@@ -36,7 +36,7 @@ impl View {
 
     /// Whether there is more than one working layer.
     #[must_use]
-    pub fn has_more_work(&self) -> bool {
+    pub(crate) fn has_more_work(&self) -> bool {
         self.below().is_some_and(|row| row.op_depth > 0)
     }
 
@@ -125,7 +125,7 @@ impl WorkingCopy {
 
     /// The root of the operation that made the highest layer of a node.
     #[must_use]
-    pub fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
+    pub(crate) fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
         prefix(node.relpath(), node.top().op_depth)
     }
 

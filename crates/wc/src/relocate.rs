@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 
 /// Says whether a URL leads to the repository of a UUID, given the root that it should have.
-pub type Validate<'a> = &'a dyn Fn(&str, &str, &str) -> sapwood_core::SvnResult<()>;
+pub(crate) type Validate<'a> = &'a dyn Fn(&str, &str, &str) -> sapwood_core::SvnResult<()>;
 
 impl WorkingCopy {
     /// Replaces the beginning `from` of the working copy's URL by `to`, after `validate` has agreed

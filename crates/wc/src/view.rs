@@ -91,7 +91,7 @@ impl View {
 
     /// Whether there is a layer above BASE.
     #[must_use]
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         self.top().op_depth > 0
     }
 

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
 
 use super::{depth, located, one_revision, table, targets, timed};
@@ -28,79 +28,25 @@ fn add(total: &mut u64, count: usize) {
     total.tally(sapwood_core::exact::len64(count));
 }
 
-const NODE: Handle = Handle(0);
-
-impl Editor for Counter {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(NODE)
-    }
-
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        _: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        add(&mut self.dirs, 1);
-        Ok(NODE)
-    }
-
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(NODE)
-    }
-
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        add(&mut self.props, 1);
-        Ok(())
-    }
-
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        add(&mut self.files, 1);
-        Ok(NODE)
-    }
-
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(NODE)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        if self.quiet {
-            return Ok(());
+impl StepEditor for Counter {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::Add { kind: NodeKind::Dir, .. } => add(&mut self.dirs, 1),
+            EditStep::Add { kind: NodeKind::File, .. } => add(&mut self.files, 1),
+            EditStep::Prop { kind, value, .. } => {
+                add(&mut self.props, 1);
+                if kind == NodeKind::File {
+                    add(&mut self.prop_bytes, value.map_or(0, <[u8]>::len));
+                }
+            }
+            EditStep::Text { delta, .. } if !self.quiet => {
+                while let Some(window) = delta.next_window()? {
+                    add(&mut self.bytes, window.target_len);
+                }
+            }
+            _ => {}
         }
-        while let Some(window) = delta.next_window()? {
-            add(&mut self.bytes, window.target_len);
-        }
-        Ok(())
-    }
-
-    fn change_file_prop(&mut self, _: Handle, _: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        add(&mut self.props, 1);
-        add(&mut self.prop_bytes, value.map_or(0, <[u8]>::len));
-        Ok(())
-    }
-
-    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+        Ok(Handle::NONE)
     }
 }
 
@@ -179,7 +125,10 @@ fn export(
             let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
             let request = ReportRequest { revision, target: "", depth, kind };
             let mut report = session.report(&request, counter)?;
-            report.set_path(RelPath::ROOT, located.revision, Depth::Infinity, true, None)?;
+            report.entry(
+                &ReportEntry::new(RelPath::ROOT, located.revision, Depth::Infinity)
+                    .starting_empty(),
+            )?;
             report.finish()?;
             // The target itself is not reported as an addition.
             add(&mut counter.dirs, 1);

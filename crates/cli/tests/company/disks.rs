@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sapwood_testkit::{Output, Programs, Server};
+use sapwood_testkit::{Output, Programs, Server, age};
 
 use super::{Dice, commit, make};
 
@@ -75,7 +75,7 @@ fn full_and_read_only_file_systems() {
         make(&path);
         // A server keeps what it knows of a repository that no client changed in the last two seconds; that
         // must not keep the file system in use.
-        std::thread::sleep(std::time::Duration::from_millis(2_200));
+        age(&path);
         let server = Server::start(&programs, &root, &[]);
         let url = server.url("repo");
         let large = dir.path().join("large");

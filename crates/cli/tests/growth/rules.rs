@@ -2,30 +2,32 @@
 //! sections that hides a part from the user, beside the same requests without one.
 
 use std::fmt::Write as _;
-use std::time::Duration;
+
+use sapwood_testkit::{age, long};
 
 use crate::growth::made::{Made, Stream, text};
 use crate::growth::protocol::talk;
 
-/// Directories; each has files, and a section in the rules.
-const DIRS: usize = 120;
-/// Revisions that change a few files each.
-const REVISIONS: usize = 160;
+/// Directories, each of which has files and a section in the rules; and revisions that change a few files each.
+fn sizes() -> (usize, usize) {
+    if long() { (120, 160) } else { (60, 80) }
+}
 
 fn history() -> Stream {
+    let (dirs, revisions) = sizes();
     let mut stream = Stream::new();
     stream.revision([]);
-    for dir in 0..DIRS {
+    for dir in 0..dirs {
         stream.add_dir(&format!("d{dir:03}"));
         for file in 0..3 {
             stream.add_file(&format!("d{dir:03}/file{file}"), &format!("text {file}\n"));
         }
     }
     stream.add_file("f", "begin\n");
-    for number in 0..REVISIONS {
+    for number in 0..revisions {
         stream.revision([]);
         for step in 0..3 {
-            let dir = (number * 7 + step * 101) % DIRS;
+            let dir = (number * 7 + step * 101) % dirs;
             stream.change_file(&format!("d{dir:03}/file{step}"), &format!("text {number}\n"));
         }
         if number % 8 == 0 {
@@ -42,7 +44,7 @@ fn rules() -> String {
         writeln!(out, "team{team} = user{team}, lead").unwrap();
     }
     out.push_str("[/]\n* = r\n");
-    for dir in 0..DIRS {
+    for dir in 0..sizes().0 {
         writeln!(out, "[/d{dir:03}]\n@team{} = rw", dir % 10).unwrap();
         if dir % 20 == 7 {
             out.push_str("* =\n");
@@ -67,11 +69,10 @@ fn hot_requests_cost_little_more_with_path_rules() {
     let conf = ruled.root().join("repo/conf");
     std::fs::write(conf.join("authz"), rules()).unwrap();
     std::fs::write(conf.join("svnserve.conf"), "[general]\nauthz-db = authz\n").unwrap();
-    // Until then nothing is kept: the clock of files is too coarse to show another change.
-    std::thread::sleep(Duration::from_secs(3));
+    age(&conf);
     let done = "( success ( ) ) ";
     let report = "( set-path ( 0: 0 true ( ) infinity ) ) ( finish-report ( ) ) ";
-    let export = format!("( update ( ( {} ) 0: true infinity false false ) ) {report}", REVISIONS);
+    let export = format!("( update ( ( {} ) 0: true infinity false false ) ) {report}", sizes().1);
     let log = "( log ( ( 0: ) ( ) ( 1 ) true false 0 false revprops ( 7:svn:log ) ) ) ";
     let blame = format!("( get-file-revs ( {}( 1 ) ( ) false ) ) ", text("f"));
     let blame = [(blame.as_str(), "done ( success ( ) ) ")];

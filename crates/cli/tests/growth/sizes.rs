@@ -27,12 +27,12 @@ impl Size {
 
     /// Few: more in long runs.
     fn few() -> Self {
-        let scale = if sapwood_testkit::long() { 3 } else { 1 };
+        let scale = if sapwood_testkit::long() { 6 } else { 1 };
         Self {
-            entries: 60 * scale,
-            properties: 60 * scale,
-            sources: 60 * scale,
-            revisions: 20 * scale,
+            entries: 30 * scale,
+            properties: 30 * scale,
+            sources: 30 * scale,
+            revisions: 20 * scale.min(3),
         }
     }
 

@@ -79,6 +79,8 @@ const CAPABILITIES: &str = "edit-pipeline mergeinfo depth log-revprops atomic-re
 impl Session {
     fn open(port: u16, url: &str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        // Small messages one after the other: each would wait for the reply to the one before.
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
         let mut session = Self { stream: BufReader::new(stream) };
         session.item();

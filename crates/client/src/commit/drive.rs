@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify, State};
-use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
@@ -56,7 +56,7 @@ struct EditRun<'a, 'i> {
     drive: &'a Drive<'a>,
     editor: &'a mut dyn CommitEditor,
     /// Open directories: path below the base and handle.
-    open: Vec<(String, Handle)>,
+    open: Vec<(RelPathBuf, Handle)>,
     waiting: Vec<Waiting<'i>>,
     /// All that is sent, by its path below the base.
     steps: &'i [(RelPathBuf, Option<&'i Item>)],
@@ -146,27 +146,26 @@ fn local_props(item: &Item) -> SvnResult<PropList> {
 impl<'i> EditRun<'_, 'i> {
     /// Closes and opens directories until the parent of `at` is the innermost open one; for the
     /// start of the edit itself nothing is opened.
-    fn reach(&mut self, at: &str, item: Option<&Item>) -> SvnResult<()> {
+    fn reach(&mut self, at: &RelPath, item: Option<&Item>) -> SvnResult<()> {
         if at.is_empty() {
             return Ok(());
         }
         if self.open.is_empty() {
             let root = self.editor.open_root(None)?;
-            self.open.push((String::new(), root));
+            self.open.push((RelPathBuf::default(), root));
         }
-        let parent = path::dirname(at);
+        let parent = at.parent();
         while let Some((dir, handle)) = self.open.last() {
-            if path::is_ancestor(dir, parent) {
+            if parent.is_at_or_below(dir) {
                 break;
             }
             let closed = self.editor.close_directory(*handle);
             closed.map_err(|e| self.explain(e, None))?;
             self.open.pop();
         }
-        let mut dir = self.open.last().map_or(String::new(), |(dir, _)| dir.clone());
-        let rest = path::rest_below(&dir, parent)?.to_owned();
-        for name in path::components(&rest) {
-            dir = path::join(&dir, name);
+        let mut dir = self.open.last().map_or(RelPathBuf::default(), |(dir, _)| dir.clone());
+        for name in parent.rest_below(&dir)?.names() {
+            dir = dir.child(name);
             let opened = self.editor.open_directory(&dir, self.parent(), None);
             let handle = opened.map_err(|e| self.explain(e, item))?;
             self.open.push((dir.clone(), handle));
@@ -174,7 +173,7 @@ impl<'i> EditRun<'_, 'i> {
         Ok(())
     }
 
-    fn make(&mut self, at: &str) -> SvnResult<()> {
+    fn make(&mut self, at: &RelPath) -> SvnResult<()> {
         let dir = self.editor.add_directory(at, self.parent(), None);
         let dir = dir.map_err(|e| self.explain(e, None))?;
         self.open.push((at.to_owned(), dir));
@@ -201,7 +200,7 @@ impl<'i> EditRun<'_, 'i> {
         self.open.last().map_or(Handle(0), |(_, handle)| *handle)
     }
 
-    fn item(&mut self, item: &'i Item, at: &str) -> SvnResult<()> {
+    fn item(&mut self, item: &'i Item, at: &RelPath) -> SvnResult<()> {
         self.drive.announce(item)?;
         let changes = item.changes;
         let is_file = item.kind == Some(NodeKind::File);

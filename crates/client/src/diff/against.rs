@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path};
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult, path};
+use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::PropChange;
@@ -80,18 +80,11 @@ pub(super) fn run(
                 // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
                 // that changes could apply to.
                 let url = root.join(&source.repos_path);
-                report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None).and_then(
-                    |()| {
-                        report.link_path(
-                            RelPath::trusted(target),
-                            &url,
-                            Revnum::ZERO,
-                            Depth::Infinity,
-                            false,
-                            None,
-                        )
-                    },
-                )
+                let root = ReportEntry::new(RelPath::ROOT, Revnum::ZERO, Depth::Infinity);
+                let path = RelPath::trusted(target);
+                report
+                    .entry(&root)
+                    .and_then(|()| report.entry(&ReportEntry { path, link: Some(&url), ..root }))
             }
             None => {
                 let crawl = Crawl {
@@ -263,6 +256,19 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    fn set_text(&mut self, file: Handle, delta: &mut dyn TextDelta) -> SvnResult<()> {
+        let relpath = self.open.get(&file.0).cloned().ok_or_else(wrong_handle)?;
+        let is_new = self.changes.get(&relpath).is_some_and(|c| c.added.is_some());
+        let base = match is_new {
+            true => None,
+            false => self.wc.db().base(&relpath)?,
+        };
+        let base = base.map_or(Ok(Text::Empty), |row| pristine_text(self.wc, &row))?;
+        let text = apply(&base, delta)?;
+        self.change(file)?.text = Some(text);
+        Ok(())
+    }
+
     /// Whether a node above this one is new, so that BASE says nothing of it.
     fn is_below_new(&self, relpath: &RelPath) -> bool {
         let mut at = relpath;
@@ -276,82 +282,26 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl Editor for Recorder<'_> {
-    ignore_absent!();
-    nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(RelPath::ROOT))
-    }
-
-    fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let relpath = self.start.join(RelPath::new(at)?);
-        self.changes.entry(relpath).or_default().deleted = true;
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        at: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        Ok(self.added(RelPath::new(at)?, NodeKind::Dir))
-    }
-
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(RelPath::new(at)?))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.set_prop(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.open.remove(&dir.0).map(drop).ok_or_else(wrong_handle)
-    }
-
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(self.added(RelPath::new(at)?, NodeKind::File))
-    }
-
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.handle(RelPath::new(at)?))
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        let relpath = self.open.get(&file.0).cloned().ok_or_else(wrong_handle)?;
-        let is_new = self.changes.get(&relpath).is_some_and(|c| c.added.is_some());
-        let base = match is_new {
-            true => None,
-            false => self.wc.db().base(&relpath)?,
-        };
-        let base = base.map_or(Ok(Text::Empty), |row| pristine_text(self.wc, &row))?;
-        let text = apply(&base, delta)?;
-        self.change(file)?.text = Some(text);
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.set_prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
-        self.open.remove(&file.0).map(drop).ok_or_else(wrong_handle)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for Recorder<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(_) => return Ok(self.handle(RelPath::ROOT)),
+            EditStep::Open { path, .. } => return Ok(self.handle(path)),
+            EditStep::Add { kind, path, .. } => return Ok(self.added(path, kind)),
+            EditStep::Delete { path, .. } => {
+                self.changes.entry(self.start.join(path)).or_default().deleted = true;
+            }
+            EditStep::Prop { node, name, value, .. } => self.set_prop(node, name, value)?,
+            EditStep::Text { file, delta, .. } => self.set_text(file, delta)?,
+            EditStep::CloseDirectory(node) | EditStep::CloseFile { file: node, .. } => {
+                self.open.remove(&node.0).ok_or_else(wrong_handle)?;
+            }
+            EditStep::TargetRevision(_)
+            | EditStep::Absent { .. }
+            | EditStep::CloseEdit
+            | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
 

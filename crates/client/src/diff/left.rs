@@ -10,11 +10,9 @@ use std::io;
 use sapwood_core::checksum::Md5Reader;
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, Md5, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
-use sapwood_delta::{
-    Editor, Handle, TextDelta, ignore_absent, ignore_directories, nothing_to_abort,
-};
+use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor, TextDelta};
 use sapwood_diff::LargeText as _;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
@@ -59,7 +57,7 @@ pub(crate) fn fetch_all(
     let request =
         ReportRequest { revision: Some(revision), target: "", depth: Depth::Infinity, kind };
     let mut report = session.report(&request, &mut gather)?;
-    report.set_path(RelPath::ROOT, revision, Depth::Infinity, false, None)?;
+    report.entry(&ReportEntry::new(RelPath::ROOT, revision, Depth::Infinity))?;
     for path in paths {
         report.delete_path(path)?;
     }
@@ -91,29 +89,15 @@ impl Gather {
     }
 }
 
-impl Editor for Gather {
-    ignore_absent!();
-    ignore_directories!();
-    nothing_to_abort!();
-
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+impl Gather {
+    fn open_file(&mut self, path: &RelPath) -> Handle {
         self.next = self.next.wrapping_add(1);
         let left = LeftFile { text: Text::Empty, props: PropList::new() };
-        let coming = Coming { path: RelPath::new(at)?.to_owned(), left, sum: None };
-        self.coming.insert(self.next, coming);
-        Ok(Handle(self.next))
+        self.coming.insert(self.next, Coming { path: path.to_owned(), left, sum: None });
+        Handle(self.next)
     }
 
-    fn open_file(&mut self, at: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_file(at, parent, None)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn receive(&mut self, file: Handle, delta: &mut dyn TextDelta) -> SvnResult<()> {
         if !self.texts || self.bytes > BYTES {
             return Ok(());
         }
@@ -123,18 +107,6 @@ impl Editor for Gather {
         let coming = self.coming(file)?;
         coming.sum = Some(text.finish());
         coming.left.text = kept;
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        if let Some(value) = value.filter(|_| is_regular(name)) {
-            self.coming(file)?.left.props.set(name, value);
-        }
         Ok(())
     }
 
@@ -150,8 +122,22 @@ impl Editor for Gather {
         self.found.insert(path, left);
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for Gather {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::Add { kind: NodeKind::File, path, .. }
+            | EditStep::Open { kind: NodeKind::File, path, .. } => return Ok(self.open_file(path)),
+            EditStep::Text { file, delta, .. } => self.receive(file, delta)?,
+            EditStep::Prop { kind: NodeKind::File, node, name, value: Some(value) }
+                if is_regular(name) =>
+            {
+                self.coming(node)?.left.props.set(name, value);
+            }
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            _ => {}
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Md5, NodeKind, Revnum, SvnResult};
+use sapwood_core::{NodeKind, Revnum, SvnResult};
 use sapwood_delta::apply::ApplyReader;
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta};
 use sapwood_ra::{DirentFields, Session};
 use sapwood_wc::conflict::PropChange;
 
@@ -88,14 +88,14 @@ impl<'a> DiffEditor<'a> {
         Handle(self.next)
     }
 
-    fn add_file_node(&mut self, at: &str, step: FileStep) -> SvnResult<Handle> {
-        let path = RelPath::new(at)?.to_owned();
-        Ok(self.add(Open::File(OpenFile { path, changes: Vec::new(), step })))
+    fn add_file_node(&mut self, at: &RelPath, step: FileStep) -> Handle {
+        let path = at.to_owned();
+        self.add(Open::File(OpenFile { path, changes: Vec::new(), step }))
     }
 
-    fn add_dir_node(&mut self, at: &str, added: bool) -> SvnResult<Handle> {
-        let path = RelPath::new(at)?.to_owned();
-        Ok(self.add(Open::Dir { path, added, changes: Vec::new() }))
+    fn add_dir_node(&mut self, at: &RelPath, added: bool) -> Handle {
+        let path = at.to_owned();
+        self.add(Open::Dir { path, added, changes: Vec::new() })
     }
 
     fn deleted_file(&mut self, at: &RelPath, size: u64) -> SvnResult<()> {
@@ -141,84 +141,7 @@ impl<'a> DiffEditor<'a> {
         self.steps.add(step, 0, self.target)
     }
 
-    fn close(&mut self, handle: Handle) -> SvnResult<Open> {
-        self.open.remove(&handle.0).ok_or_else(wrong_handle)
-    }
-
-    fn end_file(&mut self, file: OpenFile) -> SvnResult<()> {
-        let OpenFile { path, changes, step } = file;
-        if matches!(step, FileStep::Changed { text: false, .. }) && !any_regular(&changes) {
-            return Ok(());
-        }
-        self.steps.add(Step::File { path, step, changes }, 0, self.target)
-    }
-}
-
-impl Editor for DiffEditor<'_> {
-    ignore_absent!();
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.target = Some(revision);
-        Ok(())
-    }
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_dir_node("", false)
-    }
-
-    fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let at = RelPath::new(at)?;
-        match self.deleted(at)? {
-            (Some(NodeKind::File), size) => self.deleted_file(at, size),
-            (Some(NodeKind::Dir), _) => self.deleted_dir(at),
-            (None, _) => Ok(()),
-        }
-    }
-
-    fn add_directory(
-        &mut self,
-        at: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add_dir_node(at, true)
-    }
-
-    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_dir_node(at, false)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if let Some(Open::Dir { changes, .. }) = self.open.get_mut(&dir.0) {
-            changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
-        }
-        Ok(())
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        let Open::Dir { path, added, changes } = self.close(dir)? else {
-            return Err(wrong_handle());
-        };
-        if !added && !any_regular(&changes) {
-            return Ok(());
-        }
-        self.steps.add(Step::Dir { path, added, changes }, 0, self.target)
-    }
-
-    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        self.add_file_node(at, FileStep::Added(Text::Empty))
-    }
-
-    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.add_file_node(at, FileStep::Changed { text: false, delta: None })
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _: Option<Md5>,
-        from: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn receive(&mut self, file: Handle, from: &mut dyn TextDelta) -> SvnResult<()> {
         let Some(Open::File(open)) = self.open.get_mut(&file.0) else { return Err(wrong_handle()) };
         match &mut open.step {
             FileStep::Added(text) if self.text_deltas => *text = apply(&Text::Empty, from)?,
@@ -231,31 +154,59 @@ impl Editor for DiffEditor<'_> {
         Ok(())
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        if let Some(Open::File(open)) = self.open.get_mut(&file.0) {
-            open.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
-        }
-        Ok(())
-    }
-
-    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
-        match self.close(file)? {
-            Open::File(open) => self.end_file(open),
-            Open::Dir { .. } => Err(wrong_handle()),
+    fn end(&mut self, node: Handle) -> SvnResult<()> {
+        match self.open.remove(&node.0).ok_or_else(wrong_handle)? {
+            Open::File(file) => self.end_file(file),
+            Open::Dir { added: false, changes, .. } if !any_regular(&changes) => Ok(()),
+            Open::Dir { path, added, changes } => {
+                self.steps.add(Step::Dir { path, added, changes }, 0, self.target)
+            }
         }
     }
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.steps.take(self.target)
+    fn end_file(&mut self, file: OpenFile) -> SvnResult<()> {
+        let OpenFile { path, changes, step } = file;
+        if matches!(step, FileStep::Changed { text: false, .. }) && !any_regular(&changes) {
+            return Ok(());
+        }
+        self.steps.add(Step::File { path, step, changes }, 0, self.target)
     }
+}
 
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        // Earlier changes are shown.
-        self.steps.take(self.target)
+impl StepEditor for DiffEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use NodeKind::{Dir, File};
+        match step {
+            EditStep::TargetRevision(revision) => self.target = Some(revision),
+            EditStep::OpenRoot(_) => return Ok(self.add_dir_node(RelPath::ROOT, false)),
+            EditStep::Add { kind: Dir, path, .. } => return Ok(self.add_dir_node(path, true)),
+            EditStep::Open { kind: Dir, path, .. } => return Ok(self.add_dir_node(path, false)),
+            EditStep::Add { kind: File, path, .. } => {
+                return Ok(self.add_file_node(path, FileStep::Added(Text::Empty)));
+            }
+            EditStep::Open { kind: File, path, .. } => {
+                return Ok(self.add_file_node(path, FileStep::Changed { text: false, delta: None }));
+            }
+            EditStep::Delete { path, .. } => match self.deleted(path)? {
+                (Some(File), size) => self.deleted_file(path, size)?,
+                (Some(Dir), _) => self.deleted_dir(path)?,
+                (None, _) => {}
+            },
+            EditStep::Prop { node, name, value, .. } => {
+                if let Some(Open::Dir { changes, .. } | Open::File(OpenFile { changes, .. })) =
+                    self.open.get_mut(&node.0)
+                {
+                    changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+                }
+            }
+            EditStep::Text { file, delta, .. } => self.receive(file, delta)?,
+            EditStep::CloseDirectory(node) | EditStep::CloseFile { file: node, .. } => {
+                self.end(node)?;
+            }
+            // After an abort earlier changes are shown.
+            EditStep::CloseEdit | EditStep::AbortEdit => self.steps.take(self.target)?,
+            EditStep::Absent { .. } => {}
+        }
+        Ok(Handle::NONE)
     }
 }

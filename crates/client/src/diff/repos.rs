@@ -2,6 +2,7 @@
 
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_delta::ReportEntry;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::remote::DiffEditor;
@@ -223,7 +224,7 @@ impl Edit<'_> {
             },
         };
         let mut report = self.session.report(&request, &mut editor)?;
-        report.set_path(RelPath::ROOT, self.from.1, Depth::Infinity, false, None)?;
+        report.entry(&ReportEntry::new(RelPath::ROOT, self.from.1, Depth::Infinity))?;
         report.finish()
     }
 }

@@ -59,7 +59,7 @@ pub struct LabelParts {
 }
 
 /// Finds the path in the repository of a path below the current folder.
-pub type FindRepos<'a> = &'a dyn Fn(&str) -> SvnResult<String>;
+pub(crate) type FindRepos<'a> = &'a dyn Fn(&str) -> SvnResult<String>;
 
 /// Writes a diff.
 pub struct Writer<'a> {

@@ -9,8 +9,9 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{Md5, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta, Window};
+use sapwood_core::paths::RelPathBuf;
+use sapwood_core::{Md5, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Editor as _, Handle, StepEditor, TextDelta, Window};
 
 use super::editor::RangeEditor;
 
@@ -23,25 +24,18 @@ const ONE_TEXT: usize = 256 << 10;
 /// The longest time that something waits while more arrives.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// A call of the edit.
-enum Step {
-    Target(Revnum),
-    Root { own: u64, base: Option<Revnum> },
-    Delete { path: String, revision: Option<Revnum>, parent: u64 },
-    Open { own: u64, path: String, parent: u64, kind: Kind },
-    Property { node: u64, dir: bool, name: String, value: Option<Vec<u8>> },
+/// A step of the edit that waits. Handles of open nodes are our own numbers.
+enum WaitingStep {
+    TargetRevision(Revnum),
+    OpenRoot { own: u64, base: Option<Revnum> },
+    Delete { path: RelPathBuf, revision: Option<Revnum>, parent: u64 },
+    Add { own: u64, kind: NodeKind, path: RelPathBuf, parent: u64 },
+    Open { own: u64, kind: NodeKind, path: RelPathBuf, parent: u64, base: Option<Revnum> },
+    Absent { kind: NodeKind, path: RelPathBuf, parent: u64 },
+    Prop { kind: NodeKind, node: u64, name: String, value: Option<Vec<u8>> },
     Text { file: u64, base: Option<Md5>, windows: VecDeque<Window> },
-    CloseDir(u64),
+    CloseDirectory(u64),
     CloseFile { file: u64, text: Option<Md5> },
-    Absent { path: String, parent: u64, dir: bool },
-}
-
-/// How a node is opened.
-enum Kind {
-    AddedDir,
-    AddedFile,
-    Dir(Option<Revnum>),
-    File(Option<Revnum>),
 }
 
 /// A change of a text that came whole, or its beginning.
@@ -63,7 +57,7 @@ impl TextDelta for BufferedDelta<'_> {
 /// Passes an edit on in pieces.
 pub(super) struct BufferedEdit<'e, 'm, 'a> {
     editor: &'e mut RangeEditor<'m, 'a>,
-    waiting: Vec<Step>,
+    waiting: Vec<WaitingStep>,
     /// The number of waiting nodes, and of their bytes.
     nodes: usize,
     bytes: usize,
@@ -102,7 +96,7 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
         }
     }
 
-    fn push(&mut self, step: Step, bytes: usize) -> SvnResult<()> {
+    fn push(&mut self, step: WaitingStep, bytes: usize) -> SvnResult<()> {
         self.waiting.push(step);
         self.bytes = self.bytes.plus(bytes);
         let since = *self.since.get_or_insert_with(Instant::now);
@@ -112,13 +106,6 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
         Ok(())
     }
 
-    fn open(&mut self, path: &str, parent: Handle, kind: Kind) -> SvnResult<Handle> {
-        let own = self.name_one();
-        let (path, parent) = (path.to_owned(), parent.0);
-        self.push(Step::Open { own, path, parent, kind }, 0)?;
-        Ok(Handle(own))
-    }
-
     /// A number for a node.
     fn name_one(&mut self) -> u64 {
         self.nodes = self.nodes.plus(1);
@@ -126,15 +113,27 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
         self.next
     }
 
-    fn property(
+    /// Keeps a text, or passes a long one on at once, after what waits.
+    fn text(
         &mut self,
-        (node, dir): (Handle, bool),
-        name: &str,
-        value: Option<&[u8]>,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
     ) -> SvnResult<()> {
-        let (name, value) = (name.to_owned(), value.map(<[u8]>::to_vec));
-        let bytes = name.len().plus(value.as_ref().map_or(0, Vec::len));
-        self.push(Step::Property { node: node.0, dir, name, value }, bytes)
+        let (mut windows, mut bytes) = (VecDeque::new(), 0usize);
+        while let Some(window) = delta.next_window()? {
+            bytes = bytes.plus(weight(&window));
+            windows.push_back(window);
+            if bytes > ONE_TEXT {
+                self.pass_on()?;
+                let file = self.handle(file.0)?;
+                let mut whole = BufferedDelta { windows, rest: Some(delta) };
+                let result = self.editor.apply_textdelta(file, base, &mut whole);
+                self.failed |= result.is_err();
+                return result;
+            }
+        }
+        self.push(WaitingStep::Text { file: file.0, base, windows }, bytes)
     }
 
     /// Passes on all that waits.
@@ -166,56 +165,51 @@ impl<'e, 'm, 'a> BufferedEdit<'e, 'm, 'a> {
             .ok_or_else(|| SvnError::internal("an edit ends a node that is not open"))
     }
 
-    fn do_one(&mut self, step: Step) -> SvnResult<()> {
-        match step {
-            Step::Target(revision) => self.editor.set_target_revision(revision),
-            Step::Root { own, base } => {
-                let handle = self.editor.open_root(base)?;
-                self.handles.insert(own, handle);
-                Ok(())
+    fn do_one(&mut self, step: WaitingStep) -> SvnResult<()> {
+        let mut opens = None;
+        let (path, name, value);
+        let mut text;
+        let step = match step {
+            WaitingStep::TargetRevision(revision) => EditStep::TargetRevision(revision),
+            WaitingStep::OpenRoot { own, base } => {
+                opens = Some(own);
+                EditStep::OpenRoot(base)
             }
-            Step::Delete { path, revision, parent } => {
-                let parent = self.handle(parent)?;
-                self.editor.delete_entry(&path, revision, parent)
+            WaitingStep::Delete { path: at, revision, parent } => {
+                path = at;
+                EditStep::Delete { path: &path, revision, parent: self.handle(parent)? }
             }
-            Step::Open { own, path, parent, kind } => {
-                let parent = self.handle(parent)?;
-                let handle = match kind {
-                    Kind::AddedDir => self.editor.add_directory(&path, parent, None),
-                    Kind::AddedFile => self.editor.add_file(&path, parent, None),
-                    Kind::Dir(base) => self.editor.open_directory(&path, parent, base),
-                    Kind::File(base) => self.editor.open_file(&path, parent, base),
-                }?;
-                self.handles.insert(own, handle);
-                Ok(())
+            WaitingStep::Add { own, kind, path: at, parent } => {
+                (opens, path) = (Some(own), at);
+                EditStep::Add { kind, path: &path, parent: self.handle(parent)?, copy_from: None }
             }
-            Step::Property { node, dir, name, value } => {
+            WaitingStep::Open { own, kind, path: at, parent, base } => {
+                (opens, path) = (Some(own), at);
+                EditStep::Open { kind, path: &path, parent: self.handle(parent)?, base }
+            }
+            WaitingStep::Absent { kind, path: at, parent } => {
+                path = at;
+                EditStep::Absent { kind, path: &path, parent: self.handle(parent)? }
+            }
+            WaitingStep::Prop { kind, node, name: of, value: to } => {
+                (name, value) = (of, to);
                 let node = self.handle(node)?;
-                match dir {
-                    true => self.editor.change_dir_prop(node, &name, value.as_deref()),
-                    false => self.editor.change_file_prop(node, &name, value.as_deref()),
-                }
+                EditStep::Prop { kind, node, name: &name, value: value.as_deref() }
             }
-            Step::Text { file, base, windows } => {
-                let file = self.handle(file)?;
-                self.editor.apply_textdelta(file, base, &mut BufferedDelta { windows, rest: None })
+            WaitingStep::Text { file, base, windows } => {
+                text = BufferedDelta { windows, rest: None };
+                EditStep::Text { file: self.handle(file)?, base, delta: &mut text }
             }
-            Step::CloseDir(dir) => {
-                let dir = self.inner_handle(dir)?;
-                self.editor.close_directory(dir)
+            WaitingStep::CloseDirectory(dir) => EditStep::CloseDirectory(self.inner_handle(dir)?),
+            WaitingStep::CloseFile { file, text } => {
+                EditStep::CloseFile { file: self.inner_handle(file)?, text }
             }
-            Step::CloseFile { file, text } => {
-                let file = self.inner_handle(file)?;
-                self.editor.close_file(file, text)
-            }
-            Step::Absent { path, parent, dir } => {
-                let parent = self.handle(parent)?;
-                match dir {
-                    true => self.editor.absent_directory(&path, parent),
-                    false => self.editor.absent_file(&path, parent),
-                }
-            }
+        };
+        let opened = step.apply(&mut *self.editor)?;
+        if let Some(own) = opens {
+            self.handles.insert(own, opened);
         }
+        Ok(())
     }
 }
 
@@ -225,117 +219,44 @@ fn weight(window: &Window) -> usize {
     window.new_data.len().plus(ops)
 }
 
-impl Editor for BufferedEdit<'_, '_, '_> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.push(Step::Target(revision), 0)
-    }
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        let own = self.name_one();
-        self.push(Step::Root { own, base }, 0)?;
-        Ok(Handle(own))
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.nodes = self.nodes.plus(1);
-        let (path, parent) = (path.to_owned(), parent.0);
-        self.push(Step::Delete { path, revision, parent }, 0)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.open(path, parent, Kind::AddedDir)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.open(path, parent, Kind::Dir(base))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.property((dir, true), name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.push(Step::CloseDir(dir.0), 0)
-    }
-
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        let (path, parent) = (path.to_owned(), parent.0);
-        self.push(Step::Absent { path, parent, dir: true }, 0)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.open(path, parent, Kind::AddedFile)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.open(path, parent, Kind::File(base))
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        let (mut windows, mut bytes) = (VecDeque::new(), 0usize);
-        while let Some(window) = delta.next_window()? {
-            bytes = bytes.plus(weight(&window));
-            windows.push_back(window);
-            if bytes > ONE_TEXT {
-                self.pass_on()?;
-                let file = self.handle(file.0)?;
-                let mut whole = BufferedDelta { windows, rest: Some(delta) };
-                let result = self.editor.apply_textdelta(file, base, &mut whole);
-                self.failed |= result.is_err();
-                return result;
+impl StepEditor for BufferedEdit<'_, '_, '_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        let (mut own, mut bytes) = (0, 0);
+        let waiting = match step {
+            EditStep::TargetRevision(revision) => WaitingStep::TargetRevision(revision),
+            EditStep::OpenRoot(base) => {
+                own = self.name_one();
+                WaitingStep::OpenRoot { own, base }
             }
-        }
-        self.push(Step::Text { file: file.0, base, windows }, bytes)
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.property((file, false), name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
-        self.push(Step::CloseFile { file: file.0, text }, 0)
-    }
-
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        let (path, parent) = (path.to_owned(), parent.0);
-        self.push(Step::Absent { path, parent, dir: false }, 0)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.pass_on()
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+            EditStep::Delete { path, revision, parent } => {
+                self.nodes = self.nodes.plus(1);
+                WaitingStep::Delete { path: path.to_owned(), revision, parent: parent.0 }
+            }
+            EditStep::Add { kind, path, parent, .. } => {
+                own = self.name_one();
+                WaitingStep::Add { own, kind, path: path.to_owned(), parent: parent.0 }
+            }
+            EditStep::Open { kind, path, parent, base } => {
+                own = self.name_one();
+                WaitingStep::Open { own, kind, path: path.to_owned(), parent: parent.0, base }
+            }
+            EditStep::Absent { kind, path, parent } => {
+                WaitingStep::Absent { kind, path: path.to_owned(), parent: parent.0 }
+            }
+            EditStep::Prop { kind, node, name, value } => {
+                bytes = name.len().plus(value.map_or(0, <[u8]>::len));
+                let (name, value) = (name.to_owned(), value.map(<[u8]>::to_vec));
+                WaitingStep::Prop { kind, node: node.0, name, value }
+            }
+            EditStep::Text { file, base, delta } => {
+                return self.text(file, base, delta).map(|()| Handle::NONE);
+            }
+            EditStep::CloseDirectory(dir) => WaitingStep::CloseDirectory(dir.0),
+            EditStep::CloseFile { file, text } => WaitingStep::CloseFile { file: file.0, text },
+            EditStep::CloseEdit => return self.pass_on().map(|()| Handle::NONE),
+            EditStep::AbortEdit => return Ok(Handle::NONE),
+        };
+        self.push(waiting, bytes)?;
+        Ok(Handle(own))
     }
 }

@@ -99,7 +99,7 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// Those of the sessions and of the working copy.
-    pub fn drive_dir(&mut self, source: &MergeSource) -> SvnResult<()> {
+    pub(crate) fn drive_dir(&mut self, source: &MergeSource) -> SvnResult<()> {
         let reached = std::mem::take(&mut self.reached);
         if reached.is_done(RelPath::ROOT) {
             return Ok(());
@@ -210,7 +210,7 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// Those of the sessions and of the working copy.
-    pub fn drive_file(&mut self, source: &MergeSource, related: bool) -> SvnResult<()> {
+    pub(crate) fn drive_file(&mut self, source: &MergeSource, related: bool) -> SvnResult<()> {
         self.begun = None;
         self.show_progress(source);
         let side = |session: &Rc<dyn Session>, place: &RepoLocation| {

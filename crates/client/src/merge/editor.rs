@@ -9,7 +9,7 @@ use sapwood_core::checksum::Md5Reader;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
-use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta};
 use sapwood_ra::{DirentFields, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::PropChange;
@@ -345,22 +345,8 @@ fn added_props(changes: &[PropChange]) -> PropList {
     props
 }
 
-impl Editor for RangeEditor<'_, '_> {
-    nothing_to_abort!();
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.target_revision = revision;
-        self.apply.right_revision = revision;
-        Ok(())
-    }
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        let base = base.unwrap_or(self.revision);
-        self.enter(RelPath::ROOT, None, NodeKind::Dir, Some(base))
-    }
-
-    fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
-        let below = RelPath::new(below)?;
+impl RangeEditor<'_, '_> {
+    fn delete(&mut self, below: &RelPath, parent: Handle) -> SvnResult<()> {
         let above = self.get(parent)?;
         let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
         if self.reached.gone.contains(below) {
@@ -374,29 +360,6 @@ impl Editor for RangeEditor<'_, '_> {
         }
         self.reached.gone.insert(below.to_owned());
         Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        below: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, None)
-    }
-
-    fn open_directory(
-        &mut self,
-        below: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let base = base.unwrap_or(self.revision);
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, Some(base))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.change_prop(dir, name, value)
     }
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
@@ -414,42 +377,7 @@ impl Editor for RangeEditor<'_, '_> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
-        match self.get(parent)?.node {
-            Some(id) => self.apply.absent(RelPath::new(below)?, id),
-            None => Ok(()),
-        }
-    }
-
-    fn absent_file(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
-        self.absent_directory(below, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        below: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, None)
-    }
-
-    fn open_file(
-        &mut self,
-        below: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let base = base.unwrap_or(self.revision);
-        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, Some(base))
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        sum: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn text(&mut self, file: Handle, sum: Option<Md5>, delta: &mut dyn TextDelta) -> SvnResult<()> {
         let Some(open) = self.open.get(&file.0) else { return Err(wrong_handle()) };
         if open.skip {
             while delta.next_window()?.is_some() {}
@@ -462,15 +390,6 @@ impl Editor for RangeEditor<'_, '_> {
         (texts.right, texts.right_md5) = self.receive(&texts, delta)?;
         self.get(file)?.texts = Some(texts);
         Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.change_prop(file, name, value)
     }
 
     fn close_file(&mut self, file: Handle, sum: Option<Md5>) -> SvnResult<()> {
@@ -489,9 +408,39 @@ impl Editor for RangeEditor<'_, '_> {
         self.reached.finish(&open.below);
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for RangeEditor<'_, '_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::TargetRevision(revision) => {
+                self.target_revision = revision;
+                self.apply.right_revision = revision;
+            }
+            EditStep::OpenRoot(base) => {
+                let base = base.unwrap_or(self.revision);
+                return self.enter(RelPath::ROOT, None, NodeKind::Dir, Some(base));
+            }
+            EditStep::Add { kind, path, parent, .. } => {
+                return self.enter(path, Some(parent), kind, None);
+            }
+            EditStep::Open { kind, path, parent, base } => {
+                let base = base.unwrap_or(self.revision);
+                return self.enter(path, Some(parent), kind, Some(base));
+            }
+            EditStep::Delete { path, parent, .. } => self.delete(path, parent)?,
+            EditStep::Absent { path, parent, .. } => {
+                if let Some(id) = self.get(parent)?.node {
+                    self.apply.absent(path, id)?;
+                }
+            }
+            EditStep::Prop { node, name, value, .. } => self.change_prop(node, name, value)?,
+            EditStep::Text { file, base, delta } => self.text(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::CloseEdit | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
 

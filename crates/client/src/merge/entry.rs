@@ -120,7 +120,7 @@ pub fn merge_two(
 ///
 /// # Errors
 /// As [`merge_two`].
-pub fn merge_two_reporting(
+pub(crate) fn merge_two_reporting(
     ctx: &Context,
     sources: TwoSources<'_>,
     target: &str,

@@ -5,10 +5,8 @@ use std::collections::HashMap;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, Md5, PropList, Revnum, SvnResult};
-use sapwood_delta::{
-    Editor, Handle, TextDelta, ignore_absent, ignore_directories, nothing_to_abort,
-};
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 use sapwood_ra::{ReportRequest, Session};
 
 use super::props::is_regular;
@@ -81,44 +79,23 @@ struct PropChangeRecorder {
     found: Vec<(RelPathBuf, Option<Revnum>)>,
 }
 
-impl Editor for PropChangeRecorder {
-    ignore_absent!();
-    ignore_directories!();
-    nothing_to_abort!();
-
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-
-    fn open_file(&mut self, at: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.next = self.next.wrapping_add(1);
-        self.open.insert(self.next, (RelPath::new(at)?.to_owned(), base));
-        Ok(Handle(self.next))
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        _: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn change_file_prop(&mut self, file: Handle, name: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        // Once is enough: the first one of a file is its last look at it.
-        if is_regular(name) {
-            self.found.extend(self.open.remove(&file.0));
+impl StepEditor for PropChangeRecorder {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::Open { kind: NodeKind::File, path, base, .. } => {
+                self.next = self.next.wrapping_add(1);
+                self.open.insert(self.next, (path.to_owned(), base));
+                return Ok(Handle(self.next));
+            }
+            // Once is enough: the first one of a file is its last look at it.
+            EditStep::Prop { kind: NodeKind::File, node, name, .. } if is_regular(name) => {
+                self.found.extend(self.open.remove(&node.0));
+            }
+            EditStep::CloseFile { file, .. } => {
+                self.open.remove(&file.0);
+            }
+            _ => {}
         }
-        Ok(())
-    }
-
-    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
-        self.open.remove(&file.0);
-        Ok(())
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+        Ok(Handle::NONE)
     }
 }

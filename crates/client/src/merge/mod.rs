@@ -70,7 +70,8 @@ use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
 
 use self::checkpoint::{Checkpoint, Stage, Undo};
-pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two, merge_two_reporting};
+pub(crate) use self::entry::merge_two_reporting;
+pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two};
 pub use self::paths::MergePath;
 pub(crate) use self::props::props_state;
 pub use self::source::MergeSource;
@@ -211,7 +212,7 @@ impl Merge<'_> {
 
     /// Whether earlier merges count.
     #[must_use]
-    pub fn honors_mergeinfo(&self) -> bool {
+    pub(crate) fn honors_mergeinfo(&self) -> bool {
         self.mergeinfo_capable
             && self.source.ancestral
             && self.same_repos

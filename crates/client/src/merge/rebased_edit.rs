@@ -1,10 +1,8 @@
 //! An edit that is anchored at the target's parent directory, rebased to the target.
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle};
-
-use crate::delegate::delegate_editor;
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Editor, Handle, StepEditor};
 
 /// The directory above the target.
 const ABOVE: Handle = Handle(u64::MAX);
@@ -25,9 +23,9 @@ impl<'e> RebasedEdit<'e> {
     }
 
     /// A path below the target, of something that is not right below the directory above.
-    fn below<'p>(&mut self, at: &'p str, parent: Handle) -> SvnResult<&'p str> {
-        let below = RelPath::new(at)?.below(self.name).filter(|_| parent != ABOVE);
-        below.map(RelPath::as_str).ok_or_else(|| {
+    fn below<'p>(&mut self, at: &'p RelPath, parent: Handle) -> SvnResult<&'p RelPath> {
+        let below = at.below(self.name).filter(|_| parent != ABOVE);
+        below.ok_or_else(|| {
             self.refused = true;
             SvnError::new(
                 ErrorCode::FS_NOT_DIRECTORY,
@@ -37,139 +35,46 @@ impl<'e> RebasedEdit<'e> {
     }
 }
 
-impl Editor for RebasedEdit<'_> {
-    delegate_editor!(inner: set_target_revision, apply_textdelta, change_file_prop, close_file,
-        close_edit, abort_edit);
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(ABOVE)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.delete_entry(path, revision, parent)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.add_directory(path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        if parent == ABOVE && path == self.name.as_str() {
-            self.opened = true;
-            return self.inner.open_root(base);
+impl StepEditor for RebasedEdit<'_> {
+    fn step(&mut self, mut step: EditStep<'_>) -> SvnResult<Handle> {
+        use EditStep::{Absent, Add, CloseDirectory, Delete, Open, OpenRoot, Prop};
+        match &mut step {
+            OpenRoot(_) => return Ok(ABOVE),
+            Prop { node: ABOVE, .. } | CloseDirectory(ABOVE) => return Ok(Handle::NONE),
+            Open { kind: NodeKind::Dir, path, parent: ABOVE, base } if *path == self.name => {
+                self.opened = true;
+                return self.inner.open_root(*base);
+            }
+            Delete { path, parent, .. }
+            | Add { path, parent, .. }
+            | Open { path, parent, .. }
+            | Absent { path, parent, .. } => *path = self.below(path, *parent)?,
+            _ => {}
         }
-        let path = self.below(path, parent)?;
-        self.inner.open_directory(path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if dir == ABOVE { Ok(()) } else { self.inner.change_dir_prop(dir, name, value) }
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        if dir == ABOVE { Ok(()) } else { self.inner.close_directory(dir) }
-    }
-
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.absent_directory(path, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.add_file(path, parent, copy_from)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        let path = self.below(path, parent)?;
-        self.inner.open_file(path, parent, base)
-    }
-
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        let path = self.below(path, parent)?;
-        self.inner.absent_file(path, parent)
+        step.apply(self.inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sapwood_delta::IgnoreAll;
+    use sapwood_core::paths::RelPathBuf;
 
     use super::*;
 
     /// Notes directories and files that are opened.
     #[derive(Default)]
-    struct OpenRecorder {
-        paths: Vec<String>,
-        rest: IgnoreAll,
-    }
+    struct OpenRecorder(Vec<RelPathBuf>);
 
-    impl Editor for OpenRecorder {
-        delegate_editor!(rest: delete_entry, change_dir_prop, close_directory, absent_directory,
-            apply_textdelta, change_file_prop, close_file, absent_file, close_edit, abort_edit);
-
-        fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-            self.paths.push(String::new());
-            Ok(Handle(0))
-        }
-
-        fn add_directory(
-            &mut self,
-            path: &str,
-            parent: Handle,
-            _: Option<(&str, Revnum)>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
-        }
-
-        fn open_directory(
-            &mut self,
-            path: &str,
-            _: Handle,
-            _: Option<Revnum>,
-        ) -> SvnResult<Handle> {
-            self.paths.push(path.to_owned());
+    impl StepEditor for OpenRecorder {
+        fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+            match step {
+                EditStep::OpenRoot(_) => self.0.push(RelPathBuf::default()),
+                EditStep::Add { path, .. } | EditStep::Open { path, .. } => {
+                    self.0.push(path.to_owned())
+                }
+                _ => return Ok(Handle::NONE),
+            }
             Ok(Handle(1))
-        }
-
-        fn add_file(
-            &mut self,
-            path: &str,
-            parent: Handle,
-            _: Option<(&str, Revnum)>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
-        }
-
-        fn open_file(
-            &mut self,
-            path: &str,
-            parent: Handle,
-            _: Option<Revnum>,
-        ) -> SvnResult<Handle> {
-            self.open_directory(path, parent, None)
         }
     }
 
@@ -179,29 +84,37 @@ mod tests {
         let mut edit = RebasedEdit::new(&mut opened, RelPath::trusted("t"));
         let above = edit.open_root(None).unwrap();
         edit.change_dir_prop(above, "p", None).unwrap();
-        let root = edit.open_directory("t", above, None).unwrap();
-        let dir = edit.open_directory("t/d", root, None).unwrap();
-        edit.open_file("t/d/f", dir, None).unwrap();
+        let root = edit.open_directory(RelPath::trusted("t"), above, None).unwrap();
+        let dir = edit.open_directory(RelPath::trusted("t/d"), root, None).unwrap();
+        edit.open_file(RelPath::trusted("t/d/f"), dir, None).unwrap();
         for node in [dir, root, above] {
             edit.close_directory(node).unwrap();
         }
         assert!(edit.opened && !edit.refused);
-        assert_eq!(opened.paths, ["", "d", "d/f"]);
+        assert_eq!(opened.0, ["", "d", "d/f"]);
     }
 
     #[test]
     fn a_target_of_another_kind_is_refused() {
         for open in [
-            |edit: &mut RebasedEdit<'_>, above| edit.open_file("t", above, None).map(drop),
-            |edit: &mut RebasedEdit<'_>, above| edit.delete_entry("t", None, above),
-            |edit: &mut RebasedEdit<'_>, above| edit.add_directory("t", above, None).map(drop),
-            |edit: &mut RebasedEdit<'_>, above| edit.open_directory("other", above, None).map(drop),
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.open_file(RelPath::trusted("t"), above, None).map(drop)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.delete_entry(RelPath::trusted("t"), None, above)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.add_directory(RelPath::trusted("t"), above, None).map(drop)
+            },
+            |edit: &mut RebasedEdit<'_>, above| {
+                edit.open_directory(RelPath::trusted("other"), above, None).map(drop)
+            },
         ] {
             let mut opened = OpenRecorder::default();
             let mut edit = RebasedEdit::new(&mut opened, RelPath::trusted("t"));
             let above = edit.open_root(None).unwrap();
             assert!(open(&mut edit, above).is_err() && edit.refused && !edit.opened);
-            assert!(opened.paths.is_empty());
+            assert!(opened.0.is_empty());
         }
     }
 }

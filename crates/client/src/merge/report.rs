@@ -2,7 +2,7 @@
 
 use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Depth, Revnum, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_delta::{Editor, ReportEntry};
 use sapwood_ra::{ReportRequest, Session};
 
 /// What is reported to the server: the revision of each path, `None` for a missing one.
@@ -19,7 +19,7 @@ pub(super) fn send_report(
     let mut report = session.report(request, editor)?;
     for (relpath, revision) in all {
         match revision {
-            Some(revision) => report.set_path(relpath, Revnum(*revision), depth, false, None)?,
+            Some(revision) => report.entry(&ReportEntry::new(relpath, Revnum(*revision), depth))?,
             None => report.delete_path(relpath)?,
         }
     }

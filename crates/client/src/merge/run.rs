@@ -351,7 +351,7 @@ impl Merge<'_> {
 
     /// The record of conflicts that a range left, if it left some.
     #[must_use]
-    pub fn range_conflict(
+    pub(crate) fn range_conflict(
         &self,
         range: &MergeSource,
         remaining: Option<MergeSource>,

@@ -35,7 +35,7 @@ impl MergeSource {
 
     /// Whether changes are taken back.
     #[must_use]
-    pub const fn is_reverse(&self) -> bool {
+    pub(crate) const fn is_reverse(&self) -> bool {
         self.left.revision > self.right.revision
     }
 

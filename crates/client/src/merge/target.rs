@@ -76,7 +76,7 @@ impl MergeTarget {
 
     /// Whether the target is in the repository of a location.
     #[must_use]
-    pub fn is_in_repository_of(&self, place: &RepoLocation) -> bool {
+    pub(crate) fn is_in_repository_of(&self, place: &RepoLocation) -> bool {
         self.root == place.root && self.uuid == place.uuid
     }
 

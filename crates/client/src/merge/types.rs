@@ -11,7 +11,7 @@ use super::source::MergeSource;
 use super::target::MergeTarget;
 
 /// Mergeinfo by path below the working copy's root.
-pub type PathMergeinfo = BTreeMap<RelPathBuf, Mergeinfo>;
+pub(crate) type PathMergeinfo = BTreeMap<RelPathBuf, Mergeinfo>;
 
 /// A range that left conflicts open.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl MergeOutcome {
 
     /// Whether nothing more may be merged before conflicts are resolved.
     #[must_use]
-    pub const fn is_stopped(&self) -> bool {
+    pub(crate) const fn is_stopped(&self) -> bool {
         matches!(self.conflict, Some((_, false)))
     }
 }

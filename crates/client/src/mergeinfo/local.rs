@@ -120,7 +120,7 @@ impl MergeinfoCache {
     ///
     /// # Errors
     /// As [`explicit`]; values of parents that are no mergeinfo count as empty.
-    pub fn own_and_above(
+    pub(crate) fn own_and_above(
         &self,
         wc: &WorkingCopy,
         relpath: &RelPath,
@@ -267,7 +267,7 @@ pub struct Lookup {
 ///
 /// # Errors
 /// As [`find`]; those of the session.
-pub fn catalog_anywhere(
+pub(crate) fn catalog_anywhere(
     node: &Node,
     session: &dyn Session,
     lookup: &Lookup,
@@ -304,7 +304,7 @@ pub fn catalog_anywhere(
 ///
 /// # Errors
 /// As there.
-pub fn find_anywhere(
+pub(crate) fn find_anywhere(
     node: &Node,
     session: &dyn Session,
     inherit: Inherit,

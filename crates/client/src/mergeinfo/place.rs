@@ -54,7 +54,7 @@ impl RepoLocation {
 
     /// Whether another location is in the same repository, under the same URL.
     #[must_use]
-    pub fn is_same_repository(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_repository(&self, other: &Self) -> bool {
         self.root == other.root && self.uuid == other.uuid
     }
 
@@ -281,7 +281,7 @@ impl History {
 
     /// The history that segments describe, in any order.
     #[must_use]
-    pub fn of_segments(tip: &RepoLocation, mut segments: Vec<Segment>) -> Self {
+    pub(crate) fn of_segments(tip: &RepoLocation, mut segments: Vec<Segment>) -> Self {
         segments.sort_by_key(|segment| segment.start);
         let from_zero = segments.first().is_some_and(|segment| segment.start == Revnum::ZERO);
         Self { tip: tip.clone(), mergeinfo: as_mergeinfo(&segments), from_zero }

@@ -4,14 +4,13 @@
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Md5, Revnum, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{CancelToken, NodeKind, Revnum, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 use sapwood_ra::{CommitEditor, CommitInfo};
 
 use super::Event;
 use super::properties::{Encoding, without_revision_zero};
 use crate::context::check_cancel;
-use crate::delegate::delegate_editor;
 
 /// Which revision goes where.
 pub(super) struct At {
@@ -19,6 +18,16 @@ pub(super) struct At {
     pub(super) root_url: UrlBuf,
     pub(super) revision: Revnum,
     pub(super) encoding: Encoding,
+}
+
+impl At {
+    /// The URL in the mirror of a copy's source.
+    fn source(&self, path: &str) -> String {
+        match path.strip_prefix('/') {
+            Some(relpath) => self.root_url.join(RelPath::trusted(relpath)).into_string(),
+            None => path.to_owned(),
+        }
+    }
 }
 
 /// The editor of one revision.
@@ -57,14 +66,6 @@ impl<'a> SyncEditor<'a> {
         (self.commit.committed().cloned(), self.normalized)
     }
 
-    /// The URL in the mirror of a copy's source.
-    fn source(&self, path: &str) -> String {
-        match path.strip_prefix('/') {
-            Some(relpath) => self.at.root_url.join(RelPath::trusted(relpath)).into_string(),
-            None => path.to_owned(),
-        }
-    }
-
     /// The value to commit; `None` for properties that cannot be committed.
     fn proper(&mut self, name: &str, value: Option<&[u8]>) -> SvnResult<Option<Option<Vec<u8>>>> {
         if name.starts_with(names::ENTRY_PREFIX) || name.starts_with(names::WC_PREFIX) {
@@ -88,77 +89,36 @@ impl<'a> SyncEditor<'a> {
     }
 }
 
-impl Editor for SyncEditor<'_> {
-    delegate_editor!(commit: set_target_revision, delete_entry, open_directory, close_directory,
-        absent_directory, close_file, absent_file, abort_edit);
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.opened = true;
-        self.commit.open_root(base)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        check_cancel(self.cancel)?;
-        self.commit.open_file(path, parent, base)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        check_cancel(self.cancel)?;
-        let from = copy_from.map(|(path, rev)| (self.source(path), rev));
-        self.commit.add_directory(
-            path,
-            parent,
-            from.as_ref().map(|(url, rev)| (url.as_str(), *rev)),
-        )
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        check_cancel(self.cancel)?;
-        let from = copy_from.map(|(path, rev)| (self.source(path), rev));
-        self.commit.add_file(path, parent, from.as_ref().map(|(url, rev)| (url.as_str(), *rev)))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        match self.proper(name, value)? {
-            Some(value) => self.commit.change_dir_prop(dir, name, value.as_deref()),
-            None => Ok(()),
+impl StepEditor for SyncEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        let commit = &mut *self.commit;
+        match step {
+            EditStep::OpenRoot(_) => self.opened = true,
+            EditStep::Open { kind: NodeKind::File, .. } => check_cancel(self.cancel)?,
+            EditStep::Add { kind, path, parent, copy_from } => {
+                check_cancel(self.cancel)?;
+                let from = copy_from.map(|(path, rev)| (self.at.source(path), rev));
+                let copy_from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
+                return EditStep::Add { kind, path, parent, copy_from }.apply(commit);
+            }
+            EditStep::Prop { kind, node, name, value } => {
+                let Some(value) = self.proper(name, value)? else { return Ok(Handle::NONE) };
+                let value = value.as_deref();
+                return EditStep::Prop { kind, node, name, value }.apply(&mut *self.commit);
+            }
+            EditStep::Text { .. } => {
+                let first = !std::mem::replace(&mut self.texts, true);
+                (self.notify)(Event::Text(first))?;
+            }
+            EditStep::CloseEdit => self.before_close()?,
+            _ => {}
         }
+        step.apply(&mut *self.commit)
     }
+}
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        match self.proper(name, value)? {
-            Some(value) => self.commit.change_file_prop(file, name, value.as_deref()),
-            None => Ok(()),
-        }
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        let first = !std::mem::replace(&mut self.texts, true);
-        (self.notify)(Event::Text(first))?;
-        self.commit.apply_textdelta(file, base, delta)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
+impl SyncEditor<'_> {
+    fn before_close(&mut self) -> SvnResult<()> {
         if !self.opened {
             // Nothing of this revision may be seen, but it must be there.
             let root = self.commit.open_root(self.at.revision.prev())?;
@@ -170,7 +130,6 @@ impl Editor for SyncEditor<'_> {
         if self.tweaked {
             (self.notify)(Event::MergeinfoAdjusted)?;
         }
-        (self.notify)(Event::Closing)?;
-        self.commit.close_edit()
+        (self.notify)(Event::Closing)
     }
 }

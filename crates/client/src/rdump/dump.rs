@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult};
+use sapwood_delta::ReportEntry;
 use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::{dump as records, prop_rules};
@@ -84,7 +85,7 @@ fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> Sv
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
     let mut update = session.report(&request, &mut editor)?;
-    update.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
+    update.entry(&ReportEntry::new(RelPath::ROOT, revision, Depth::Infinity).starting_empty())?;
     update.finish()?;
     dumper.notify(revision)
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{Read as _, Seek as _, Write};
 
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Md5, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_delta::svndiff::Encoder;
@@ -25,17 +26,17 @@ const COMPRESSION: u8 = 5;
 /// A directory that is open.
 #[derive(Debug, Default)]
 struct Dir {
-    path: String,
+    path: RelPathBuf,
     /// The headers that were not written yet.
     head: Head,
     props: PropChanges,
-    deleted: BTreeSet<String>,
+    deleted: BTreeSet<RelPathBuf>,
 }
 
 /// A file that is open.
 #[derive(Debug)]
 struct OpenFile {
-    path: String,
+    path: RelPathBuf,
     action: &'static str,
     copy_from: Option<(String, Revnum)>,
     props: PropChanges,
@@ -113,7 +114,7 @@ impl<'o> DumpEditor<'o> {
     }
 
     /// Whether the path was deleted before, in this edit; it is not any more.
-    fn replaces(&mut self, path: &str, parent: Handle) -> SvnResult<bool> {
+    fn replaces(&mut self, path: &RelPath, parent: Handle) -> SvnResult<bool> {
         Ok(self.dir(parent)?.deleted.remove(path))
     }
 
@@ -172,7 +173,7 @@ impl Editor for DumpEditor<'_> {
         Ok(Handle(handle))
     }
 
-    fn delete_entry(&mut self, path: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, path: &RelPath, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
         self.flush_node()?;
         self.dir(parent)?.deleted.insert(path.to_owned());
         Ok(())
@@ -180,7 +181,7 @@ impl Editor for DumpEditor<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -198,7 +199,12 @@ impl Editor for DumpEditor<'_> {
         Ok(Handle(handle))
     }
 
-    fn open_directory(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(
+        &mut self,
+        path: &RelPath,
+        _: Handle,
+        _: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.flush_node()?;
         let handle = self.handle();
         self.dirs.insert(handle, Dir { path: path.to_owned(), ..Dir::default() });
@@ -236,7 +242,7 @@ impl Editor for DumpEditor<'_> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -261,7 +267,7 @@ impl Editor for DumpEditor<'_> {
         Ok(Handle(handle))
     }
 
-    fn open_file(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, path: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.flush_node()?;
         let handle = self.handle();
         self.files.insert(

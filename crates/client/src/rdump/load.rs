@@ -111,7 +111,7 @@ type Origin = (String, Revnum);
 /// A directory that is open in the commit.
 #[derive(Clone)]
 struct OpenDir {
-    path: String,
+    path: RelPathBuf,
     handle: Handle,
     /// `None` when it is new.
     origin: Option<Origin>,
@@ -119,7 +119,7 @@ struct OpenDir {
 
 /// A node of the stream.
 struct Node {
-    path: String,
+    path: RelPathBuf,
     /// `None` for deletions.
     kind: Option<NodeKind>,
     /// `None` after a deletion.
@@ -173,17 +173,17 @@ impl<'s> Loader<'s> {
             let base = self.base()?;
             let handle = editor.open_root(Some(base))?;
             let origin = Some((String::new(), base));
-            self.dirs = vec![OpenDir { path: String::new(), handle, origin }];
+            self.dirs = vec![OpenDir { path: RelPathBuf::default(), handle, origin }];
             self.editor = Some(editor);
         }
         self.editor.as_deref_mut().ok_or_else(|| malformed("No commit is under way"))
     }
 
     /// Closes and opens directories until the one at `path` is the innermost.
-    fn go_to(&mut self, path: &str) -> SvnResult<OpenDir> {
+    fn go_to(&mut self, path: &RelPath) -> SvnResult<OpenDir> {
         self.editor()?;
         while let Some(open) = self.dirs.last().cloned() {
-            if paths::skip_ancestor(&open.path, path).is_some() {
+            if path.is_at_or_below(&open.path) {
                 break;
             }
             self.editor()?.close_directory(open.handle)?;
@@ -194,9 +194,9 @@ impl<'s> Loader<'s> {
             let Some(open) = self.dirs.last().cloned() else {
                 return Err(malformed("No directory is open"));
             };
-            let below = paths::rest_below(&open.path, path)?;
-            let Some(name) = paths::components(below).next() else { return Ok(open) };
-            let next = paths::join(&open.path, name);
+            let below = path.rest_below(&open.path)?;
+            let Some(name) = below.names().next() else { return Ok(open) };
+            let next = open.path.child(name);
             let handle = self.editor()?.open_directory(&next, open.handle, Some(base))?;
             // Nodes below a copy come from below the copy's source.
             let origin = open.origin.map(|(path, revision)| (paths::join(&path, name), revision));
@@ -322,7 +322,7 @@ impl DumpVisitor for Loader<'_> {
         let path =
             headers.get(header::NODE_PATH).ok_or_else(|| malformed("A node without a path"))?;
         let path = text_of(path)?;
-        let path = paths::canonical_relpath(&path).into_owned();
+        let path = RelPathBuf::canonicalize(&path);
         let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
         let is_dir = kind == Some(NodeKind::Dir);
         let base_sum = headers.get(header::DELTA_BASE_MD5).and_then(Md5::parse);
@@ -342,19 +342,19 @@ impl DumpVisitor for Loader<'_> {
                     let open = self.go_to(&path)?;
                     (node.handle, node.origin) = (Some(open.handle), open.origin);
                 } else {
-                    let parent = self.go_to(paths::dirname(&path))?;
+                    let parent = self.go_to(path.parent())?;
                     node.handle = Some(self.editor()?.open_file(&path, parent.handle, base)?);
-                    let name = paths::basename(&path);
+                    let name = path.name();
                     node.origin =
                         parent.origin.map(|(path, revision)| (paths::join(&path, name), revision));
                 }
             }
             b"delete" => {
-                let parent = self.go_to(paths::dirname(&path))?;
+                let parent = self.go_to(path.parent())?;
                 self.editor()?.delete_entry(&path, base, parent.handle)?;
             }
             b"add" | b"replace" => {
-                let parent = self.go_to(paths::dirname(&path))?;
+                let parent = self.go_to(path.parent())?;
                 if action == b"replace" {
                     self.editor()?.delete_entry(&path, base, parent.handle)?;
                 }

@@ -186,7 +186,7 @@ impl<'c> TreeConflict<'c> {
 
     /// Whether it comes from an update or switch.
     #[must_use]
-    pub fn is_update_or_switch(&self) -> bool {
+    pub(crate) fn is_update_or_switch(&self) -> bool {
         matches!(self.operation, Some(Operation::Update | Operation::Switch))
     }
 

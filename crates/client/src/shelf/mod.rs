@@ -46,7 +46,7 @@ pub struct SaveResult {
 }
 
 /// Called with each local change, and whether it is shelved.
-pub type ShelveReceiver<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
+pub(crate) type ShelveReceiver<'t> = dyn FnMut(&Status, bool) -> SvnResult<()> + 't;
 
 /// The working copy that a local path is in.
 ///

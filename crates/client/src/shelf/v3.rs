@@ -203,7 +203,7 @@ pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnRe
         cancel: ctx.cancel().clone(),
         ..RevertOptions::default()
     };
-    let quiet: &local::Tell<'_> = &|_| {};
+    let quiet: &local::Notifier<'_> = &|_| {};
     let (added, others): (Vec<Status>, Vec<Status>) = statuses(ctx, version, RelPath::ROOT)?
         .into_iter()
         .partition(|status| status.node == State::Added);

@@ -4,8 +4,9 @@
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_delta::ReportEntry;
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -175,33 +176,16 @@ struct AncestorReport<'r> {
 }
 
 impl Report for AncestorReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        self.report.set_path(path, revision, depth, start_empty, lock_token)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        if url.below(&self.ancestor).is_none() {
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        if let Some(url) = entry.link
+            && url.below(&self.ancestor).is_none()
+        {
             if let Some(common) = self.ancestor.common_ancestor(url) {
                 self.ancestor = common.to_owned();
             }
             self.depth = Depth::Infinity;
         }
-        self.report.link_path(path, url, revision, depth, start_empty, lock_token)
+        self.report.entry(entry)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

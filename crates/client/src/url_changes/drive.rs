@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::{Cut, Exact};
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 
@@ -53,7 +53,7 @@ fn commit_file(
 /// A directory that is open in the edit.
 struct OpenDir {
     number: usize,
-    relpath: String,
+    relpath: RelPathBuf,
     handle: Handle,
     /// Whether it exists in the base.
     in_base: bool,
@@ -66,7 +66,7 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>, cancel: &CancelToken) -
     let root = editor.open_root(Some(plan.base))?;
     let mut open = vec![OpenDir {
         number: ROOT,
-        relpath: String::new(),
+        relpath: RelPathBuf::default(),
         handle: root,
         in_base: true,
         done: 0,
@@ -86,7 +86,7 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>, cancel: &CancelToken) -
             open.pop();
             continue;
         };
-        let relpath = path::join(&dir.relpath, &child.name);
+        let relpath = dir.relpath.child(&child.name);
         let base = dir.in_base.then_some(plan.base);
         let from =
             child.copy_from.as_ref().map(|(from, rev)| (url.join(RelPath::trusted(from)), *rev));

@@ -201,7 +201,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// What asking the person meets. That a file cannot be written is no error.
-    pub fn keep_passphrase(&self, host: &str, passphrase: &Passphrase) -> SvnResult<()> {
+    pub(crate) fn keep_passphrase(&self, host: &str, passphrase: &Passphrase) -> SvnResult<()> {
         let Passphrase { file, text, may_save } = passphrase;
         self.passphrases.lock().insert(file.clone(), text.clone());
         let Some(dir) = self.options.config_dir.as_deref().filter(|_| *may_save) else {

@@ -284,7 +284,7 @@ impl Attempts<'_> {
     ///
     /// # Errors
     /// Errors of the prompt.
-    pub fn next_credentials(&mut self) -> SvnResult<Option<Simple>> {
+    pub(crate) fn next_credentials(&mut self) -> SvnResult<Option<Simple>> {
         loop {
             let found = match self.stage {
                 Stage::Memory => {

@@ -1,13 +1,13 @@
 //! Update, switch, status, diff and replay, with the caller's editor driven directly.
 
 use sapwood_core::paths::{FsPathBuf, RelPath, Url};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Editor, ReportEntry};
 use sapwood_repos::Reporter;
 
 use super::{ALL, FileSession};
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
 };
 
 impl FileSession {
@@ -21,8 +21,10 @@ impl FileSession {
         })?;
         Ok(below.to_fspath())
     }
+}
 
-    pub(super) fn begin_report<'s>(
+impl Edits for FileSession {
+    fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
@@ -64,7 +66,7 @@ impl FileSession {
         Ok(Box::new(FileReport { session: self, reporter, editor }))
     }
 
-    pub(super) fn replay_one(
+    fn replay(
         &self,
         revision: Revnum,
         request: &ReplayRequest,
@@ -76,7 +78,7 @@ impl FileSession {
         Ok(())
     }
 
-    pub(super) fn replay_many(
+    fn replay_range(
         &self,
         start: Revnum,
         end: Revnum,
@@ -101,7 +103,7 @@ struct LocalEdit<'a> {
 
 impl ReplayedEdit for LocalEdit<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay_one(self.revision, self.request, editor)
+        self.session.replay(self.revision, self.request, editor)
     }
 }
 
@@ -113,28 +115,18 @@ struct FileReport<'s> {
 }
 
 impl Report for FileReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        Ok(self.reporter.set_path(path, Some(revision), depth, start_empty, lock_token)?)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let link = self.session.path_of_url(url)?;
-        Ok(self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?)
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        let &ReportEntry { path, link, revision, depth, start_empty, lock_token } = entry;
+        match link {
+            None => {
+                self.reporter.set_path(path, Some(revision), depth, start_empty, lock_token)?;
+            }
+            Some(url) => {
+                let link = self.session.path_of_url(url)?;
+                self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?;
+            }
+        }
+        Ok(())
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

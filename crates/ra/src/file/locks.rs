@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
-use sapwood_core::{Lock, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, Lock, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 
 use super::FileSession;
-use crate::session::LockReceiver;
+use crate::session::{LockReceiver, Locks};
 
 /// The paths that were asked for, by their paths in the repository: a search of the list for each outcome would grow
 /// with the square.
@@ -29,8 +29,16 @@ fn notify<T>(
     results.failure.map_or(Ok(()), Err)
 }
 
-impl FileSession {
-    pub(super) fn lock_many(
+impl Locks for FileSession {
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
+        Ok(self.fs().lock(&self.at(path))?)
+    }
+
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
+        Ok(self.fs().locks(&self.at(path), depth)?)
+    }
+
+    fn lock(
         &self,
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
@@ -57,7 +65,7 @@ impl FileSession {
         notify(lock_paths(&request, targets.collect()), &names, receiver)
     }
 
-    pub(super) fn unlock_many(
+    fn unlock(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,

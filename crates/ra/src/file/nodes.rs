@@ -1,67 +1,53 @@
 //! What is at a path: files, directories, listings.
 
 use std::borrow::Cow;
-use std::io::Write;
 
-use sapwood_core::paths::{FsPath, RelPath};
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::paths::{FsPath, RelPath, RelPathBuf};
+use sapwood_core::{NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Node, RevpropsSnapshot};
 use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
 use sapwood_repos::{CommittedInfo, ListEntry, StoredDirent};
 
 use super::{ALL, FileSession};
-use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
+use crate::session::{
+    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Locks as _, Nodes,
+    Revisions as _,
+};
 
 impl FileSession {
-    pub(super) fn dirent_of(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-    ) -> SvnResult<Option<Dirent>> {
-        let root = self.fs().revision_root(self.revision(revision)?)?;
-        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(StoredDirent::value).transpose()
-    }
-
     /// The node's properties, with those of its last change.
-    fn node_props(&self, node: &Node, revprops: &mut RevpropsSnapshot) -> SvnResult<PropList> {
+    pub(super) fn node_props(
+        &self,
+        node: &Node,
+        revprops: &mut RevpropsSnapshot,
+    ) -> SvnResult<PropList> {
         let mut props = (*node.props()?).clone();
         for (name, value) in EntryProps::of(revprops, node, &self.uuid)?.iter() {
             props.set(name, value);
         }
         Ok(props)
     }
+}
 
-    pub(super) fn fetch_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
-        want_props: bool,
-    ) -> SvnResult<FetchedFile> {
-        let revision = self.revision(revision)?;
-        let at = self.at(path);
-        let Some(node) = self.fs().revision_root(revision)?.find(&at)? else {
-            let text = format!("'{at}' path not found");
-            return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, text));
-        };
-        if node.kind() != NodeKind::File {
-            let text = format!("'{at}' is not a file");
-            return Err(SvnError::new(ErrorCode::FS_NOT_FILE, text));
-        }
-        let mut file = FetchedFile { revision, props: PropList::new() };
-        if want_props {
-            file.props = self.node_props(&node, &mut self.fs().revprops_snapshot())?;
-        }
-        if let Some(sink) = contents {
-            let mut source = node.contents()?;
-            while let Some(piece) = source.next_piece()? {
-                sink.write_all(piece).map_err(SvnError::from_stream)?;
-            }
-        }
-        Ok(file)
+impl Nodes for FileSession {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        Ok(root.kind(&self.at(path))?)
     }
 
-    pub(super) fn fetch_dir(
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(StoredDirent::value).transpose()
+    }
+
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        let revision = self.latest_revnum()?;
+        let dirent = self.stat(path, Some(revision))?;
+        let lock = if dirent.is_some() { self.get_lock(path) } else { Ok(None) };
+        Ok(HeadNode { revision, dirent, lock })
+    }
+
+    fn get_dir(
         &self,
         path: &RelPath,
         revision: Option<Revnum>,
@@ -96,7 +82,7 @@ impl FileSession {
         Ok(dir)
     }
 
-    pub(super) fn list_below(
+    fn list(
         &self,
         request: &ListRequest<'_>,
         receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
@@ -119,5 +105,16 @@ impl FileSession {
             receiver(FsPath::new(entry.path)?, &dirent)
         })?;
         Ok(())
+    }
+
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        let found = sapwood_repos::inherited_props(&root, &self.at(path), None, ALL, &self.cancel)?;
+        let found = found.into_iter();
+        found.map(|(path, props)| Ok((RelPathBuf::new(path)?, (*props).clone()))).collect()
     }
 }

@@ -21,8 +21,8 @@ use super::revprops::{patched, proppatch};
 use super::session::HttpSession;
 use super::transport::{Payload, Reply};
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, LateFailure, Session as _,
-    TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, LateFailure,
+    SessionInfo as _, TXN_CLIENT_VERSION, TXN_USER_AGENT,
 };
 
 /// Bytes of an `If` header, beyond which tokens go into the body.
@@ -132,10 +132,14 @@ fn out_of_order() -> SvnError {
 }
 
 impl HttpSession {
-    pub(super) fn begin_commit<'s>(
-        &'s self,
-        request: &CommitRequest<'_>,
-    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
+    /// The best svndiff that the server reads.
+    fn svndiff(&self) -> Version {
+        self.client.delta_version(self.places.knows("svndiff1"), self.places.knows("svndiff2"))
+    }
+}
+
+impl Commits for HttpSession {
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         let mut revprops = request.revprops.clone();
         if self.places.knows("ephemeral-txnprops") {
             revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
@@ -154,11 +158,6 @@ impl HttpSession {
             info: None,
             ended: false,
         }))
-    }
-
-    /// The best svndiff that the server reads.
-    fn svndiff(&self) -> Version {
-        self.client.delta_version(self.places.knows("svndiff1"), self.places.knows("svndiff2"))
     }
 }
 
@@ -597,11 +596,10 @@ impl Editor for HttpCommit<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
-        let path = RelPath::new(path)?;
         let parent = self.index(parent)?;
         let place = self.child_place(parent, path)?;
         let below_it: Vec<(RelPathBuf, String)> = self
@@ -641,11 +639,10 @@ impl Editor for HttpCommit<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "infinity")?,
@@ -660,11 +657,11 @@ impl Editor for HttpCommit<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        self.reopen(RelPath::new(path)?, parent, base)
+        self.reopen(path, parent, base)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -678,11 +675,10 @@ impl Editor for HttpCommit<'_> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "0")?,
@@ -692,8 +688,13 @@ impl Editor for HttpCommit<'_> {
         self.add(path, parent, copy_from.is_some())
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.reopen(RelPath::new(path)?, parent, base)
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.reopen(path, parent, base)
     }
 
     fn apply_textdelta(

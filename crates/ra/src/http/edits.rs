@@ -4,8 +4,8 @@ use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url};
-use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, len64};
-use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
+use sapwood_core::{PropList, Revnum, SvnError, SvnResult, len64};
+use sapwood_delta::{Editor, FullText, ReportEntry, StoredDelta, TextDelta};
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
 use sapwood_wire_dav::report::update::{Item, UpdateRequest};
 use sapwood_wire_dav::report::{ask, request};
@@ -19,7 +19,8 @@ use super::session::HttpSession;
 use super::text_request::{is_delta, text_call};
 use super::transport::Payload;
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, Session as _,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Revisions as _, SessionInfo as _,
 };
 
 /// Bytes of a request that are kept in memory; larger ones wait in a file.
@@ -121,7 +122,19 @@ impl HttpSession {
         })
     }
 
-    pub(super) fn begin_report<'s>(
+    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<RelPathBuf>)> {
+        let by_revision = self.places.knows("replay-rev-resource");
+        match &self.places.stubs {
+            Some(stubs) if by_revision => {
+                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(RelPath::ROOT))))
+            }
+            _ => Ok((self.public(RelPath::ROOT), None)),
+        }
+    }
+}
+
+impl Edits for HttpSession {
+    fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
         editor: &'s mut dyn Editor,
@@ -158,17 +171,7 @@ impl HttpSession {
         Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, is_update, piece }))
     }
 
-    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<RelPathBuf>)> {
-        let by_revision = self.places.knows("replay-rev-resource");
-        match &self.places.stubs {
-            Some(stubs) if by_revision => {
-                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(RelPath::ROOT))))
-            }
-            _ => Ok((self.public(RelPath::ROOT), None)),
-        }
-    }
-
-    pub(super) fn replay_one(
+    fn replay(
         &self,
         revision: Revnum,
         request: &ReplayRequest,
@@ -196,7 +199,7 @@ impl HttpSession {
         reply.finish()
     }
 
-    pub(super) fn replay_many(
+    fn replay_range(
         &self,
         start: Revnum,
         end: Revnum,
@@ -221,7 +224,7 @@ struct Incoming<'s> {
 
 impl ReplayedEdit for Incoming<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay_one(self.revision, self.request, editor)
+        self.session.replay(self.revision, self.request, editor)
     }
 }
 
@@ -244,37 +247,12 @@ impl HttpReport<'_> {
 }
 
 impl Report for HttpReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        let &ReportEntry { path, link, revision, depth, start_empty, lock_token } = entry;
+        let link = link.map(|url| self.session.fspath_of(url)).transpose()?;
         self.say(&Item::Entry {
             path: path.to_string(),
-            link: None,
-            revision,
-            depth,
-            start_empty,
-            lock_token: lock_token.map(str::to_owned),
-        })
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let link = self.session.fspath_of(url)?;
-        self.say(&Item::Entry {
-            path: path.to_string(),
-            link: Some(link.into_string()),
+            link: link.map(FsPathBuf::into_string),
             revision,
             depth,
             start_empty,

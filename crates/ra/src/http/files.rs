@@ -19,7 +19,7 @@ use super::endpoints::{propfind, propfind_call, read_propfind};
 use super::raw_connection::{Head, RawConnection};
 use super::request_queue::write;
 use super::session::HttpSession;
-use crate::session::{FetchedFile, FileReceiver};
+use crate::session::{FetchedFile, FileReceiver, Files};
 
 /// Bytes of a file that are passed on at a time.
 const CHUNK: usize = 64 << 10;
@@ -95,47 +95,6 @@ struct Answers {
 }
 
 impl HttpSession {
-    pub(super) fn fetch_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        all: bool,
-    ) -> SvnResult<FetchedFile> {
-        let (target, revision) = self.stable(path, revision)?;
-        let found = propfind(&self.client, &target, "0", &wanted(all), None)?;
-        Ok(properties(&the_file(found)?, revision, all)?.0)
-    }
-
-    /// Passes a file to a receiver, without its properties unless `all` are wanted.
-    pub(super) fn fetch_text(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        all: bool,
-        receiver: &mut dyn FileReceiver,
-    ) -> SvnResult<()> {
-        let (target, revision) = self.stable(path, revision)?;
-        if self.client.may_pipeline()
-            && let Some(answers) = self.ask_together(&target, all)?
-        {
-            let Answers { found, mut connection, text } = answers;
-            let (file, sum) = properties(&the_file(found)?, revision, all)?;
-            let mut body = connection.body(&self.client, text.length);
-            if text.gzip {
-                copy(&mut MultiGzDecoder::new(&mut body), receiver.begin(file)?, path, sum)?;
-            } else {
-                copy(&mut body, receiver.begin(file)?, path, sum)?;
-            }
-            // The end of the body, after what was packed in it.
-            std::io::copy(&mut body, &mut std::io::sink()).map_err(SvnError::from_stream)?;
-            return if text.last { Ok(()) } else { connection.give_back(&self.client) };
-        }
-        let found = propfind(&self.client, &target, "0", &wanted(all), None)?;
-        let (file, sum) = properties(&the_file(found)?, revision, all)?;
-        let mut reply = self.client.run_expecting(&self.text_call(&target), &[200])?;
-        copy(&mut reply, receiver.begin(file)?, path, sum)
-    }
-
     fn text_call<'t>(&self, target: &'t str) -> Call<'t> {
         Call::new("GET", target).with("accept-encoding", self.client.packings())
     }
@@ -173,5 +132,48 @@ impl HttpSession {
             Some(text) if text.status == 200 => Ok(Some(Answers { found, connection, text })),
             _ => Ok(None),
         }
+    }
+}
+
+impl Files for HttpSession {
+    fn file_head(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        all: bool,
+    ) -> SvnResult<FetchedFile> {
+        let (target, revision) = self.stable(path, revision)?;
+        let found = propfind(&self.client, &target, "0", &wanted(all), None)?;
+        Ok(properties(&the_file(found)?, revision, all)?.0)
+    }
+
+    /// Passes a file to a receiver, without its properties unless `all` are wanted.
+    fn read_file(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        all: bool,
+        receiver: &mut dyn FileReceiver,
+    ) -> SvnResult<()> {
+        let (target, revision) = self.stable(path, revision)?;
+        if self.client.may_pipeline()
+            && let Some(answers) = self.ask_together(&target, all)?
+        {
+            let Answers { found, mut connection, text } = answers;
+            let (file, sum) = properties(&the_file(found)?, revision, all)?;
+            let mut body = connection.body(&self.client, text.length);
+            if text.gzip {
+                copy(&mut MultiGzDecoder::new(&mut body), receiver.begin(file)?, path, sum)?;
+            } else {
+                copy(&mut body, receiver.begin(file)?, path, sum)?;
+            }
+            // The end of the body, after what was packed in it.
+            std::io::copy(&mut body, &mut std::io::sink()).map_err(SvnError::from_stream)?;
+            return if text.last { Ok(()) } else { connection.give_back(&self.client) };
+        }
+        let found = propfind(&self.client, &target, "0", &wanted(all), None)?;
+        let (file, sum) = properties(&the_file(found)?, revision, all)?;
+        let mut reply = self.client.run_expecting(&self.text_call(&target), &[200])?;
+        copy(&mut reply, receiver.begin(file)?, path, sum)
     }
 }

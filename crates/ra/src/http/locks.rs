@@ -14,7 +14,7 @@ use super::request_queue::{Order, RequestQueue, Take};
 use super::session::HttpSession;
 use super::transport::Reply;
 use crate::Lock;
-use crate::session::{LockReceiver, Session as _};
+use crate::session::{LockReceiver, Locks};
 
 /// Bytes of a reply about one lock, at most.
 const LOCK_BODY: u64 = 1 << 20;
@@ -83,51 +83,6 @@ pub(super) fn locks_call(target: &str, depth: Depth) -> Call<'_> {
 }
 
 impl HttpSession {
-    /// The lock of a file that may not exist: reports do not list those.
-    pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
-        let full = self.in_repository(path).to_fspath();
-        let found = self.fetch_locks(path, Depth::Empty)?;
-        if let Some(lock) = found.into_iter().find(|lock| full == *lock.path) {
-            return Ok(Some(lock));
-        }
-        let wanted = PropfindRequest::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
-        let target = self.public(path);
-        let call = Call::new("PROPFIND", &target).with("depth", "0").xml(wanted.write());
-        let reply = self.client.call(&call)?;
-        if reply.status() != 207 {
-            reply.finish()?;
-            return Ok(None);
-        }
-        let said = |name: &str| reply.header(name).map(str::to_owned);
-        let (owner, created) = (said(headers::LOCK_OWNER), said(headers::CREATION_DATE));
-        let body = reply.bytes(LOCK_BODY)?;
-        let root = Document::open(&body[..], LIMITS)?.into_root()?;
-        let active = root
-            .child(NS_DAV, "response")
-            .and_then(|response| response.child(NS_DAV, "propstat"))
-            .and_then(|found| found.child(NS_DAV, "prop")?.child(NS_DAV, "lockdiscovery"))
-            .and_then(|locks| locks.child(NS_DAV, "activelock"));
-        let Some(active) = active else { return Ok(None) };
-        let token = active.child(NS_DAV, "locktoken").and_then(|token| token.child(NS_DAV, "href"));
-        let Some(token) = token else { return Ok(None) };
-        let created = created.and_then(|date| Timestamp::parse(date.as_bytes()).ok());
-        Ok(Some(Lock {
-            path: full,
-            token: token.trimmed().to_owned(),
-            owner: owner.unwrap_or_else(String::new),
-            comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
-            is_dav_comment: false,
-            created: created.map_or(0, |date| date.0),
-            expires: None,
-        }))
-    }
-
-    pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
-        let target = self.public(path);
-        let reply = self.client.run_expecting(&locks_call(&target, depth), &[200]);
-        self.read_locks(path, depth, reply)
-    }
-
     /// The locks that a reply lists.
     pub(super) fn read_locks(
         &self,
@@ -169,25 +124,6 @@ impl HttpSession {
         }
     }
 
-    pub(super) fn lock_many(
-        &self,
-        paths: &[(RelPathBuf, Option<Revnum>)],
-        comment: Option<&str>,
-        steal: bool,
-        receiver: LockReceiver<'_, Lock>,
-    ) -> SvnResult<()> {
-        let read = |path: &RelPath, call: &Call<'_>, reply| self.read_lock(path, call, reply);
-        let mut requests = LockRequests::new(&self.client, &read, &|_| None, receiver);
-        for (path, revision) in paths {
-            let target = self.public(path);
-            let call = lock_call(&target, *revision, comment, steal);
-            if !requests.send(path, call.into_owned())? {
-                break;
-            }
-        }
-        requests.finish()
-    }
-
     /// What a reply says of the lock of a path.
     fn read_lock(&self, path: &RelPath, call: &Call<'_>, mut reply: Reply) -> SvnResult<Lock> {
         if reply.status() != 200 {
@@ -215,7 +151,84 @@ impl HttpSession {
         })
     }
 
-    pub(super) fn unlock_many(
+    /// The token to unlock a path with: the known one, or the repository's.
+    fn token_of(&self, path: &RelPath, known: Option<&str>) -> SvnResult<String> {
+        if let Some(token) = known.filter(|token| !token.is_empty()) {
+            return Ok(token.to_owned());
+        }
+        self.get_lock(path)?.map(|lock| lock.token).ok_or_else(|| {
+            let message = format!("'{path}' is not locked in the repository");
+            SvnError::new(ErrorCode::RA_NOT_LOCKED, message)
+        })
+    }
+}
+
+impl Locks for HttpSession {
+    /// The lock of a file that may not exist: reports do not list those.
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
+        let full = self.in_repository(path).to_fspath();
+        let found = self.get_locks(path, Depth::Empty)?;
+        if let Some(lock) = found.into_iter().find(|lock| full == *lock.path) {
+            return Ok(Some(lock));
+        }
+        let wanted = PropfindRequest::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
+        let target = self.public(path);
+        let call = Call::new("PROPFIND", &target).with("depth", "0").xml(wanted.write());
+        let reply = self.client.call(&call)?;
+        if reply.status() != 207 {
+            reply.finish()?;
+            return Ok(None);
+        }
+        let said = |name: &str| reply.header(name).map(str::to_owned);
+        let (owner, created) = (said(headers::LOCK_OWNER), said(headers::CREATION_DATE));
+        let body = reply.bytes(LOCK_BODY)?;
+        let root = Document::open(&body[..], LIMITS)?.into_root()?;
+        let active = root
+            .child(NS_DAV, "response")
+            .and_then(|response| response.child(NS_DAV, "propstat"))
+            .and_then(|found| found.child(NS_DAV, "prop")?.child(NS_DAV, "lockdiscovery"))
+            .and_then(|locks| locks.child(NS_DAV, "activelock"));
+        let Some(active) = active else { return Ok(None) };
+        let token = active.child(NS_DAV, "locktoken").and_then(|token| token.child(NS_DAV, "href"));
+        let Some(token) = token else { return Ok(None) };
+        let created = created.and_then(|date| Timestamp::parse(date.as_bytes()).ok());
+        Ok(Some(Lock {
+            path: full,
+            token: token.trimmed().to_owned(),
+            owner: owner.unwrap_or_else(String::new),
+            comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
+            is_dav_comment: false,
+            created: created.map_or(0, |date| date.0),
+            expires: None,
+        }))
+    }
+
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
+        let target = self.public(path);
+        let reply = self.client.run_expecting(&locks_call(&target, depth), &[200]);
+        self.read_locks(path, depth, reply)
+    }
+
+    fn lock(
+        &self,
+        paths: &[(RelPathBuf, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        receiver: LockReceiver<'_, Lock>,
+    ) -> SvnResult<()> {
+        let read = |path: &RelPath, call: &Call<'_>, reply| self.read_lock(path, call, reply);
+        let mut requests = LockRequests::new(&self.client, &read, &|_| None, receiver);
+        for (path, revision) in paths {
+            let target = self.public(path);
+            let call = lock_call(&target, *revision, comment, steal);
+            if !requests.send(path, call.into_owned())? {
+                break;
+            }
+        }
+        requests.finish()
+    }
+
+    fn unlock(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
@@ -248,17 +261,6 @@ impl HttpSession {
             }
         }
         requests.finish()
-    }
-
-    /// The token to unlock a path with: the known one, or the repository's.
-    fn token_of(&self, path: &RelPath, known: Option<&str>) -> SvnResult<String> {
-        if let Some(token) = known.filter(|token| !token.is_empty()) {
-            return Ok(token.to_owned());
-        }
-        self.get_lock(path)?.map(|lock| lock.token).ok_or_else(|| {
-            let message = format!("'{path}' is not locked in the repository");
-            SvnError::new(ErrorCode::RA_NOT_LOCKED, message)
-        })
     }
 }
 

@@ -7,7 +7,8 @@
 //! * `raw_connection`: requests before the replies to earlier ones have come; `pipeline`: texts that are fetched so;
 //!   `request_queue`: changes that are sent so.
 //! * `text_request`: the request for a text.
-//! * `session`: the session; `nodes`, `revprops`, `reports`, `edits`, `locks`, `commit`: its requests.
+//! * `session`: the session; `revprops`, `nodes`, `files`, `history`, `locks`, `edits`, `commit`: its requests, a trait each;
+//!   `log`: an entry of a log.
 //!
 //! Update reports are requested with all texts in them, where the server allows that: one request
 //! for a checkout, and texts as they are stored.
@@ -19,15 +20,16 @@ mod edits;
 mod endpoints;
 mod files;
 mod greetings;
+mod history;
 mod identity;
 mod locks;
+mod log;
 mod login;
 mod nodes;
 mod options;
 mod origin;
 mod pipeline;
 mod raw_connection;
-mod reports;
 mod request_queue;
 mod revprops;
 mod session;

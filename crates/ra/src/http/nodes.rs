@@ -1,10 +1,12 @@
 //! Single nodes: what they are, their properties and entries.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
+use sapwood_wire_dav::report::answer;
+use sapwood_wire_dav::report::request::{self, ListFields};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV};
 
 use super::client::{Call, expect_status};
@@ -12,7 +14,9 @@ use super::endpoints::{path_of, propfind, propfind_call, read_propfind};
 use super::locks::locks_call;
 use super::request_queue::{Order, RequestQueue};
 use super::session::HttpSession;
-use crate::session::{Dirent, DirentFields, FetchedDir, HeadNode};
+use crate::session::{
+    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Nodes,
+};
 
 /// The properties from which the wanted fields are made.
 fn wanted(fields: DirentFields) -> PropfindRequest {
@@ -81,26 +85,29 @@ impl HttpSession {
         first(propfind(&self.client, &target, "0", wanted, None))
     }
 
-    pub(super) fn kind_of(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-    ) -> SvnResult<Option<NodeKind>> {
+    /// The properties of the node at an address that the server sent.
+    pub(super) fn props_at(&self, target: &str) -> SvnResult<(Option<NodeKind>, PropList)> {
+        let found = propfind(&self.client, target, "0", &PropfindRequest::All, None)?;
+        match found.first() {
+            Some(resource) => Ok((resource.kind(), resource.properties()?)),
+            None => Ok((None, PropList::new())),
+        }
+    }
+}
+
+impl Nodes for HttpSession {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let wanted = wanted(DirentFields::default());
         Ok(self.look(path, revision, &wanted)?.and_then(|resource| resource.kind()))
     }
 
-    pub(super) fn dirent_of(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-    ) -> SvnResult<Option<Dirent>> {
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
         let found = self.look(path, revision, &wanted(DirentFields::ALL))?;
         found.map(|resource| dirent(&resource)).transpose()
     }
 
     /// The youngest revision, a node in it and its lock: the last two are asked for together.
-    pub(super) fn look_at_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
         let (target, revision) = self.stable(path, None)?;
         let public = self.public(path);
         let calls = [
@@ -135,16 +142,7 @@ impl HttpSession {
         Ok(HeadNode { revision, dirent, lock })
     }
 
-    /// The properties of the node at an address that the server sent.
-    pub(super) fn props_at(&self, target: &str) -> SvnResult<(Option<NodeKind>, PropList)> {
-        let found = propfind(&self.client, target, "0", &PropfindRequest::All, None)?;
-        match found.first() {
-            Some(resource) => Ok((resource.kind(), resource.properties()?)),
-            None => Ok((None, PropList::new())),
-        }
-    }
-
-    pub(super) fn fetch_dir(
+    fn get_dir(
         &self,
         path: &RelPath,
         revision: Option<Revnum>,
@@ -193,5 +191,69 @@ impl HttpSession {
             }
         }
         Ok(dir)
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        if !self.places.knows("list") {
+            return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
+        }
+        let (target, revision) = self.stable(RelPath::ROOT, request.revision)?;
+        let fields = request.fields;
+        let patterns = request.patterns;
+        let body = request::List {
+            path: request.path.to_string(),
+            revision: Some(revision),
+            depth: request.depth,
+            patterns: patterns.map(|p| p.iter().map(|pattern| (*pattern).to_owned()).collect()),
+            fields: ListFields {
+                kind: fields.kind,
+                size: fields.size,
+                has_props: fields.has_props,
+                created_rev: fields.created_rev,
+                date: fields.time,
+                author: fields.last_author,
+            },
+        };
+        let call = Call::new("REPORT", &target)
+            .with("accept-encoding", self.client.packings())
+            .xml(body.write());
+        self.client
+            .children(&call, &[200], |child| {
+                let Some(item) = answer::list_item(&child)? else { return Ok(()) };
+                let is_dir = item.kind == Some(sapwood_core::NodeKind::Dir);
+                let dirent = Dirent {
+                    kind: item.kind,
+                    size: item.size.filter(|_| !is_dir),
+                    has_props: item.has_props,
+                    created_rev: item.created_rev.unwrap_or(Revnum::ZERO),
+                    time: item.date,
+                    last_author: item.author,
+                };
+                receiver(&item.path, &dirent)
+            })
+            .map(drop)
+    }
+
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
+        if !self.places.knows("inherited-props") {
+            return Err(SvnError::new(ErrorCode::RA_NOT_IMPLEMENTED, ""));
+        }
+        let (target, revision) = self.stable(RelPath::ROOT, revision)?;
+        let body = request::InheritedProps { path: path.to_string(), revision: Some(revision) };
+        let call = Call::new("REPORT", &target).xml(body.write());
+        let mut found = InheritedProps::new();
+        self.client.children(&call, &[200], |child| {
+            found.extend(answer::inherited(&child)?);
+            Ok(())
+        })?;
+        Ok(found)
     }
 }

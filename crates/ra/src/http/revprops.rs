@@ -1,6 +1,7 @@
 //! Revision properties, and the revision at a date.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::multistatus;
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
@@ -11,7 +12,7 @@ use super::client::{Call, Client, children_of, expect_status};
 use super::endpoints::propfind;
 use super::session::HttpSession;
 use super::transport::Reply;
-use crate::session::RevpropChange;
+use crate::session::{Revisions, RevpropChange};
 
 /// Changes properties of the resource at `target`, all or none.
 pub(super) fn proppatch(client: &Client, call: Call<'_>, changes: &[Change]) -> SvnResult<()> {
@@ -49,8 +50,13 @@ pub(super) fn patched(reply: Reply, target: &str) -> SvnResult<()> {
     })
 }
 
-impl HttpSession {
-    pub(super) fn revision_at(&self, time: Timestamp) -> SvnResult<Revnum> {
+impl Revisions for HttpSession {
+    fn latest_revnum(&self) -> SvnResult<Revnum> {
+        // Of the session's own URL: a user that may not read the root may know this.
+        self.places.youngest(&self.client, &self.public(RelPath::ROOT))
+    }
+
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
         let call = Call::new("REPORT", self.places.report_target()).xml(ask::dated_rev(time));
         let root = self.client.element(&call, &[200])?;
         answer::one_revision(&root)?.ok_or_else(|| {
@@ -61,7 +67,7 @@ impl HttpSession {
         })
     }
 
-    pub(super) fn fetch_revprops(&self, revision: Revnum) -> SvnResult<PropList> {
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
         let target = self.places.revision(&self.client, revision)?;
         let found = propfind(&self.client, &target, "0", &PropfindRequest::All, None)?;
         let mut props = match found.first() {
@@ -81,7 +87,11 @@ impl HttpSession {
         Ok(props)
     }
 
-    pub(super) fn set_revprop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        Ok(self.rev_proplist(revision)?.get(name).map(<[u8]>::to_vec))
+    }
+
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
         if change.expected.is_some() && !self.places.knows("atomic-revprops") {
             return Err(SvnError::new(
                 ErrorCode::RA_NOT_IMPLEMENTED,
@@ -91,7 +101,7 @@ impl HttpSession {
         let mut expected = change.expected.map(|expected| expected.map(<[u8]>::to_vec));
         if expected.is_none() && change.value.is_none() && self.places.knows("atomic-revprops") {
             // mod_dav_svn does not report that a hook refused a plain removal.
-            match self.fetch_revprops(change.revision)?.get(change.name) {
+            match self.rev_proplist(change.revision)?.get(change.name) {
                 None => return Ok(()),
                 Some(old) => expected = Some(Some(old.to_vec())),
             }

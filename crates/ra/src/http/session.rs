@@ -1,29 +1,18 @@
 //! A session over http.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::rc::Rc;
 
-use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact as _;
-use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Revnum, SvnError, SvnResult};
 
 use super::client::Client;
 use super::clients::HttpClients;
 use super::endpoints::{Endpoints, below};
 use super::settings::ClientSettings;
 use crate::error::Error;
-use crate::session::require_mergeinfo;
-use crate::session::{
-    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileReceiver, FileRevReceiver, FileRevsRequest, HeadNode, InheritedProps, ListRequest,
-    LockReceiver, LogEntry, LogRequest, MergeinfoRequest, PlainFile, ReplayReceiver, ReplayRequest,
-    Report, ReportRequest, RevpropChange, Session,
-};
-use crate::{Lock, Segment};
+use crate::session::{Capability, Revisions as _, SessionInfo};
 
 /// A session over http.
 #[derive(Debug)]
@@ -92,7 +81,7 @@ impl HttpSession {
     }
 }
 
-impl Session for HttpSession {
+impl SessionInfo for HttpSession {
     fn url(&self) -> UrlBuf {
         self.place.borrow().url.clone()
     }
@@ -138,195 +127,5 @@ impl Session for HttpSession {
         };
         *self.place.borrow_mut() = SessionUrl { url: url.to_owned(), relpath };
         Ok(())
-    }
-
-    fn latest_revnum(&self) -> SvnResult<Revnum> {
-        // Of the session's own URL: a user that may not read the root may know this.
-        self.places.youngest(&self.client, &self.public(RelPath::ROOT))
-    }
-
-    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
-        self.revision_at(time)
-    }
-
-    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
-        self.fetch_revprops(revision)
-    }
-
-    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
-        Ok(self.fetch_revprops(revision)?.get(name).map(<[u8]>::to_vec))
-    }
-
-    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
-        self.set_revprop(change)
-    }
-
-    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
-        self.kind_of(path, revision)
-    }
-
-    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
-        self.dirent_of(path, revision)
-    }
-
-    fn get_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        contents: Option<&mut dyn Write>,
-        want_props: bool,
-    ) -> SvnResult<FetchedFile> {
-        match contents {
-            Some(contents) => {
-                let mut plain = PlainFile { contents, file: None };
-                self.fetch_text(path, revision, want_props, &mut plain)?;
-                plain.file.ok_or_else(|| SvnError::internal("a file came without its properties"))
-            }
-            None => self.fetch_file(path, revision, want_props),
-        }
-    }
-
-    fn read_file(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        receiver: &mut dyn FileReceiver,
-    ) -> SvnResult<()> {
-        self.fetch_text(path, revision, true, receiver)
-    }
-
-    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
-        self.look_at_head(path)
-    }
-
-    fn get_dir(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-        entries: Option<DirentFields>,
-        want_props: bool,
-    ) -> SvnResult<FetchedDir> {
-        self.fetch_dir(path, revision, entries, want_props)
-    }
-
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
-        self.list_below(request, receiver)
-    }
-
-    fn inherited_props(
-        &self,
-        path: &RelPath,
-        revision: Option<Revnum>,
-    ) -> SvnResult<InheritedProps> {
-        self.fetch_inherited(path, revision)
-    }
-
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
-        require_mergeinfo(self, true)?;
-        self.fetch_mergeinfo(request)
-    }
-
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
-        require_mergeinfo(self, request.include_merged_revisions)?;
-        self.stream_log(request, receiver)
-    }
-
-    fn locations(
-        &self,
-        path: &RelPath,
-        peg: Revnum,
-        revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
-        self.fetch_locations(path, peg, revisions)
-    }
-
-    fn location_segments(
-        &self,
-        path: &RelPath,
-        peg: Option<Revnum>,
-        start: Option<Revnum>,
-        end: Option<Revnum>,
-        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
-    ) -> SvnResult<()> {
-        self.stream_segments(path, (peg, start, end), receiver)
-    }
-
-    fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
-        self.fetch_deleted_rev(path, peg, end)
-    }
-
-    fn file_revs(
-        &self,
-        request: &FileRevsRequest<'_>,
-        receiver: &mut dyn FileRevReceiver,
-    ) -> SvnResult<()> {
-        require_mergeinfo(self, request.include_merged_revisions)?;
-        self.stream_file_revs(request, receiver)
-    }
-
-    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
-        self.fetch_lock(path)
-    }
-
-    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
-        self.fetch_locks(path, depth)
-    }
-
-    fn lock(
-        &self,
-        paths: &[(RelPathBuf, Option<Revnum>)],
-        comment: Option<&str>,
-        steal: bool,
-        outcome: LockReceiver<'_, Lock>,
-    ) -> SvnResult<()> {
-        self.lock_many(paths, comment, steal, outcome)
-    }
-
-    fn unlock(
-        &self,
-        paths: &[(RelPathBuf, Option<String>)],
-        break_lock: bool,
-        outcome: LockReceiver<'_, ()>,
-    ) -> SvnResult<()> {
-        self.unlock_many(paths, break_lock, outcome)
-    }
-
-    fn report<'s>(
-        &'s self,
-        request: &ReportRequest<'_>,
-        editor: &'s mut dyn Editor,
-    ) -> SvnResult<Box<dyn Report + 's>> {
-        self.begin_report(request, editor)
-    }
-
-    fn replay(
-        &self,
-        revision: Revnum,
-        request: &ReplayRequest,
-        editor: &mut dyn Editor,
-    ) -> SvnResult<()> {
-        self.replay_one(revision, request, editor)
-    }
-
-    fn replay_range(
-        &self,
-        start: Revnum,
-        end: Revnum,
-        request: &ReplayRequest,
-        receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()> {
-        self.replay_many(start, end, request, receiver)
-    }
-
-    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        self.begin_commit(request)
     }
 }

@@ -3,8 +3,8 @@
 use std::cell::RefMut;
 
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Editor as _, Handle, StepEditor};
 use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::editor::{EditSink, WireEditor};
 use sapwood_wire_svn::{Encode as _, Sink};
@@ -12,7 +12,8 @@ use sapwood_wire_svn::{Encode as _, Sink};
 use super::connection::Connection;
 use super::session::SvnSession;
 use crate::session::{
-    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, TXN_CLIENT_VERSION,
+    TXN_USER_AGENT,
 };
 
 /// The session's connection, for as long as the commit takes.
@@ -42,11 +43,63 @@ impl EditSink for CommitConnection<'_> {
     }
 }
 
-impl SvnSession {
-    pub(super) fn begin_commit<'s>(
-        &'s self,
-        request: &CommitRequest<'_>,
-    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
+/// The editor of a commit.
+struct SvnCommit<'s> {
+    session: &'s SvnSession,
+    editor: WireEditor<CommitConnection<'s>>,
+    info: Option<CommitInfo>,
+    ended: bool,
+}
+
+impl Drop for SvnCommit<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // The caller has gone: what the server says is dropped.
+            let _ = self.editor.abort_edit();
+        }
+    }
+}
+
+impl CommitEditor for SvnCommit<'_> {
+    fn committed(&self) -> Option<&CommitInfo> {
+        self.info.as_ref()
+    }
+}
+
+impl StepEditor for SvnCommit<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        let closes = matches!(step, EditStep::CloseEdit);
+        self.ended |= closes || matches!(step, EditStep::AbortEdit);
+        let opened = step.apply(&mut self.editor)?;
+        if closes {
+            self.read_outcome()?;
+        }
+        Ok(opened)
+    }
+}
+
+impl SvnCommit<'_> {
+    /// Reads what the server says of a commit, which follows its edit.
+    fn read_outcome(&mut self) -> SvnResult<()> {
+        let conn = &mut self.editor.sink().0;
+        self.session.authenticate(conn)?;
+        let info = conn.receive_tuple(|mut tuple| {
+            let revision = tuple.rev()?;
+            let date = tuple.bracketed_text()?.map(str::to_owned);
+            let author = tuple.bracketed_text()?.map(str::to_owned);
+            let post_commit_error = match tuple.opt_list()? {
+                Some(list) => list.tuple().opt_text()?.map(str::to_owned),
+                None => None,
+            };
+            Ok(CommitInfo { revision, date, author, post_commit_error })
+        })?;
+        self.info = Some(info);
+        Ok(())
+    }
+}
+
+impl Commits for SvnSession {
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         let any_revprops = self.knows("commit-revprops");
         let message = request.revprops.get(names::LOG);
         if !any_revprops && message.is_none() {
@@ -92,140 +145,5 @@ impl SvnSession {
             info: None,
             ended: false,
         }))
-    }
-}
-
-/// The editor of a commit.
-struct SvnCommit<'s> {
-    session: &'s SvnSession,
-    editor: WireEditor<CommitConnection<'s>>,
-    info: Option<CommitInfo>,
-    ended: bool,
-}
-
-impl Drop for SvnCommit<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            // The caller has gone: what the server says is dropped.
-            let _ = self.editor.abort_edit();
-        }
-    }
-}
-
-impl CommitEditor for SvnCommit<'_> {
-    fn committed(&self) -> Option<&CommitInfo> {
-        self.info.as_ref()
-    }
-}
-
-impl Editor for SvnCommit<'_> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.editor.set_target_revision(revision)
-    }
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.editor.open_root(base)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.editor.delete_entry(path, revision, parent)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.editor.add_directory(path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.editor.open_directory(path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.editor.change_dir_prop(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.editor.close_directory(dir)
-    }
-
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        self.editor.absent_directory(path, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.editor.add_file(path, parent, copy_from)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.editor.open_file(path, parent, base)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.editor.apply_textdelta(file, base, delta)
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.editor.change_file_prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
-        self.editor.close_file(file, text)
-    }
-
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        self.editor.absent_file(path, parent)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.ended = true;
-        self.editor.close_edit()?;
-        let conn = &mut self.editor.sink().0;
-        self.session.authenticate(conn)?;
-        let info = conn.receive_tuple(|mut tuple| {
-            let revision = tuple.rev()?;
-            let date = tuple.bracketed_text()?.map(str::to_owned);
-            let author = tuple.bracketed_text()?.map(str::to_owned);
-            let post_commit_error = match tuple.opt_list()? {
-                Some(list) => list.tuple().opt_text()?.map(str::to_owned),
-                None => None,
-            };
-            Ok(CommitInfo { revision, date, author, post_commit_error })
-        })?;
-        self.info = Some(info);
-        Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        self.ended = true;
-        self.editor.abort_edit()
     }
 }

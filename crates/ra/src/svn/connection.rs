@@ -80,7 +80,7 @@ impl Connection {
 
     /// Whether the connection was closed or given up.
     #[must_use]
-    pub const fn is_lost(&self) -> bool {
+    pub(crate) const fn is_lost(&self) -> bool {
         self.lost
     }
 
@@ -138,7 +138,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::receive`].
-    pub fn receive_tuple<T>(
+    pub(crate) fn receive_tuple<T>(
         &mut self,
         look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
     ) -> SvnResult<T> {
@@ -158,7 +158,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::receive`]; `otherwise` when the item is no string.
-    pub fn receive_chunk(
+    pub(crate) fn receive_chunk(
         &mut self,
         into: &mut Vec<u8>,
         otherwise: &'static str,
@@ -177,7 +177,7 @@ impl Connection {
     ///
     /// # Errors
     /// E210002 when no greeting comes.
-    pub fn skip_garbage(&mut self) -> SvnResult<()> {
+    pub(crate) fn skip_garbage(&mut self) -> SvnResult<()> {
         loop {
             let unread = self.input.unread();
             let found = unread.windows(2).position(|pair| matches!(pair, b"( " | b"(\n"));

@@ -2,9 +2,9 @@
 
 use std::cell::RefMut;
 
-use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, PropList, Revnum, SvnResult};
-use sapwood_delta::Editor;
+use sapwood_delta::{Editor, ReportEntry};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{DriveError, Outcome, drive};
 use sapwood_wire_svn::failure::read_failure;
@@ -13,7 +13,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
 use super::connection::Connection;
 use super::session::SvnSession;
 use crate::session::{
-    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
 };
 
 /// Old servers know only "all" and "not all".
@@ -61,71 +61,6 @@ fn write_request(out: &mut Vec<u8>, request: &ReportRequest<'_>) {
         }
     }
     out.raw(b") ) ");
-}
-
-impl SvnSession {
-    pub(super) fn begin_report<'s>(
-        &'s self,
-        request: &ReportRequest<'_>,
-        editor: &'s mut dyn Editor,
-    ) -> SvnResult<Box<dyn Report + 's>> {
-        // Editors get paths relative to the session's URL.
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        write_request(conn.out(), request);
-        self.authenticate_reader(&mut conn)?;
-        Ok(Box::new(SvnReport { session: self, conn, editor }))
-    }
-
-    pub(super) fn replay_one(
-        &self,
-        revision: Revnum,
-        request: &ReplayRequest,
-        editor: &mut dyn Editor,
-    ) -> SvnResult<()> {
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( replay ( ");
-        out.rev(revision);
-        out.rev(request.low_water_mark);
-        out.bool(request.send_deltas);
-        out.raw(b") ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the replay command")?;
-        drive_replay(&mut conn, editor)?;
-        conn.reply(|_| Ok(()))
-    }
-
-    pub(super) fn replay_many(
-        &self,
-        start: Revnum,
-        end: Revnum,
-        request: &ReplayRequest,
-        receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()> {
-        self.sync_server_url()?;
-        let mut conn = self.conn()?;
-        let out = conn.out();
-        out.raw(b"( replay-range ( ");
-        out.rev(start);
-        out.rev(end);
-        out.rev(request.low_water_mark);
-        out.bool(request.send_deltas);
-        out.raw(b") ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
-        for revision in (start.0..=end.0).map(Revnum) {
-            let props = conn.receive_tuple(read_revprops)?;
-            let mut edit = Incoming { conn: &mut conn, driven: false };
-            let result = receiver.revision(revision, &props, &mut edit);
-            let driven = edit.driven;
-            if result.is_err() || !driven {
-                // The server goes on with what is of no use any more.
-                conn.give_up();
-                return result;
-            }
-        }
-        conn.reply(|_| Ok(()))
-    }
 }
 
 fn read_revprops(mut tuple: Tuple<'_>) -> SvnResult<PropList> {
@@ -179,54 +114,21 @@ struct SvnReport<'s> {
     editor: &'s mut dyn Editor,
 }
 
-impl SvnReport<'_> {
-    fn end_entry(
-        &mut self,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
+impl Report for SvnReport<'_> {
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
         use sapwood_wire_svn::Sink as _;
         let out = self.conn.out();
-        out.rev(revision);
-        out.bool(start_empty);
-        out.bracketed_text(lock_token);
-        out.depth(depth);
+        out.raw(if entry.link.is_some() { b"( link-path ( " } else { b"( set-path ( " });
+        out.text(entry.path);
+        if let Some(url) = entry.link {
+            out.text(url);
+        }
+        out.rev(entry.revision);
+        out.bool(entry.start_empty);
+        out.bracketed_text(entry.lock_token);
+        out.depth(entry.depth);
         out.raw(b") ) ");
         self.conn.relieve()
-    }
-}
-
-impl Report for SvnReport<'_> {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let out = self.conn.out();
-        out.raw(b"( set-path ( ");
-        out.text(path);
-        self.end_entry(revision, depth, start_empty, lock_token)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        let out = self.conn.out();
-        out.raw(b"( link-path ( ");
-        out.text(path);
-        out.text(url);
-        self.end_entry(revision, depth, start_empty, lock_token)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
@@ -274,5 +176,70 @@ fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
             let _ = conn.reply(|_| Ok(()));
             return Ok(());
         }
+    }
+}
+
+impl Edits for SvnSession {
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        // Editors get paths relative to the session's URL.
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        write_request(conn.out(), request);
+        self.authenticate_reader(&mut conn)?;
+        Ok(Box::new(SvnReport { session: self, conn, editor }))
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay ( ");
+        out.rev(revision);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay command")?;
+        drive_replay(&mut conn, editor)?;
+        conn.reply(|_| Ok(()))
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.sync_server_url()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay-range ( ");
+        out.rev(start);
+        out.rev(end);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = conn.receive_tuple(read_revprops)?;
+            let mut edit = Incoming { conn: &mut conn, driven: false };
+            let result = receiver.revision(revision, &props, &mut edit);
+            let driven = edit.driven;
+            if result.is_err() || !driven {
+                // The server goes on with what is of no use any more.
+                conn.give_up();
+                return result;
+            }
+        }
+        conn.reply(|_| Ok(()))
     }
 }

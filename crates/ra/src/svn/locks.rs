@@ -8,7 +8,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 use super::connection::Connection;
 use super::replies::read_lock;
 use super::session::{SvnSession, old_server};
-use crate::session::LockReceiver;
+use crate::session::{LockReceiver, Locks};
 
 pub(super) const OLD_SERVER: &str = "Server doesn't support the get-lock command";
 
@@ -55,8 +55,8 @@ pub(super) fn read_get_lock(mut reply: Tuple<'_>) -> SvnResult<Option<Lock>> {
     reply.tuple()?.opt_list()?.map(read_lock).transpose()
 }
 
-impl SvnSession {
-    pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
+impl Locks for SvnSession {
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         let path = self.at(path);
         let mut conn = self.conn()?;
         write_get_lock(conn.out(), &path);
@@ -64,7 +64,7 @@ impl SvnSession {
         conn.reply(read_get_lock)
     }
 
-    pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         let (full, path) = (self.fs_path(path)?, self.at(path));
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -94,7 +94,7 @@ impl SvnSession {
         })
     }
 
-    pub(super) fn lock_many(
+    fn lock(
         &self,
         paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
@@ -133,7 +133,7 @@ impl SvnSession {
         finish(&mut conn, all, "Didn't receive end marker for lock responses")
     }
 
-    pub(super) fn unlock_many(
+    fn unlock(
         &self,
         paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,

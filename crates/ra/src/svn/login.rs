@@ -73,7 +73,7 @@ fn not_authorized(message: impl Into<String>) -> SvnError {
 /// # Errors
 /// The server's failure; E170001 when no credentials are accepted; E210007 when no mechanism is
 /// known.
-pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<bool> {
+pub(crate) fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<bool> {
     let wanted = conn.reply(|mut params| {
         let mut offered = OfferedMechanisms::default();
         for mechanism in params.list()? {

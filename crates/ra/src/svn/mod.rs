@@ -6,7 +6,8 @@
 //! * [`login`]: ANONYMOUS, EXTERNAL, CRAM-MD5.
 //! * `idle`: connections for the next session.
 //! * `session`: greeting, URLs, and the exchange of command and reply.
-//! * `requests`, `streams`, `edits`, `commit`, `locks`: the requests.
+//! * `revisions`, `nodes`, `files`, `history`, `locks`, `edits`, `commit`: the requests, a trait each; `streams`: replies
+//!   that are series; `log`, `file_revs`: what is in two of them.
 //!
 //! Moving the session below the URL that the server knows costs nothing: paths are joined here,
 //! and the server is notified only when a request depends on the server's idea of the URL.
@@ -14,12 +15,17 @@
 mod commit;
 pub mod connection;
 mod edits;
+mod file_revs;
+mod files;
+mod history;
 mod idle;
 mod locks;
+mod log;
 pub mod login;
+mod nodes;
 mod replies;
 mod repository;
-mod requests;
+mod revisions;
 mod session;
 mod settings;
 mod silent;

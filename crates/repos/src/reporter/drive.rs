@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use self::entry::{Depths, Entry, Source};
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{EditTarget, Editor, Handle};
 use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, Helper, NodesWanted};
@@ -60,7 +60,7 @@ fn place_of(dir: &Node, name: &str) -> FsPathBuf {
 struct Level {
     handle: Handle,
     /// The path in the edit, a relpath.
-    path: String,
+    path: RelPathBuf,
     source_revision: Revnum,
     source: Option<Node>,
     source_entries: Option<Directory>,
@@ -140,8 +140,15 @@ impl Drive<'_> {
             self.editor.set_target_revision(self.revision)?;
             self.send_node(&target)?;
             let root = self.editor.open_root(Some(source_revision))?;
-            let level =
-                self.level(root, String::new(), source, target, info.start_empty, depths, false)?;
+            let level = self.level(
+                root,
+                RelPathBuf::default(),
+                source,
+                target,
+                info.start_empty,
+                depths,
+                false,
+            )?;
             return self.walk(level);
         }
         self.editor.set_target_revision(self.revision)?;
@@ -151,7 +158,7 @@ impl Drive<'_> {
             target_path,
             target,
             parent: root,
-            path: operand,
+            path: RelPath::new(operand).map_err(SvnError::from)?,
             depths,
             readable: false,
         };
@@ -179,7 +186,7 @@ impl Drive<'_> {
     fn level(
         &mut self,
         handle: Handle,
-        path: String,
+        path: RelPathBuf,
         source: Source,
         target: Node,
         start_empty: bool,
@@ -288,7 +295,8 @@ impl Drive<'_> {
                 target_path: &place_of(&level.target, &name),
                 target,
                 parent: level.handle,
-                path: &path::join(&level.path, &name),
+                // A report may name a path that is not canonical, which leaves an empty name.
+                path: &level.path.join(RelPath::trusted(&name)),
                 depths: Depths { wc, requested: below.requested },
                 readable: level.readable,
             };
@@ -366,7 +374,7 @@ impl Drive<'_> {
                 self.revision,
                 self.cancel,
             )?;
-            let edit_path = path::join(&level.path, name);
+            let edit_path = level.path.child(name);
             self.editor.delete_entry(&edit_path, revision, level.handle)?;
         }
         Ok(())
@@ -440,7 +448,7 @@ impl Drive<'_> {
             if same && self.lookahead.is_none() {
                 continue;
             }
-            let edit_path = path::join(&level.path, entry.name);
+            let edit_path = level.path.child(entry.name);
             if same && !self.any_below(&edit_path) {
                 continue;
             }

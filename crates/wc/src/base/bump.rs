@@ -30,7 +30,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn bump(&self, relpath: &RelPath, depth: Depth, to: &Bump<'_>) -> Result<()> {
+    pub(crate) fn bump(&self, relpath: &RelPath, depth: Depth, to: &Bump<'_>) -> Result<()> {
         if to.skipped.contains(relpath) {
             return Ok(());
         }

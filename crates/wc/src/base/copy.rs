@@ -22,7 +22,7 @@ impl Db {
     ///
     /// # Errors
     /// E155035 when there is a local operation at the path already; SQLite's.
-    pub fn make_copy(&self, relpath: &RelPath, keep_moves: bool) -> Result<()> {
+    pub(crate) fn make_copy(&self, relpath: &RelPath, keep_moves: bool) -> Result<()> {
         let depth = depth_of(relpath);
         let top = self.top(relpath)?.filter(|top| top.op_depth > 0);
         if let Some(top) = top {

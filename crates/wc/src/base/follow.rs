@@ -32,7 +32,7 @@ impl WorkingCopy {
         depth: Depth,
     ) -> Result<Vec<(RelPathBuf, Option<NodeKind>)>> {
         let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
-        let mut told = Vec::new();
+        let mut conflicts = Vec::new();
         if !relpath.is_empty()
             && let Some(moved) = self.db().moved_to_of(relpath, 0)?
             && moved.source != relpath
@@ -43,13 +43,13 @@ impl WorkingCopy {
                     0,
                     &moved.deletion,
                     &moved.target,
-                    &mut told,
+                    &mut conflicts,
                 )?;
             }
-            return Ok(told);
+            return Ok(conflicts);
         }
-        self.follow(relpath, 0, depth, &mut told)?;
-        Ok(told)
+        self.follow(relpath, 0, depth, &mut conflicts)?;
+        Ok(conflicts)
     }
 
     fn follow(
@@ -57,7 +57,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         op_depth: i64,
         depth: Depth,
-        told: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
+        conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
     ) -> Result<()> {
         for pair in self.moves_out_of(relpath, op_depth)? {
             let Some(rest) = pair.source.below(relpath) else { continue };
@@ -74,14 +74,14 @@ impl WorkingCopy {
             let complete = op_depth > 0 || self.is_deep_enough(&pair.source, source_depth)?;
             let root = operation_root(&pair.source, pair.deletion_depth).to_owned();
             if !complete || !self.owns_lock(&pair.target) {
-                self.mark_moved_conflict(&pair.source, op_depth, &root, &pair.target, told)?;
+                self.mark_moved_conflict(&pair.source, op_depth, &root, &pair.target, conflicts)?;
                 continue;
             }
             if self.db().actual(&root)?.is_some_and(|a| a.conflict_data.is_some()) {
                 continue;
             }
             self.copy_layer(&pair.source, op_depth, &pair.target)?;
-            self.follow(&pair.target, depth_of(&pair.target), depth, told)?;
+            self.follow(&pair.target, depth_of(&pair.target), depth, conflicts)?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl WorkingCopy {
         source_depth: i64,
         deletion: &RelPath,
         target: &RelPath,
-        told: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
+        conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
     ) -> Result<()> {
         let (Some(new), Some(old)) =
             (self.db().node(deletion, source_depth)?, self.db().node(target, depth_of(target))?)
@@ -168,7 +168,7 @@ impl WorkingCopy {
             move_destination: Some(target.to_owned()),
         });
         self.db().mark_conflict(source, &conflict.write())?;
-        told.push((source.to_owned(), new.kind.node_kind()));
+        conflicts.push((source.to_owned(), new.kind.node_kind()));
         Ok(())
     }
 

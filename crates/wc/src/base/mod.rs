@@ -63,7 +63,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all here.
-    pub fn put_base(&self, node: &BaseNode) -> Result<()> {
+    pub(crate) fn put_base(&self, node: &BaseNode) -> Result<()> {
         let mut row = node.row.clone();
         if node.keep_recorded
             && let Some(old) = self.base(&row.relpath)?
@@ -111,7 +111,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lowest_above(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<NodeRow>> {
+    pub(crate) fn lowest_above(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<NodeRow>> {
         let mut layers = self.layers(relpath)?;
         layers.retain(|row| row.op_depth > op_depth);
         Ok(layers.pop())
@@ -122,7 +122,12 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn extend_parent_delete(&self, relpath: &RelPath, kind: Kind, op_depth: i64) -> Result<()> {
+    pub(crate) fn extend_parent_delete(
+        &self,
+        relpath: &RelPath,
+        kind: Kind,
+        op_depth: i64,
+    ) -> Result<()> {
         let Some(parent) = parent_of(relpath) else { return Ok(()) };
         let Some(above) = self.lowest_layer(parent, op_depth)? else { return Ok(()) };
         let existing = self.lowest_layer(relpath, op_depth)?;
@@ -146,7 +151,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn retract_parent_delete(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
+    pub(crate) fn retract_parent_delete(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
         let Some(mut row) = self.lowest_above(relpath, op_depth)? else { return Ok(()) };
         let moved_to = row.moved_to.take();
         if let Some(to) = &moved_to {
@@ -175,7 +180,11 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn set_actual_props(&self, relpath: &RelPath, props: Option<&PropList>) -> Result<()> {
+    pub(crate) fn set_actual_props(
+        &self,
+        relpath: &RelPath,
+        props: Option<&PropList>,
+    ) -> Result<()> {
         let old = self.actual(relpath)?;
         if old.is_none() && props.is_none() {
             return Ok(());
@@ -189,7 +198,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn mark_conflict(&self, relpath: &RelPath, conflict: &[u8]) -> Result<()> {
+    pub(crate) fn mark_conflict(&self, relpath: &RelPath, conflict: &[u8]) -> Result<()> {
         let mut row = self.actual(relpath)?.unwrap_or_else(|| new_actual(relpath));
         row.conflict_data = Some(conflict.to_vec());
         self.put_actual(&row)
@@ -199,7 +208,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn start_directory(
+    pub(crate) fn start_directory(
         &self,
         relpath: &RelPath,
         repos_path: &RelPath,
@@ -217,7 +226,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn end_directory(&self, relpath: &RelPath) -> Result<()> {
+    pub(crate) fn end_directory(&self, relpath: &RelPath) -> Result<()> {
         self.execute(
             "UPDATE nodes SET presence = 'normal' WHERE wc_id = ?1 AND local_relpath = ?2 AND \
              op_depth = 0 AND presence = 'incomplete'",

@@ -33,7 +33,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn moved_to_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<MovedTo>> {
+    pub(crate) fn moved_to_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Option<MovedTo>> {
         let Some(row) = self.lowest_above(relpath, op_depth)? else { return Ok(None) };
         let deletion = operation_root(relpath, row.op_depth).to_owned();
         let (mut at, mut found) = (relpath, row.moved_to);

@@ -28,7 +28,11 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's; that there is no such node.
-    pub fn remove_base(&self, relpath: &RelPath, how: &Removal) -> Result<Vec<(i64, WorkItem)>> {
+    pub(crate) fn remove_base(
+        &self,
+        relpath: &RelPath,
+        how: &Removal,
+    ) -> Result<Vec<(i64, WorkItem)>> {
         let mut work = Vec::new();
         let (Some(base), Some(top)) = (self.base(relpath)?, self.top(relpath)?) else {
             return Ok(work);

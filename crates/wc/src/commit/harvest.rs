@@ -18,7 +18,7 @@ use crate::status::{self, State, Status};
 use crate::view::{self, View, operation_root};
 
 /// Asks the repository which node is at a URL in a revision.
-pub type CheckKind<'a> = &'a dyn Fn(&Url, Revnum) -> Result<Option<NodeKind>>;
+pub(crate) type CheckKind<'a> = &'a dyn Fn(&Url, Revnum) -> Result<Option<NodeKind>>;
 
 /// How to harvest.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ mod rows;
 use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
-pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
+pub use harvest::{CopyTo, Harvest, HarvestOptions};
 pub use outgoing::{Outgoing, SentText};
 pub use process::{CommittedNode, Revision};
 

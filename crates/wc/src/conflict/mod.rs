@@ -13,12 +13,12 @@ mod skel;
 mod text;
 
 pub use props::{PropChange, PropMerge, PropState, merge_props};
-pub use reject::{prej_text, prej_text_of_skel};
+pub(crate) use reject::{prej_text, prej_text_of_skel};
 pub use skel::{
     Action, Conflict, Location, Operation, PropConflict, Reason, TextConflict, TreeConflict,
 };
 pub use text::{
-    ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, preserved_extension, try_text,
-    update_labels,
+    ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, preserved_extension,
 };
 pub(crate) use text::{Temporary, ThreeFiles};
+pub(crate) use text::{try_text, update_labels};

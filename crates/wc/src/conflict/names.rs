@@ -12,7 +12,7 @@ use crate::root::WorkingCopy;
 /// The name of the file about property conflicts of a directory, without its extension.
 pub const DIRECTORY: &str = "dir_conflicts";
 /// The extension of files about property conflicts.
-pub const PREJ: &str = ".prej";
+pub(crate) const PREJ: &str = ".prej";
 /// How many names are tried.
 const TRIES: u32 = 99_999;
 
@@ -46,7 +46,7 @@ pub fn reserve(wc: &WorkingCopy, dir: &RelPath, name: &str, suffix: &str) -> Res
 ///
 /// # Errors
 /// As [`reserve`].
-pub fn reserve_prej(wc: &WorkingCopy, relpath: &RelPath) -> Result<RelPathBuf> {
+pub(crate) fn reserve_prej(wc: &WorkingCopy, relpath: &RelPath) -> Result<RelPathBuf> {
     if wc.abspath(relpath).is_dir() {
         reserve(wc, relpath, DIRECTORY, PREJ)
     } else {

@@ -21,7 +21,7 @@ const LABELS: Labels<'static> = Labels {
 /// The text of the `.prej` file of a conflict. `pristine` are the node's pristine properties,
 /// which count where the conflict comes from a merge.
 #[must_use]
-pub fn prej_text(conflict: &Conflict, pristine: &PropList) -> Vec<u8> {
+pub(crate) fn prej_text(conflict: &Conflict, pristine: &PropList) -> Vec<u8> {
     let mut out = Vec::new();
     let Some(prop) = &conflict.prop else { return out };
     let merged = conflict.operation == Some(Operation::Merge);
@@ -44,7 +44,7 @@ pub fn prej_text(conflict: &Conflict, pristine: &PropList) -> Vec<u8> {
 ///
 /// # Errors
 /// When it is no such skel.
-pub fn prej_text_of_skel(bytes: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn prej_text_of_skel(bytes: &[u8]) -> Result<Vec<u8>> {
     let malformed = || sapwood_core::skel::Error;
     let skel = Skel::parse(bytes)?;
     let mut out = Vec::new();

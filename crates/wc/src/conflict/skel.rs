@@ -225,7 +225,7 @@ impl Conflict {
 
     /// Whether no details are left.
     #[must_use]
-    pub const fn is_resolved(&self) -> bool {
+    pub(crate) const fn is_resolved(&self) -> bool {
         self.text.is_none() && self.prop.is_none() && self.tree.is_none()
     }
 

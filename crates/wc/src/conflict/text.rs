@@ -94,7 +94,7 @@ pub fn merge_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextMerged>
 ///
 /// # Errors
 /// As [`merge_text`].
-pub fn try_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextOutcome> {
+pub(crate) fn try_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextOutcome> {
     Ok(merge_or_try(wc, merge, true)?.outcome)
 }
 
@@ -494,7 +494,7 @@ pub fn preserved_extension(name: &str, preserved: &[String]) -> String {
 /// files that match one of `preserved` (patterns of `preserved-conflict-file-exts`) stays at the
 /// end, so that programs still know what they are.
 #[must_use]
-pub fn update_labels(
+pub(crate) fn update_labels(
     name: &str,
     old: Option<Revnum>,
     new: Revnum,

@@ -88,7 +88,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn actual_children(&self, relpath: &RelPath) -> Result<Vec<ActualRow>> {
+    pub(crate) fn actual_children(&self, relpath: &RelPath) -> Result<Vec<ActualRow>> {
         let sql = select!("WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath");
         self.all(sql, params![self.wc_id, relpath.as_str()], ActualRow::read)
     }
@@ -144,7 +144,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_actual(&self, relpath: &RelPath) -> Result<bool> {
+    pub(crate) fn remove_actual(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
         let touches = Touches::Actual(relpath);
         Ok(self.execute_on(touches, sql, params![self.wc_id, relpath.as_str()])? > 0)

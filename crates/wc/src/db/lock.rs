@@ -69,7 +69,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn put_lock(&self, row: &LockRow) -> Result<()> {
+    pub(crate) fn put_lock(&self, row: &LockRow) -> Result<()> {
         self.execute_on(
             Touches::Nothing,
             "INSERT OR REPLACE INTO lock (repos_id, repos_relpath, lock_token, lock_owner, \
@@ -90,7 +90,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_lock(&self, repos_id: i64, repos_relpath: &RelPath) -> Result<bool> {
+    pub(crate) fn remove_lock(&self, repos_id: i64, repos_relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM lock WHERE repos_id = ?1 AND repos_relpath = ?2";
         Ok(self.execute_on(Touches::Nothing, sql, params![repos_id, repos_relpath.as_str()])? > 0)
     }

@@ -45,9 +45,11 @@ pub use pristine_row::PristineRow;
 pub use repository::Repository;
 pub use schema::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 pub use settings::Settings;
-pub use skel::{InheritedProps, read_inherited, read_props, write_inherited, write_props};
-pub use value::{Kind, Presence, md5_text, parse_md5, parse_sha1, sha1_text};
+pub(crate) use skel::read_inherited;
+pub use skel::{InheritedProps, read_props, write_inherited, write_props};
+pub use value::{Kind, Presence};
 pub(crate) use value::{Paths, Sha1Column};
+pub(crate) use value::{parse_md5, parse_sha1};
 pub use wc_lock::WcLockRow;
 
 /// How a database is opened.
@@ -268,7 +270,7 @@ impl Db {
 
     /// The number of this working copy in its database.
     #[must_use]
-    pub const fn wc_id(&self) -> i64 {
+    pub(crate) const fn wc_id(&self) -> i64 {
         self.wc_id
     }
 

@@ -202,7 +202,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn children_layers(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
+    pub(crate) fn children_layers(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
         let sql = select!(
             "WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath, op_depth DESC"
         );
@@ -235,7 +235,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's and those of `each`.
-    pub fn each_in_subtree(
+    pub(crate) fn each_in_subtree(
         &self,
         relpath: &RelPath,
         mut each: impl FnMut(NodeRow) -> Result<()>,
@@ -330,7 +330,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_node(&self, relpath: &RelPath, op_depth: i64) -> Result<bool> {
+    pub(crate) fn remove_node(&self, relpath: &RelPath, op_depth: i64) -> Result<bool> {
         let sql = "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3";
         let touches = Touches::Row(relpath, op_depth);
         Ok(self.execute_on(touches, sql, params![self.wc_id, relpath.as_str(), op_depth])? > 0)
@@ -360,7 +360,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
+    pub(crate) fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
         self.clock().note(mtime);
         self.execute_on(
             Touches::Path(relpath),
@@ -390,7 +390,11 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn files_with_property(&self, relpath: &RelPath, name: &str) -> Result<Vec<RelPathBuf>> {
+    pub(crate) fn files_with_property(
+        &self,
+        relpath: &RelPath,
+        name: &str,
+    ) -> Result<Vec<RelPathBuf>> {
         let (above, end) = below(relpath);
         let mut found: Vec<RelPathBuf> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND kind = 'file' \

@@ -52,7 +52,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn add_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<bool> {
+    pub(crate) fn add_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<bool> {
         let added = self.execute_on(
             Touches::Nothing,
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount) \
@@ -94,7 +94,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn unreferenced_pristines(&self) -> Result<Vec<Sha1>> {
+    pub(crate) fn unreferenced_pristines(&self) -> Result<Vec<Sha1>> {
         self.all("SELECT checksum FROM pristine WHERE refcount = 0", [], |row| {
             Ok(row.get::<_, Sha1Column>(0)?.0)
         })
@@ -104,7 +104,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_pristine_row(&self, sha1: &Sha1) -> Result<bool> {
+    pub(crate) fn remove_pristine_row(&self, sha1: &Sha1) -> Result<bool> {
         let sql = "DELETE FROM pristine WHERE checksum = ?1 AND refcount = 0";
         Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
     }

@@ -71,7 +71,7 @@ pub fn write_inherited(list: &[(RelPathBuf, PropList)]) -> Vec<u8> {
 ///
 /// # Errors
 /// When it is not such a skel.
-pub fn read_inherited(bytes: &[u8]) -> Result<InheritedProps> {
+pub(crate) fn read_inherited(bytes: &[u8]) -> Result<InheritedProps> {
     let skel = Skel::parse(bytes)?;
     let mut out = Vec::new();
     for pair in skel.list().ok_or_else(malformed)?.chunks(2) {

@@ -197,25 +197,25 @@ impl ToSql for Sha1Column {
 
 /// The form of a SHA-1 in columns and skels.
 #[must_use]
-pub fn sha1_text(sum: &Sha1) -> String {
+pub(crate) fn sha1_text(sum: &Sha1) -> String {
     format!("$sha1${sum}")
 }
 
 /// The inverse of [`sha1_text`].
 #[must_use]
-pub fn parse_sha1(text: &str) -> Option<Sha1> {
+pub(crate) fn parse_sha1(text: &str) -> Option<Sha1> {
     Sha1::parse(text.strip_prefix("$sha1$")?.as_bytes())
 }
 
 /// The form of an MD5 in columns.
 #[must_use]
-pub fn md5_text(sum: &Md5) -> String {
+pub(crate) fn md5_text(sum: &Md5) -> String {
     format!("$md5 ${sum}")
 }
 
 /// The inverse of [`md5_text`].
 #[must_use]
-pub fn parse_md5(text: &str) -> Option<Md5> {
+pub(crate) fn parse_md5(text: &str) -> Option<Md5> {
     Md5::parse(text.strip_prefix("$md5 $")?.as_bytes())
 }
 

@@ -32,7 +32,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn wc_locks_below(&self, relpath: &RelPath) -> Result<Vec<WcLockRow>> {
+    pub(crate) fn wc_locks_below(&self, relpath: &RelPath) -> Result<Vec<WcLockRow>> {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(WcLockRow { relpath: row.relpath(0)?, levels: row.get(1)? })
         };

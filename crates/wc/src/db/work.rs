@@ -9,7 +9,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn add_work(&self, item: &WorkItem) -> Result<i64> {
+    pub(crate) fn add_work(&self, item: &WorkItem) -> Result<i64> {
         self.execute_on(
             Touches::Nothing,
             "INSERT INTO work_queue (work) VALUES (?1)",
@@ -22,7 +22,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn work_after(&self, id: i64, limit: u32) -> Result<Vec<(i64, Vec<u8>)>> {
+    pub(crate) fn work_after(&self, id: i64, limit: u32) -> Result<Vec<(i64, Vec<u8>)>> {
         let sql = "SELECT id, work FROM work_queue WHERE id > ?1 ORDER BY id LIMIT ?2";
         self.all(sql, [id, i64::from(limit)], |row| Ok((row.get(0)?, row.get(1)?)))
     }
@@ -31,7 +31,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn has_work(&self) -> Result<bool> {
+    pub(crate) fn has_work(&self) -> Result<bool> {
         Ok(self.first("SELECT id FROM work_queue LIMIT 1", [], |_| Ok(()))?.is_some())
     }
 
@@ -39,7 +39,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remove_work(&self, id: i64) -> Result<()> {
+    pub(crate) fn remove_work(&self, id: i64) -> Result<()> {
         self.execute_on(Touches::Nothing, "DELETE FROM work_queue WHERE id = ?1", [id])?;
         Ok(())
     }

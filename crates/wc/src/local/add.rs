@@ -9,7 +9,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, path};
 
-use super::Tell;
+use super::Notifier;
 use crate::autoprops::{self, AutoProps};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -151,7 +151,7 @@ impl WorkingCopy {
                 ));
             }
             fs::create_dir_all(&dir).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
-            self.add_one(&at, &PropList::new(), &|value| gathered.tell(value))?;
+            self.add_one(&at, &PropList::new(), &|value| gathered.notify(value))?;
         }
         Ok(())
     }
@@ -178,8 +178,8 @@ impl WorkingCopy {
         gathered: &Gathered<'_>,
     ) -> Result<()> {
         gathered.step()?;
-        let tell = |value: &Notify<'_>| gathered.tell(value);
-        let existed = match self.add_one(relpath, &PropList::new(), &tell) {
+        let notify = |value: &Notify<'_>| gathered.notify(value);
+        let existed = match self.add_one(relpath, &PropList::new(), &notify) {
             Err(e) if options.force && is_exists(&e) => true,
             other => {
                 other?;
@@ -245,11 +245,11 @@ impl WorkingCopy {
         gathered: &Gathered<'_>,
     ) -> Result<()> {
         gathered.step()?;
-        let tell = |value: &Notify<'_>| gathered.tell(value);
+        let notify = |value: &Notify<'_>| gathered.notify(value);
         let mut props = PropList::new();
         if let Some(OnDisk::File { special: true }) = self.on_disk_at(relpath)? {
             props.set(names::SPECIAL, TRUE_VALUE);
-            return self.add_one(relpath, &props, &tell);
+            return self.add_one(relpath, &props, &notify);
         }
         let name = path::basename(relpath);
         if options.auto_props.is_some() {
@@ -275,7 +275,7 @@ impl WorkingCopy {
         let media = autoprops::media_type(name, &options.media_types, &start);
         let executable = fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o100 != 0;
         autoprops::add_found(&mut props, media.as_deref(), executable);
-        self.add_one(relpath, &props, &tell)
+        self.add_one(relpath, &props, &notify)
     }
 
     /// The automatic properties that hold for what is added to a directory.
@@ -297,7 +297,12 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::add`].
-    pub fn add_one(&self, relpath: &RelPath, props: &PropList, tell: &Tell<'_>) -> Result<()> {
+    pub fn add_one(
+        &self,
+        relpath: &RelPath,
+        props: &PropList,
+        notify: &Notifier<'_>,
+    ) -> Result<()> {
         let kind = self.check_addable(relpath)?;
         self.check_parent_of_addition(relpath)?;
         let path = self.abspath(relpath);
@@ -326,12 +331,12 @@ impl WorkingCopy {
         if sync {
             self.run_queue(&CancelToken::new())?;
         }
-        let told = Notify {
+        let value = Notify {
             kind: Some(kind),
             mime_type: kept.get_str(names::MIME_TYPE),
             ..Notify::new(Action::Add, &shown)
         };
-        tell(&told);
+        notify(&value);
         Ok(())
     }
 

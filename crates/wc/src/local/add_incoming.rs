@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use rusqlite::params;
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::move_update::{Layer, Saying, notify_state};
-use super::{Tell, subtree};
+use super::{Notifier, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
     TreeConflict, merge_props, merge_text, names,
@@ -42,7 +42,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let (said, revision) = self.db().write(|db| {
             self.require_lock(relpath)?;
@@ -59,7 +59,7 @@ impl WorkingCopy {
             self.forget_conflict(relpath, |conflict| conflict.tree = None)?;
             Ok((update.said, base.revision))
         })?;
-        self.notify_recorded(said, relpath, revision, tell);
+        self.notify_recorded(said, relpath, revision, notify);
         self.run_queue(cancel)
     }
 }
@@ -75,7 +75,7 @@ impl AddUpdate<'_> {
     fn say(
         &mut self,
         relpath: &RelPath,
-        action: Told,
+        action: NotifyAction,
         kind: Option<NodeKind>,
         states: (State, State),
     ) {
@@ -86,7 +86,7 @@ impl AddUpdate<'_> {
     /// A file that is missing on disk is left out.
     fn skip(&mut self, relpath: &RelPath, kind: Option<NodeKind>, found: Option<NodeKind>) {
         let content = if found.is_none() { State::Missing } else { State::Obstructed };
-        self.say(relpath, Told::Skip, kind, (content, NONE));
+        self.say(relpath, NotifyAction::Skip, kind, (content, NONE));
     }
 
     fn work(&self, work: &[WorkItem]) -> Result<()> {
@@ -140,7 +140,7 @@ impl AddUpdate<'_> {
                 source: None,
             },
         }])?;
-        self.say(relpath, Told::UpdateAdd, Some(kind), (NONE, NONE));
+        self.say(relpath, NotifyAction::UpdateAdd, Some(kind), (NONE, NONE));
         Ok(kind == NodeKind::Dir)
     }
 
@@ -156,7 +156,7 @@ impl AddUpdate<'_> {
                 move_destination: None,
             });
             self.wc.db().mark_conflict(relpath, &conflict.write())?;
-            self.say(relpath, Told::TreeConflict, Some(kind), (NONE, NONE));
+            self.say(relpath, NotifyAction::TreeConflict, Some(kind), (NONE, NONE));
             return Ok(false);
         }
         let found = self.disk(relpath)?;
@@ -164,7 +164,7 @@ impl AddUpdate<'_> {
             self.skip(relpath, Some(kind), found);
             return Ok(false);
         }
-        self.say(relpath, Told::UpdateAdd, Some(kind), (NONE, NONE));
+        self.say(relpath, NotifyAction::UpdateAdd, Some(kind), (NONE, NONE));
         Ok(kind == NodeKind::Dir)
     }
 
@@ -237,7 +237,12 @@ impl AddUpdate<'_> {
         let mut conflict = Conflict::default();
         let (_, state) = self.merge_props(relpath, base, own, &mut conflict)?;
         self.record(relpath, conflict, Vec::new())?;
-        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::Dir), (NONE, notify_state(state)));
+        self.say(
+            relpath,
+            NotifyAction::UpdateUpdate,
+            Some(NodeKind::Dir),
+            (NONE, notify_state(state)),
+        );
         Ok(true)
     }
 
@@ -280,7 +285,12 @@ impl AddUpdate<'_> {
         };
         conflict.text = merged.conflict;
         self.record(relpath, conflict, merged.work)?;
-        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::File), (content, notify_state(state)));
+        self.say(
+            relpath,
+            NotifyAction::UpdateUpdate,
+            Some(NodeKind::File),
+            (content, notify_state(state)),
+        );
         Ok(())
     }
 }

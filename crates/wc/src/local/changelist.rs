@@ -37,7 +37,7 @@ impl WorkingCopy {
                 if name.is_some() {
                     super::notify_path(
                         self,
-                        &|value| gathered.tell(value),
+                        &|value| gathered.notify(value),
                         Action::Skip,
                         view.relpath(),
                     );
@@ -65,13 +65,13 @@ impl WorkingCopy {
         let path = self.abspath(view.relpath());
         let shown = path.to_string_lossy();
         if let Some(old) = old {
-            gathered.tell(&Notify {
+            gathered.notify(&Notify {
                 changelist: Some(old),
                 ..Notify::new(Action::ChangelistClear, &shown)
             });
         }
         if let Some(name) = name {
-            gathered.tell(&Notify {
+            gathered.notify(&Notify {
                 changelist: Some(name),
                 ..Notify::new(Action::ChangelistSet, &shown)
             });

@@ -12,7 +12,7 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, path};
 
-use super::Tell;
+use super::Notifier;
 use crate::conflict::Conflict;
 use crate::db::{Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -77,12 +77,12 @@ impl WorkingCopy {
         to: &RelPath,
         metadata_only: bool,
         cancel: &CancelToken,
-        tell: Option<&Tell<'_>>,
+        notify: Option<&Notifier<'_>>,
     ) -> Result<()> {
         self.check_copy(source, from, to, metadata_only)?;
         let how = Copy { source, root: to, metadata_only, is_move: false };
         // What was copied before something could not be is whole.
-        self.copy_gathered(from, to, how, cancel, tell)
+        self.copy_gathered(from, to, how, cancel, notify)
     }
 
     /// Whether this is the same working copy as another handle's.
@@ -97,10 +97,10 @@ impl WorkingCopy {
         to: &RelPath,
         how: Copy<'_>,
         cancel: &CancelToken,
-        tell: Option<&Tell<'_>>,
+        notify: Option<&Notifier<'_>>,
     ) -> Result<()> {
-        self.gather(cancel, tell.unwrap_or(&|_| ()), |gathered| {
-            self.copy_tree(from, to, how, tell.is_some(), gathered)
+        self.gather(cancel, notify.unwrap_or(&|_| ()), |gathered| {
+            self.copy_tree(from, to, how, notify.is_some(), gathered)
         })
     }
 
@@ -109,7 +109,7 @@ impl WorkingCopy {
         from: &RelPath,
         to: &RelPath,
         how: Copy<'_>,
-        tell: bool,
+        notify: bool,
         gathered: &Gathered<'_>,
     ) -> Result<()> {
         let source = how.source.require_view(from)?;
@@ -117,9 +117,9 @@ impl WorkingCopy {
             self.take_pristines(how.source, from)?;
         }
         if source.is_dir() {
-            self.copy_dir(&source, to, how, tell, gathered)
+            self.copy_dir(&source, to, how, notify, gathered)
         } else {
-            self.copy_file(&source, to, how, tell, gathered)
+            self.copy_file(&source, to, how, notify, gathered)
         }
     }
 
@@ -230,7 +230,7 @@ impl WorkingCopy {
         source: &View,
         to: &RelPath,
         how: Copy<'_>,
-        tell: bool,
+        notify: bool,
         gathered: &Gathered<'_>,
     ) -> Result<()> {
         gathered.step()?;
@@ -248,7 +248,7 @@ impl WorkingCopy {
             self.copy_on_disk(how.source, source, (&from, to), as_it_is, &mut work)?;
         }
         self.copy_rows(source, to, how, &work)?;
-        if tell {
+        if notify {
             self.notify_copied(to, NodeKind::File, gathered);
         }
         Ok(())
@@ -257,7 +257,7 @@ impl WorkingCopy {
     fn notify_copied(&self, to: &RelPath, kind: NodeKind, gathered: &Gathered<'_>) {
         let path = self.abspath(to);
         let shown = path.to_string_lossy();
-        gathered.tell(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
+        gathered.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
     }
 
     /// What puts a file in its place: its pristine text, or a copy of the modified one.
@@ -307,7 +307,7 @@ impl WorkingCopy {
         source: &View,
         to: &RelPath,
         how: Copy<'_>,
-        tell: bool,
+        notify: bool,
         gathered: &Gathered<'_>,
     ) -> Result<()> {
         gathered.step()?;
@@ -316,7 +316,7 @@ impl WorkingCopy {
         let work: Vec<WorkItem> =
             on_disk.then(|| WorkItem::DirInstall { relpath: to.to_owned() }).into_iter().collect();
         self.copy_rows(source, to, how, &work)?;
-        if tell {
+        if notify {
             self.notify_copied(to, NodeKind::Dir, gathered);
         }
         let mut names = Vec::new();

@@ -6,7 +6,7 @@ use sapwood_core::notify::Action;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode};
 
-use super::{SubtreeSql, Tell, subtree};
+use super::{Notifier, SubtreeSql, subtree};
 use crate::db::{Kind, Paths, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
@@ -56,7 +56,7 @@ impl WorkingCopy {
         force: bool,
         keep_local: bool,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let mut some_there = force || keep_local;
         for together in targets.chunks(TOGETHER) {
@@ -71,7 +71,7 @@ impl WorkingCopy {
                 Ok::<_, Error>(some_there)
             })?;
         }
-        self.delete_unchecked(targets, keep_local || !some_there, cancel, tell)
+        self.delete_unchecked(targets, keep_local || !some_there, cancel, notify)
     }
 
     /// Refuses file externals.
@@ -140,7 +140,7 @@ impl WorkingCopy {
         targets: &[RelPathBuf],
         keep_local: bool,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let mut versioned = Vec::new();
         let mut work = Vec::new();
@@ -164,7 +164,7 @@ impl WorkingCopy {
             return Ok(());
         }
         let how = Deletion { moved_to: None, dir_externals: !keep_local };
-        self.delete_nodes(&versioned, how, &work, cancel, tell)
+        self.delete_nodes(&versioned, how, &work, cancel, notify)
     }
 
     /// Deletes nodes and queues the work on disk that belongs to it, in one transaction, and then runs it.
@@ -174,7 +174,7 @@ impl WorkingCopy {
         how: Deletion<'_>,
         work: &[WorkItem],
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let mut deleted = Vec::new();
         self.db().write(|db| {
@@ -186,7 +186,7 @@ impl WorkingCopy {
         deleted.sort_unstable();
         deleted.dedup();
         for relpath in &deleted {
-            super::notify_path(self, tell, Action::Delete, relpath);
+            super::notify_path(self, notify, Action::Delete, relpath);
         }
         self.run_queue(cancel)
     }

@@ -6,7 +6,7 @@ use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 
-use super::Tell;
+use super::Notifier;
 use super::delete::Deletion;
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         stays: &[RelPathBuf],
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let node = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         self.check_deletion_state(&node)?;
@@ -39,7 +39,7 @@ impl WorkingCopy {
             work.push(WorkItem::FileRemove { relpath });
         }
         let how = Deletion { moved_to: None, dir_externals: true };
-        self.delete_nodes(&[relpath], how, &work, cancel, tell)
+        self.delete_nodes(&[relpath], how, &work, cancel, notify)
     }
 
     /// The nodes at and below a path that were added here, not as parts of copies.

@@ -36,10 +36,15 @@ pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;
 
 /// Called for everything that happens.
-pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
+pub type Notifier<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Reports that something happened to a path of a working copy.
-pub(crate) fn notify_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &RelPath) {
+pub(crate) fn notify_path(
+    wc: &WorkingCopy,
+    notify: &Notifier<'_>,
+    action: Action,
+    relpath: &RelPath,
+) {
     let path = wc.abspath(relpath);
-    tell(&Notify::new(action, &path.to_string_lossy()));
+    notify(&Notify::new(action, &path.to_string_lossy()));
 }

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind};
 
-use super::Tell;
+use super::Notifier;
 use super::move_conflict::{About, failure};
 use super::move_update::{Layer, MoveUpdate, Step, either, notify_state};
 use super::rows::SubtreeSql as _;
@@ -36,7 +36,7 @@ impl WorkingCopy {
         victim: &RelPath,
         target: &RelPath,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<Vec<RelPathBuf>> {
         let record = self.db().actual(victim)?.and_then(|actual| actual.conflict_data);
         let Some(record) = record else { return Ok(Vec::new()) };
@@ -73,7 +73,7 @@ impl WorkingCopy {
             update.changed_node()?;
             Ok((update.said, update.new.revision, update.left))
         })?;
-        self.notify_recorded(said, victim, new, tell);
+        self.notify_recorded(said, victim, new, notify);
         self.run_queue(cancel)?;
         Ok(left)
     }
@@ -178,7 +178,12 @@ impl MoveUpdate<'_> {
             return Ok(());
         }
         let none = State::Inapplicable;
-        self.close(relpath, (Told::UpdateDelete, new_kind, none, none), &conflict, Vec::new())
+        self.close(
+            relpath,
+            (NotifyAction::UpdateDelete, new_kind, none, none),
+            &conflict,
+            Vec::new(),
+        )
     }
 
     /// The row and the local properties of a node once more, elsewhere.
@@ -247,7 +252,8 @@ impl MoveUpdate<'_> {
                 NodeKind::File => self.install_from(source, relpath)?,
             };
         }
-        let action = if old_kind.is_none() { Told::UpdateAdd } else { Told::UpdateReplace };
+        let action =
+            if old_kind.is_none() { NotifyAction::UpdateAdd } else { NotifyAction::UpdateReplace };
         let none = State::Inapplicable;
         self.close(relpath, (action, Some(kind), none, none), &conflict, work)
     }
@@ -333,8 +339,12 @@ impl MoveUpdate<'_> {
             let from = self.base_path(relpath)?;
             self.complete_from(relpath, from, NodeKind::Dir, &mut conflict, &mut work)?;
         }
-        let saying =
-            (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, notify_state(state));
+        let saying = (
+            NotifyAction::UpdateUpdate,
+            Some(NodeKind::Dir),
+            State::Inapplicable,
+            notify_state(state),
+        );
         self.close(relpath, saying, &conflict, work)
     }
 
@@ -412,7 +422,8 @@ impl MoveUpdate<'_> {
                 self.complete_from(relpath, from, NodeKind::File, &mut conflict, &mut work)?;
             }
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
+        let saying =
+            (NotifyAction::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 }

@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use sapwood_core::exact::Exact;
-use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::notify::{Action as NotifyAction, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1};
 
-use super::Tell;
+use super::Notifier;
 use super::move_conflict::{About, ConflictSides, failure};
 use crate::conflict::{
     self, Action, Conflict, Location, Operation, PropChange, PropState, Reason, TextMerge,
@@ -27,7 +27,7 @@ use crate::view::Status;
 
 /// What is reported of one path when the transaction is complete.
 pub(super) struct Saying {
-    pub(super) action: Told,
+    pub(super) action: NotifyAction,
     pub(super) kind: Option<NodeKind>,
     pub(super) content: State,
     pub(super) props: State,
@@ -88,7 +88,7 @@ impl WorkingCopy {
         deletion: &RelPath,
         operation: Operation,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let (said, new) = self.db().write(|db| {
             let shown = self.abspath(victim);
@@ -123,7 +123,7 @@ impl WorkingCopy {
             self.copy_layer(&moved.source, source_depth, &moved.target)?;
             Ok((update.said, update.new.revision))
         })?;
-        self.notify_recorded(said, victim, new, tell);
+        self.notify_recorded(said, victim, new, notify);
         Ok(())
     }
 
@@ -133,12 +133,12 @@ impl WorkingCopy {
         said: BTreeMap<RelPathBuf, Saying>,
         victim: &RelPath,
         revision: Option<sapwood_core::Revnum>,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) {
         for (relpath, saying) in said {
             let path = self.abspath(&relpath);
             let shown = path.to_string_lossy();
-            tell(&Notify {
+            notify(&Notify {
                 kind: saying.kind,
                 content: saying.content,
                 props: saying.props,
@@ -148,7 +148,7 @@ impl WorkingCopy {
         }
         let path = self.abspath(victim);
         let shown = path.to_string_lossy();
-        tell(&Notify { revision, ..Notify::new(Told::UpdateCompleted, &shown) });
+        notify(&Notify { revision, ..Notify::new(NotifyAction::UpdateCompleted, &shown) });
     }
 
     /// What one layer has of a node.
@@ -336,7 +336,13 @@ impl MoveUpdate<'_> {
             move_source: moved.is_some().then(|| target.clone()),
         };
         let conflict = self.tree_conflict(&target, &about)?;
-        self.say(&target, Told::TreeConflict, new_kind, State::Inapplicable, State::Inapplicable);
+        self.say(
+            &target,
+            NotifyAction::TreeConflict,
+            new_kind,
+            State::Inapplicable,
+            State::Inapplicable,
+        );
         self.record(&target, &conflict, Vec::new())
     }
 
@@ -356,7 +362,7 @@ impl MoveUpdate<'_> {
     fn say(
         &mut self,
         relpath: &RelPath,
-        action: Told,
+        action: NotifyAction,
         kind: Option<NodeKind>,
         content: State,
         props: State,
@@ -376,14 +382,14 @@ impl MoveUpdate<'_> {
     pub(super) fn close(
         &mut self,
         relpath: &RelPath,
-        saying: (Told, Option<NodeKind>, State, State),
+        saying: (NotifyAction, Option<NodeKind>, State, State),
         conflict: &Conflict,
         work: Vec<WorkItem>,
     ) -> Result<()> {
         let (action, kind, content, props) = saying;
         if conflict.tree.is_some() {
             let none = State::Inapplicable;
-            self.say(relpath, Told::TreeConflict, kind, none, none);
+            self.say(relpath, NotifyAction::TreeConflict, kind, none, none);
         } else {
             self.say(relpath, action, kind, content, props);
         }
@@ -457,7 +463,7 @@ impl MoveUpdate<'_> {
             let none = State::Inapplicable;
             return self.close(
                 relpath,
-                (Told::UpdateDelete, new_kind, none, none),
+                (NotifyAction::UpdateDelete, new_kind, none, none),
                 &conflict,
                 work,
             );
@@ -509,7 +515,8 @@ impl MoveUpdate<'_> {
                 },
             });
         }
-        let action = if old_kind.is_none() { Told::UpdateAdd } else { Told::UpdateReplace };
+        let action =
+            if old_kind.is_none() { NotifyAction::UpdateAdd } else { NotifyAction::UpdateReplace };
         let none = State::Inapplicable;
         self.close(relpath, (action, Some(kind), none, none), &conflict, work)
     }
@@ -611,8 +618,12 @@ impl MoveUpdate<'_> {
         if state == PropState::Conflicted {
             self.complete(relpath, NodeKind::Dir, &mut conflict, &mut work)?;
         }
-        let saying =
-            (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, notify_state(state));
+        let saying = (
+            NotifyAction::UpdateUpdate,
+            Some(NodeKind::Dir),
+            State::Inapplicable,
+            notify_state(state),
+        );
         self.close(relpath, saying, &conflict, work)
     }
 
@@ -671,7 +682,8 @@ impl MoveUpdate<'_> {
         if !conflict.is_resolved() {
             self.complete(relpath, NodeKind::File, &mut conflict, &mut work)?;
         }
-        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
+        let saying =
+            (NotifyAction::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
         self.close(relpath, saying, &conflict, work)
     }
 }

@@ -7,7 +7,7 @@ use sapwood_core::notify::Action;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, ErrorCode};
 
-use super::Tell;
+use super::Notifier;
 use super::copy::Copy;
 use super::delete::Deletion;
 use crate::conflict::Conflict;
@@ -32,7 +32,7 @@ impl WorkingCopy {
         metadata_only: bool,
         allow_mixed: bool,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         self.check_movable(from)?;
         dest.check_copy(self, from, to, true)?;
@@ -65,7 +65,7 @@ impl WorkingCopy {
             record = false;
         }
         let how = Copy { source: self, root: to, metadata_only: true, is_move: record };
-        dest.copy_gathered(from, to, how, cancel, Some(tell))?;
+        dest.copy_gathered(from, to, how, cancel, Some(notify))?;
         if record {
             self.db().write(|_| self.undo_move_back(to, from))?;
         }
@@ -86,7 +86,7 @@ impl WorkingCopy {
         deleted.sort_unstable();
         deleted.dedup();
         for relpath in &deleted {
-            super::notify_path(self, tell, Action::Delete, relpath);
+            super::notify_path(self, notify, Action::Delete, relpath);
         }
         self.run_queue(cancel)
     }

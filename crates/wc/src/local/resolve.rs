@@ -11,7 +11,7 @@ use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 use sapwood_diff::{ConflictStyle, Labels, Options};
 
-use super::Tell;
+use super::Notifier;
 use crate::conflict::{Conflict, PropConflict, Temporary, TextConflict, ThreeFiles};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
@@ -115,9 +115,9 @@ impl WorkingCopy {
         relpath: &RelPath,
         choice: Choice,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<bool> {
-        self.resolve_part(relpath, Part::All, choice, cancel, tell)
+        self.resolve_part(relpath, Part::All, choice, cancel, notify)
     }
 
     /// The same of some of the conflicts.
@@ -130,7 +130,7 @@ impl WorkingCopy {
         part: Part<'_>,
         choice: Choice,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<bool> {
         let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
             return Ok(false);
@@ -144,7 +144,7 @@ impl WorkingCopy {
             (&conflict.text, &view, open.text && part.has_text())
         {
             self.resolve_text(view, text, choice, cancel)?;
-            super::notify_path(self, tell, Action::ResolvedText, relpath);
+            super::notify_path(self, notify, Action::ResolvedText, relpath);
             settled = true;
         }
         if let (Some(props), Some(view), true) =
@@ -154,16 +154,16 @@ impl WorkingCopy {
             if let Part::Prop(name, _) = part {
                 let path = self.abspath(relpath);
                 let shown = path.to_string_lossy();
-                let told = Notify::new(Action::ResolvedProp, &shown);
-                tell(&Notify { prop_name: Some(name), ..told });
+                let value = Notify::new(Action::ResolvedProp, &shown);
+                notify(&Notify { prop_name: Some(name), ..value });
             } else {
-                super::notify_path(self, tell, Action::Resolved, relpath);
+                super::notify_path(self, notify, Action::Resolved, relpath);
             }
             settled = true;
         }
         if let Some(tree) = conflict.tree.as_ref().filter(|_| part.has_tree()) {
-            self.resolve_tree(relpath, &conflict, tree, choice, cancel, tell)?;
-            super::notify_path(self, tell, Action::ResolvedTree, relpath);
+            self.resolve_tree(relpath, &conflict, tree, choice, cancel, notify)?;
+            super::notify_path(self, notify, Action::ResolvedTree, relpath);
             settled = true;
         }
         let gone = (conflict.text.is_some() && !open.text, conflict.prop.is_some() && !open.props);

@@ -1,13 +1,13 @@
 //! Resolving tree conflicts, as far as that needs no history: by what is there, or by applying
 //! incoming changes to moved nodes.
 
-use sapwood_core::notify::Action as Told;
+use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind};
 
 use super::move_conflict::{About, ConflictSides, failure};
 use super::resolve::Choice;
-use super::{Tell, notify_path};
+use super::{Notifier, notify_path};
 use crate::conflict::{Action, Conflict, Operation, Reason, TreeConflict};
 use crate::db::{depth_of, parent_of};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ impl WorkingCopy {
         tree: &TreeConflict,
         choice: Choice,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         let operation =
             conflict.operation.filter(|o| matches!(o, Operation::Update | Operation::Switch));
@@ -47,15 +47,15 @@ impl WorkingCopy {
             (Choice::Working, Some(_)) if gone || tree.reason == Reason::MovedAway => {
                 // Accepting the local state gives up applying incoming changes to moved nodes.
                 let deletion = tree.move_source.as_deref().unwrap_or(relpath);
-                self.break_moves(relpath, deletion, tell)?;
+                self.break_moves(relpath, deletion, notify)?;
             }
             (Choice::Working, _) => {}
             (Choice::MineConflict, Some(operation)) if tree.reason == Reason::MovedAway => {
                 let deletion = tree.move_source.as_deref().unwrap_or(relpath);
-                self.update_moved(relpath, deletion, operation, cancel, tell)?;
+                self.update_moved(relpath, deletion, operation, cancel, notify)?;
             }
             (Choice::MineConflict, Some(operation)) if gone && is_dir(self, relpath, conflict)? => {
-                return self.raise_moved_children(relpath, conflict, operation, tell);
+                return self.raise_moved_children(relpath, conflict, operation, notify);
             }
             _ => return Err(self.inapplicable(relpath)),
         }
@@ -64,7 +64,12 @@ impl WorkingCopy {
     }
 
     /// Makes moves of what lies under a deletion copies and deletions.
-    fn break_moves(&self, relpath: &RelPath, deletion: &RelPath, tell: &Tell<'_>) -> Result<()> {
+    fn break_moves(
+        &self,
+        relpath: &RelPath,
+        deletion: &RelPath,
+        notify: &Notifier<'_>,
+    ) -> Result<()> {
         let broken = self.db().write(|db| {
             let under = self.layer_under(relpath, depth_of(deletion))?;
             let sources = db.moved_sources_below(relpath, under)?;
@@ -76,7 +81,7 @@ impl WorkingCopy {
             Ok(sources)
         })?;
         for source in broken {
-            notify_path(self, tell, Told::MoveBroken, &source.relpath);
+            notify_path(self, notify, NotifyAction::MoveBroken, &source.relpath);
         }
         Ok(())
     }
@@ -127,7 +132,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         conflict: &Conflict,
         operation: Operation,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
         if conflict.text.is_some() || conflict.prop.is_some() {
             let shown = self.abspath(relpath);
@@ -142,8 +147,8 @@ impl WorkingCopy {
         for (relpath, kind) in raised {
             let path = self.abspath(&relpath);
             let shown = path.to_string_lossy();
-            let told = sapwood_core::notify::Notify::new(Told::TreeConflict, &shown);
-            tell(&sapwood_core::notify::Notify { kind, ..told });
+            let value = sapwood_core::notify::Notify::new(NotifyAction::TreeConflict, &shown);
+            notify(&sapwood_core::notify::Notify { kind, ..value });
         }
         Ok(())
     }

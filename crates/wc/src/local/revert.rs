@@ -17,7 +17,7 @@ use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use super::settled::{add_with_parents, unsettled};
-use super::{SubtreeSql, Tell, subtree};
+use super::{Notifier, SubtreeSql, subtree};
 use crate::base::MovedSource;
 use crate::conflict::{Conflict, Operation, Reason};
 use crate::db::{Db, Kind, Paths, Presence, depth_of, parent_of};
@@ -117,15 +117,15 @@ impl RemovedRows {
     }
 
     /// Reports what is left at and below a path.
-    fn notify(&mut self, wc: &WorkingCopy, relpath: &RelPath, tell: &Tell<'_>) {
+    fn notify(&mut self, wc: &WorkingCopy, relpath: &RelPath, notify: &Notifier<'_>) {
         let here: Vec<RelPathBuf> =
             self.0.keys().filter(|at| at.is_at_or_below(relpath)).cloned().collect();
         for at in here {
             let Some(row) = self.0.remove(&at) else { continue };
             if row.raised {
-                super::notify_path(wc, tell, Action::TreeConflict, &at);
+                super::notify_path(wc, notify, Action::TreeConflict, &at);
             } else if row.layer.is_some() || row.notify {
-                super::notify_path(wc, tell, Action::Revert, &at);
+                super::notify_path(wc, notify, Action::Revert, &at);
             }
         }
     }
@@ -141,9 +141,9 @@ impl WorkingCopy {
         relpath: &RelPath,
         depth: Depth,
         options: &RevertOptions,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
-        self.gather(&options.cancel, tell, |gathered| {
+        self.gather(&options.cancel, notify, |gathered| {
             self.revert_among(relpath, depth, options, gathered)
         })
     }
@@ -476,7 +476,7 @@ impl Restore<'_> {
                 if changed {
                     self.report(Action::Revert, relpath);
                 }
-                self.gone.notify(self.wc, relpath, &|value| self.gathered.tell(value));
+                self.gone.notify(self.wc, relpath, &|value| self.gathered.notify(value));
                 return Ok(());
             }
             None => ExpectedOnDisk { view: None, kind: Kind::Unknown, there: false },
@@ -508,13 +508,13 @@ impl Restore<'_> {
             }
         }
         if target || is_dir {
-            self.gone.notify(self.wc, relpath, &|value| self.gathered.tell(value));
+            self.gone.notify(self.wc, relpath, &|value| self.gathered.notify(value));
         }
         Ok(())
     }
 
     fn report(&self, action: Action, relpath: &RelPath) {
-        super::notify_path(self.wc, &|value| self.gathered.tell(value), action, relpath);
+        super::notify_path(self.wc, &|value| self.gathered.notify(value), action, relpath);
     }
 
     /// Removes copies below a directory that are gone from the database: files, and directories that

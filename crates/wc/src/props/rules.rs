@@ -6,10 +6,10 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult, mergeinfo::Mergeinfo};
 
 /// The value of a property that is only set or not.
-pub const TRUE_VALUE: &[u8] = b"*";
+pub(crate) const TRUE_VALUE: &[u8] = b"*";
 
 /// A file's wish to be locked before it is changed.
-pub const NEEDS_LOCK: &str = "svn:needs-lock";
+pub(crate) const NEEDS_LOCK: &str = "svn:needs-lock";
 /// Properties that added files get, by pattern, here and below.
 pub const AUTO_PROPS: &str = "svn:auto-props";
 
@@ -138,7 +138,7 @@ pub fn check_mime_type(value: &str) -> SvnResult<()> {
 ///
 /// # Errors
 /// E200009 (illegal target).
-pub fn check_against_kind(name: &str, display: &str, kind: NodeKind) -> SvnResult<()> {
+pub(crate) fn check_against_kind(name: &str, display: &str, kind: NodeKind) -> SvnResult<()> {
     let (refused, word) = match kind {
         NodeKind::Dir => (FILE_ONLY.contains(&name), "directory"),
         NodeKind::File => (DIR_ONLY.contains(&name), "file"),

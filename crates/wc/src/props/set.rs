@@ -12,7 +12,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, 
 use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
 use crate::error::{Error, Result};
 use crate::gather::Gathered;
-use crate::local::Tell;
+use crate::local::Notifier;
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::translate::Translation;
@@ -70,9 +70,9 @@ impl WorkingCopy {
         depth: Depth,
         changelists: &HashSet<String>,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        notify: &Notifier<'_>,
     ) -> Result<()> {
-        self.gather(cancel, tell, |gathered| {
+        self.gather(cancel, notify, |gathered| {
             self.set_prop_among(relpath, change, depth, changelists, gathered)
         })
     }
@@ -166,7 +166,7 @@ impl WorkingCopy {
             }
             Ok(())
         })?;
-        gathered.tell(&Notify {
+        gathered.notify(&Notify {
             prop_name: Some(change.name),
             kind: Some(kind),
             ..Notify::new(action, &shown)
@@ -225,7 +225,7 @@ impl WorkingCopy {
 
 /// Whether a node is on one of the changelists, or there is nothing to be on.
 #[must_use]
-pub fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
+pub(crate) fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
     changelists.is_empty() || view.changelist().is_some_and(|name| changelists.contains(name))
 }
 

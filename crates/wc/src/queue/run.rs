@@ -33,7 +33,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// E155009 with the item that failed; what was done before it is recorded.
-    pub fn run_queue(&self, cancel: &CancelToken) -> Result<()> {
+    pub(crate) fn run_queue(&self, cancel: &CancelToken) -> Result<()> {
         if self.db().is_gathering() {
             // Its items are not committed yet; it runs when they are.
             return Ok(());

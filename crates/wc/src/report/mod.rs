@@ -17,6 +17,7 @@ use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
+use sapwood_delta::ReportEntry;
 
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
@@ -82,7 +83,7 @@ impl WorkingCopy {
         let base = self.db().base(how.target)?.filter(|base| base.presence.is_there());
         let Some(base) = base else {
             let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-            report.set_path(RelPath::ROOT, Revnum::ZERO, depth, false, None)?;
+            report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, depth))?;
             report.delete_path(RelPath::ROOT)?;
             return Ok(());
         };
@@ -136,7 +137,8 @@ impl WorkingCopy {
         if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
             depth = how.depth;
         }
-        crawler.report.set_path(RelPath::ROOT, revision, depth, start_empty, None)?;
+        let entry = ReportEntry::new(RelPath::ROOT, revision, depth);
+        crawler.report.entry(&ReportEntry { start_empty, ..entry })?;
         let repos_path = base.base_path()?.to_owned();
         if base.kind != Kind::Dir {
             return crawler.target_file(&base, &repos_path, revision);
@@ -202,37 +204,26 @@ impl Crawler<'_> {
         let parent = parent.and_then(|p| p.repos_path).unwrap_or_default();
         let switched = parent.child(base.name()) != repos_path;
         let token = self.lock_of(repos_path);
-        if switched {
-            let url = self.url(repos_path);
-            self.report.link_path(
-                RelPath::ROOT,
-                &url,
-                revision,
-                Depth::Infinity,
-                false,
-                token.as_deref(),
-            )?;
-        } else if token.is_some() {
-            self.report.set_path(
-                RelPath::ROOT,
-                revision,
-                Depth::Infinity,
-                false,
-                token.as_deref(),
-            )?;
+        if switched || token.is_some() {
+            let url = switched.then(|| self.url(repos_path));
+            self.report.entry(&ReportEntry {
+                link: url.as_deref(),
+                lock_token: token.as_deref(),
+                ..ReportEntry::new(RelPath::ROOT, revision, Depth::Infinity)
+            })?;
         }
         Ok(())
     }
 
-    fn dir(&mut self, told: ReportedDir<'_>) -> Result<()> {
+    fn dir(&mut self, reported: ReportedDir<'_>) -> Result<()> {
         let table = self.table;
-        let children = table.children(told.relpath);
-        let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(told.relpath));
+        let children = table.children(reported.relpath);
+        let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(reported.relpath));
         let has_base = |at: &u32| table.node(*at).is_some_and(|node| node.base.is_some());
-        let mut restore = told.restore && (is_whole || children.iter().any(has_base));
+        let mut restore = reported.restore && (is_whole || children.iter().any(has_base));
         let mut names = HashSet::new();
         if restore && !is_whole {
-            match fs::read_dir(self.wc.abspath(told.relpath)) {
+            match fs::read_dir(self.wc.abspath(reported.relpath)) {
                 Ok(entries) => names.extend(entries.filter_map(|e| Some(e.ok()?.file_name()))),
                 Err(_) => restore = false,
             }
@@ -241,14 +232,14 @@ impl Crawler<'_> {
             let Some(node) = table.node(*at) else { continue };
             let Some(row) = &node.base else { continue };
             let missing = restore && !is_whole && !names.contains(OsStr::new(node.name()));
-            self.child(ReportedDir { restore, ..told }, node, row, missing)?;
+            self.child(ReportedDir { restore, ..reported }, node, row, missing)?;
         }
         Ok(())
     }
 
     fn child(
         &mut self,
-        told: ReportedDir<'_>,
+        reported: ReportedDir<'_>,
         node: &Node,
         row: &Layer,
         missing: bool,
@@ -260,11 +251,11 @@ impl Crawler<'_> {
         let below = node.relpath.rest_below(self.how.target)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;
+                self.report.entry(&ReportEntry::new(below, reported.revision, Depth::Exclude))?;
                 return Ok(());
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
-                if !told.everything {
+                if !reported.everything {
                     self.report.delete_path(below)?;
                 }
                 return Ok(());
@@ -275,13 +266,13 @@ impl Crawler<'_> {
             self.restore(&node.relpath)?;
         }
         let implied = row.repos_path == ReposPath::Implied;
-        let plain = implied && told.implied;
-        let revision = row.revision.unwrap_or(told.revision);
+        let plain = implied && reported.implied;
+        let revision = row.revision.unwrap_or(reported.revision);
         if plain
             && row.kind != Kind::Dir
-            && revision == told.revision
-            && !told.everything
-            && told.depth != Depth::Empty
+            && revision == reported.revision
+            && !reported.everything
+            && reported.depth != Depth::Empty
             && self.locks.is_empty()
         {
             // What nearly all files are: there is nothing to say.
@@ -293,19 +284,21 @@ impl Crawler<'_> {
             ReposPath::At(path) => path.clone(),
         };
         let repos_path = repos_path.as_path();
-        let switched = !plain && told.repos_path.child(node.name()) != repos_path;
+        let switched = !plain && reported.repos_path.child(node.name()) != repos_path;
         if row.kind != Kind::Dir {
             let token = self.lock_of(repos_path);
-            let token = token.as_deref();
-            if switched {
-                let url = self.url(repos_path);
-                self.report.link_path(below, &url, revision, Depth::Infinity, false, token)?;
-            } else if told.everything
-                || revision != told.revision
+            if switched
+                || reported.everything
+                || revision != reported.revision
                 || token.is_some()
-                || told.depth == Depth::Empty
+                || reported.depth == Depth::Empty
             {
-                self.report.set_path(below, revision, Depth::Infinity, false, token)?;
+                let url = switched.then(|| self.url(repos_path));
+                self.report.entry(&ReportEntry {
+                    link: url.as_deref(),
+                    lock_token: token.as_deref(),
+                    ..ReportEntry::new(below, revision, Depth::Infinity)
+                })?;
             }
             return Ok(());
         }
@@ -315,17 +308,20 @@ impl Crawler<'_> {
         let depth = if row.depth == Depth::Unknown { Depth::Infinity } else { row.depth };
         let said = if self.is_recursive() { depth } else { Depth::Empty };
         let start_empty = row.presence == Presence::Incomplete;
-        if switched {
-            let url = self.url(repos_path);
-            self.report.link_path(below, &url, revision, said, start_empty, None)?;
-        } else if told.everything
-            || revision != told.revision
+        if switched
+            || reported.everything
+            || revision != reported.revision
             || start_empty
-            || matches!(told.depth, Depth::Empty | Depth::Files)
-            || (told.depth == Depth::Immediates && depth != Depth::Empty)
+            || matches!(reported.depth, Depth::Empty | Depth::Files)
+            || (reported.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            self.report.set_path(below, revision, said, start_empty, None)?;
+            let url = switched.then(|| self.url(repos_path));
+            self.report.entry(&ReportEntry {
+                link: url.as_deref(),
+                start_empty,
+                ..ReportEntry::new(below, revision, said)
+            })?;
         }
         if self.is_recursive() {
             self.dir(ReportedDir {
@@ -335,7 +331,7 @@ impl Crawler<'_> {
                 revision,
                 depth,
                 everything: start_empty,
-                restore: told.restore,
+                restore: reported.restore,
             })?;
         }
         Ok(())

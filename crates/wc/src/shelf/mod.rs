@@ -303,7 +303,7 @@ impl Shelf {
     ///
     /// # Errors
     /// That files cannot be moved.
-    pub fn add_version(&mut self, folder: &Path) -> Result<Version> {
+    pub(crate) fn add_version(&mut self, folder: &Path) -> Result<Version> {
         let number = self.next()?;
         let path = self.version_path(number);
         move_into_place(folder, &path)?;

@@ -35,7 +35,7 @@ impl Status {
 
     /// Whether to report a name in a directory that the edit went into. Locks of the working copy
     /// are no reason here, only in a local walk.
-    fn is_worth_telling(&self, options: &Options) -> bool {
+    fn is_worth_reporting(&self, options: &Options) -> bool {
         if self.remote.node != State::None || self.remote.lock.is_some() || self.conflicted {
             return true;
         }
@@ -111,7 +111,7 @@ impl WorkingCopy {
         };
         let modified = self.compare(&table, &items)?;
         let context = Context::of_target(self, &table, dir)?;
-        let mut tell = Against {
+        let mut notify = Against {
             wc: self,
             table: &table,
             items: &items,
@@ -120,7 +120,7 @@ impl WorkingCopy {
             incoming,
             visit,
         };
-        tell.opened(&context, depth, false)?;
+        notify.opened(&context, depth, false)?;
         let above = match dir.is_empty() {
             true => None,
             false => Some(Context::of_parent(self, dir)?),
@@ -132,7 +132,7 @@ impl WorkingCopy {
         if status.remote.changed.revision == status.revision {
             status.remote.changed = super::value::LastChange::default();
         }
-        if status.is_worth_telling(options) { visit(status) } else { Ok(()) }
+        if status.is_worth_reporting(options) { visit(status) } else { Ok(()) }
     }
 
     /// A target that is no directory under version control.
@@ -149,7 +149,7 @@ impl WorkingCopy {
         let context = Context::of_parent(self, &relpath)?;
         let look = look_at(&self.abspath(&relpath), false)?;
         let (items, modified) = (Items::new(), HashMap::new());
-        let mut tell = Against {
+        let mut notify = Against {
             wc: self,
             table: &table,
             items: &items,
@@ -179,7 +179,7 @@ impl WorkingCopy {
                 }
             }
         };
-        let status = tell.beside(&context, target, local)?;
+        let status = notify.beside(&context, target, local)?;
         let gone = matches!(
             status.as_ref().map(|status| status.remote.node),
             Some(State::Deleted | State::Replaced)
@@ -191,10 +191,10 @@ impl WorkingCopy {
         };
         if let Some(depth) = depth.filter(|_| incoming.dirs.contains_key(&relpath)) {
             let below = context.child(&table, &relpath);
-            tell.opened(&below, depth, gone)?;
+            notify.opened(&below, depth, gone)?;
         }
         match status {
-            Some(status) => tell.send(status),
+            Some(status) => notify.send(status),
             None => Ok(()),
         }
     }
@@ -221,7 +221,8 @@ impl<'t> Against<'t, '_> {
             _ => items.get(&context.dir).into_iter().flatten().map(|i| self.named(i)).collect(),
         };
         let mut names: BTreeSet<&str> = here.keys().copied().collect();
-        names.extend(incoming.told.get(&context.dir).into_iter().flatten().map(|t| t.0.as_str()));
+        names
+            .extend(incoming.changes.get(&context.dir).into_iter().flatten().map(|t| t.0.as_str()));
         let below = match depth {
             Depth::Immediates => Some(Depth::Empty),
             Depth::Files | Depth::Empty => None,
@@ -341,8 +342,8 @@ impl<'t> Against<'t, '_> {
         name: &str,
         local: Option<Status>,
     ) -> Result<Option<Status>> {
-        let told = self.incoming.told.get(&context.dir).and_then(|names| names.get(name));
-        let remote = told.and_then(|told| told.beside(local.is_some()));
+        let change = self.incoming.changes.get(&context.dir).and_then(|names| names.get(name));
+        let remote = change.and_then(|change| change.beside(local.is_some()));
         if let Some(mut status) = local {
             let kind = status.kind;
             status.remote = remote.unwrap_or_default();
@@ -408,6 +409,6 @@ impl<'t> Against<'t, '_> {
     }
 
     fn send(&mut self, status: Status) -> Result<()> {
-        if status.is_worth_telling(self.options) { (self.visit)(status) } else { Ok(()) }
+        if status.is_worth_reporting(self.options) { (self.visit)(status) } else { Ok(()) }
     }
 }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 
 use super::value::{LastChange, LockInfo, Remote, State};
 use crate::props::rules::{PropKind, kind_of};
@@ -54,7 +54,7 @@ pub struct Incoming {
     /// The entry of the anchor itself.
     pub(super) anchor: Remote,
     /// The entries, by directory and name.
-    pub(super) told: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
+    pub(super) changes: HashMap<RelPathBuf, BTreeMap<String, IncomingChange>>,
     /// Directories that the edit went into, with the names of those below that it went into too,
     /// in the order in which it left them.
     pub(super) dirs: HashMap<RelPathBuf, Vec<String>>,
@@ -63,12 +63,12 @@ pub struct Incoming {
 impl Incoming {
     pub(super) fn of(&self, relpath: &RelPath) -> Option<&IncomingChange> {
         let (dir, name) = relpath.parent_and_name();
-        self.told.get(dir)?.get(name)
+        self.changes.get(dir)?.get(name)
     }
 
     /// Whether a node was deleted and another added in its place.
     pub(super) fn is_replaced(&self, relpath: &RelPath) -> bool {
-        self.of(relpath).is_some_and(|told| told.deleted && told.added)
+        self.of(relpath).is_some_and(|change| change.deleted && change.added)
     }
 }
 
@@ -130,7 +130,7 @@ impl StatusEditor {
 
     fn begin(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Handle,
         is_dir: bool,
         added: bool,
@@ -153,14 +153,14 @@ impl StatusEditor {
 
     fn incoming(&mut self, relpath: &RelPath) -> &mut IncomingChange {
         let (dir, name) = relpath.parent_and_name();
-        let dir = self.incoming.told.entry(dir.to_owned()).or_default();
+        let dir = self.incoming.changes.entry(dir.to_owned()).or_default();
         dir.entry(name.to_owned()).or_default()
     }
 
     fn write(&mut self, open: &Open, words: &Words) {
-        let told = self.incoming(&open.relpath);
-        told.added |= open.added;
-        let remote = &mut told.remote;
+        let change = self.incoming(&open.relpath);
+        change.added |= open.added;
+        let remote = &mut change.remote;
         remote.node = words.node.unwrap_or(remote.node);
         remote.text = words.text.unwrap_or(remote.text);
         remote.props = words.props.unwrap_or(remote.props);
@@ -193,9 +193,8 @@ impl StatusEditor {
 }
 
 /// The path of an edit that is about a node in its root.
-fn inside(path: &str) -> SvnResult<&RelPath> {
+fn inside(path: &RelPath) -> SvnResult<&RelPath> {
     let outside = || SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "An edit of no node");
-    let path = RelPath::new(path)?;
     if path.is_root() { Err(outside()) } else { Ok(path) }
 }
 
@@ -203,24 +202,10 @@ fn wrong_handle() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "Use of a node that is not open")
 }
 
-impl Editor for StatusEditor {
-    ignore_absent!();
-    nothing_to_abort!();
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.incoming.revision = Some(revision);
-        Ok(())
-    }
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.incoming.opened = true;
-        let relpath = self.anchor.clone();
-        Ok(self.push(Open { relpath, is_dir: true, ..Open::default() }))
-    }
-
-    fn delete_entry(
+impl StatusEditor {
+    fn delete(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -229,38 +214,16 @@ impl Editor for StatusEditor {
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
         // Other servers do not send a date; the last change of the directory is the best guess.
         let revision = revision.or(open.changed.revision);
-        let told = self.incoming(&relpath);
-        told.deleted = true;
-        told.remote.node = State::Deleted;
-        told.remote.changed.revision = revision;
+        let change = self.incoming(&relpath);
+        change.deleted = true;
+        change.remote.node = State::Deleted;
+        change.remote.changed.revision = revision;
         if open.parent.is_some() && !has_target {
             let modified = Some(State::Modified);
             self.write(&open, &Words { node: modified, text: modified, props: None });
         }
         self.open.insert(parent.0, open);
         Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, true, true)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, true, false)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.prop(dir, name, value)
     }
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
@@ -302,39 +265,7 @@ impl Editor for StatusEditor {
         Ok(())
     }
 
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.begin(path, parent, false, true)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.begin(path, parent, false, false)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        _: Option<Md5>,
-        _: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.at(file)?.text = true;
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.prop(file, name, value)
-    }
-
-    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
+    fn close_file(&mut self, file: Handle) -> SvnResult<()> {
         let open = self.open.remove(&file.0).ok_or_else(wrong_handle)?;
         if open.added || open.props || open.text {
             let modified = |yes: bool| yes.then_some(State::Modified);
@@ -344,8 +275,30 @@ impl Editor for StatusEditor {
         }
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for StatusEditor {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::TargetRevision(revision) => self.incoming.revision = Some(revision),
+            EditStep::OpenRoot(_) => {
+                self.incoming.opened = true;
+                let relpath = self.anchor.clone();
+                return Ok(self.push(Open { relpath, is_dir: true, ..Open::default() }));
+            }
+            EditStep::Add { kind, path, parent, .. } => {
+                return self.begin(path, parent, kind == NodeKind::Dir, true);
+            }
+            EditStep::Open { kind, path, parent, .. } => {
+                return self.begin(path, parent, kind == NodeKind::Dir, false);
+            }
+            EditStep::Delete { path, revision, parent } => self.delete(path, revision, parent)?,
+            EditStep::Prop { node, name, value, .. } => self.prop(node, name, value)?,
+            EditStep::Text { file, .. } => self.at(file)?.text = true,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            EditStep::CloseFile { file, .. } => self.close_file(file)?,
+            EditStep::Absent { .. } | EditStep::CloseEdit | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -189,10 +189,16 @@ impl WorkingCopy {
             cache::keep(self, options, &table, &mut found, began);
         }
         let modified = self.compare(&table, &items)?;
-        let mut tell =
-            Tell { wc: self, table: &table, items: &items, modified: &modified, options, visit };
+        let mut notify = Reporter {
+            wc: self,
+            table: &table,
+            items: &items,
+            modified: &modified,
+            options,
+            visit,
+        };
         context.dir = relpath.to_owned();
-        tell.directory(&context)
+        notify.directory(&context)
     }
 
     /// The time when a walk begins. The clock is read only when the results will be cached, since reading
@@ -227,8 +233,8 @@ impl WorkingCopy {
             return Ok(false);
         }
         // For another directory than the root, the entry in its parent shows whether it is there.
-        let may_tell = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
-        if let Some(node) = table.find(relpath).filter(may_tell) {
+        let may_report = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
+        if let Some(node) = table.find(relpath).filter(may_report) {
             let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
             let all = options.wants(node);
             if let Some(status) = assemble(self, &table, node, on_disk, false, None, all)? {
@@ -274,7 +280,7 @@ impl WorkingCopy {
         let modified = self.compare(&table, &items)?;
         let context = Context::of_target(self, &table, relpath)?;
         let (table, items, modified) = (&table, &items, &modified);
-        Tell { wc: self, table, items, modified, options, visit }.directory(&context)?;
+        Reporter { wc: self, table, items, modified, options, visit }.directory(&context)?;
         Ok(true)
     }
 
@@ -337,7 +343,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// Those of the database.
-    pub fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
+    pub(crate) fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
         let table = Table::read_node(self.db(), relpath)?;
         let inherited = self.inherited_patterns(relpath, config)?;
         Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
@@ -379,7 +385,7 @@ pub(crate) fn is_missing(error: &std::io::Error) -> bool {
 }
 
 /// Passes on what was found, in order.
-struct Tell<'t, 'v> {
+struct Reporter<'t, 'v> {
     wc: &'t WorkingCopy,
     table: &'t Table,
     items: &'t Items,
@@ -388,7 +394,7 @@ struct Tell<'t, 'v> {
     visit: &'t mut Visit<'v>,
 }
 
-impl Tell<'_, '_> {
+impl Reporter<'_, '_> {
     fn directory(&mut self, context: &Context) -> Result<()> {
         let Some(items) = self.items.get(&context.dir) else { return Ok(()) };
         for item in items {

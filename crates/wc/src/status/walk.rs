@@ -257,7 +257,7 @@ impl<'w> Walk<'w> {
         };
         let patterns = dir_patterns(self.table, &task.relpath, &task.inherited, &self.config);
         let spoken = self.incoming.map_or_else(Spoken::default, |incoming| Spoken {
-            names: incoming.told.get(task.relpath.as_path()),
+            names: incoming.changes.get(task.relpath.as_path()),
             all: incoming.is_replaced(&task.relpath),
         });
         let place = DirContext { patterns, spoken };

@@ -109,7 +109,7 @@ impl Keywords {
 
     /// Whether both have the same names. Values do not count.
     #[must_use]
-    pub fn same_names(&self, other: &Self) -> bool {
+    pub(crate) fn same_names(&self, other: &Self) -> bool {
         self.values.keys().eq(other.values.keys())
     }
 }

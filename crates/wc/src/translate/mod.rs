@@ -19,7 +19,8 @@ mod stream;
 
 pub use eol::{Eol, EolStyle};
 pub use keywords::{KeywordSource, Keywords};
-pub use modified::{has_sum, same_as_pristine, same_bytes, sum_is};
+pub(crate) use modified::has_sum;
+pub use modified::{same_as_pristine, same_bytes};
 pub(crate) use stream::inconsistent_file;
 pub use stream::{TranslatedReader, TranslatedWriter, Translator};
 
@@ -31,11 +32,11 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 
 /// Name of the property that sets line endings.
-pub const PROP_EOL_STYLE: &str = "svn:eol-style";
+pub(crate) const PROP_EOL_STYLE: &str = "svn:eol-style";
 /// Name of the property that lists keywords.
-pub const PROP_KEYWORDS: &str = "svn:keywords";
+pub(crate) const PROP_KEYWORDS: &str = "svn:keywords";
 /// Name of the property that marks special files.
-pub const PROP_SPECIAL: &str = "svn:special";
+pub(crate) const PROP_SPECIAL: &str = "svn:special";
 
 /// Which way a text is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

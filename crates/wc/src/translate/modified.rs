@@ -54,7 +54,7 @@ pub fn same_as_pristine<T: Read>(
 ///
 /// # Errors
 /// As there.
-pub fn has_sum(
+pub(crate) fn has_sum(
     path: &Path,
     translation: &Translation,
     pristine_len: u64,
@@ -76,7 +76,7 @@ pub fn has_sum(
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn sum_is(text: &mut dyn Read, sha1: &Sha1) -> std::io::Result<bool> {
+pub(crate) fn sum_is(text: &mut dyn Read, sha1: &Sha1) -> std::io::Result<bool> {
     let mut sum = Sha1Hasher::new();
     let mut buffer = vec![0; CHUNK];
     loop {

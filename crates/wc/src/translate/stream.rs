@@ -32,7 +32,6 @@ pub struct Translator {
     next_sign: Option<usize>,
     /// The first line ending of the text.
     seen: Option<Eol>,
-    changed_eol: bool,
 }
 
 fn inconsistent() -> SvnError {
@@ -72,7 +71,6 @@ impl Translator {
             keyword: Vec::new(),
             next_sign: None,
             seen: None,
-            changed_eol: false,
         }
     }
 
@@ -80,12 +78,6 @@ impl Translator {
     #[must_use]
     pub const fn is_identity(&self) -> bool {
         self.eol.is_none() && self.keywords.is_none()
-    }
-
-    /// Whether a line ending was changed so far.
-    #[must_use]
-    pub const fn changed_eol(&self) -> bool {
-        self.changed_eol
     }
 
     /// Translates a piece; appends the part that is certain so far.
@@ -166,7 +158,6 @@ impl Translator {
         if !self.repair && first != found {
             return Err(inconsistent());
         }
-        self.changed_eol |= wanted != found;
         out.extend_from_slice(wanted.bytes());
         Ok(())
     }

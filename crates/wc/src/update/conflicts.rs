@@ -1,7 +1,7 @@
 //! Tree conflicts: where the update and the user have changed the same node in ways that do not
 //! fit.
 
-use sapwood_core::notify::Action as Told;
+use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum};
 
@@ -155,7 +155,7 @@ impl UpdateEditor<'_> {
         kind: NodeKind,
     ) -> Result<()> {
         self.step(Step::Conflict(relpath.to_owned(), conflict.write()))?;
-        self.notify(relpath, Told::TreeConflict, Some(kind));
+        self.notify(relpath, NotifyAction::TreeConflict, Some(kind));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::notify::{Action as NotifyAction, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, path};
@@ -269,11 +269,11 @@ impl UpdateEditor<'_> {
         }
         if !dir.notified && dir.edited {
             let action = if dir.shadowed || dir.obstructed {
-                Told::UpdateShadowedUpdate
+                NotifyAction::UpdateShadowedUpdate
             } else if dir.obstruction_found || dir.add_existed {
-                Told::Exists
+                NotifyAction::Exists
             } else {
-                Told::UpdateUpdate
+                NotifyAction::UpdateUpdate
             };
             let value = Notify {
                 kind: Some(NodeKind::Dir),

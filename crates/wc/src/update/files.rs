@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Md5Reader;
-use sapwood_core::notify::{Action as Told, LockState, Notify, State};
+use sapwood_core::notify::{Action as NotifyAction, LockState, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -230,7 +230,7 @@ impl UpdateEditor<'_> {
         }
         self.step(Step::MakeCopy(relpath.to_owned(), conflict.write()))?;
         self.flush()?;
-        self.notify(relpath, Told::TreeConflict, Some(NodeKind::File));
+        self.notify(relpath, NotifyAction::TreeConflict, Some(NodeKind::File));
         let file = self.file_mut(handle)?;
         file.conflict = Some(conflict);
         file.shadowed = true;
@@ -581,15 +581,23 @@ impl UpdateEditor<'_> {
             return;
         }
         let action = if !file.edited {
-            Told::UpdateBrokenLock
+            NotifyAction::UpdateBrokenLock
         } else if file.shadowed || file.obstructed {
-            if file.adding { Told::UpdateShadowedAdd } else { Told::UpdateShadowedUpdate }
+            if file.adding {
+                NotifyAction::UpdateShadowedAdd
+            } else {
+                NotifyAction::UpdateShadowedUpdate
+            }
         } else if file.obstruction_found || file.add_existed {
-            if content == State::Conflicted { Told::UpdateUpdate } else { Told::Exists }
+            if content == State::Conflicted {
+                NotifyAction::UpdateUpdate
+            } else {
+                NotifyAction::Exists
+            }
         } else if file.adding {
-            Told::UpdateAdd
+            NotifyAction::UpdateAdd
         } else {
-            Told::UpdateUpdate
+            NotifyAction::UpdateUpdate
         };
         let value = Notify {
             kind: Some(NodeKind::File),

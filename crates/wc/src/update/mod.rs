@@ -400,7 +400,7 @@ impl Editor for UpdateEditor<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -409,7 +409,7 @@ impl Editor for UpdateEditor<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -418,7 +418,7 @@ impl Editor for UpdateEditor<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -441,13 +441,13 @@ impl Editor for UpdateEditor<'_> {
         self.ask(|this| this.end_dir(dir.0))
     }
 
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.ask(|this| this.absent(path, NodeKind::Dir, parent.0))
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -456,7 +456,7 @@ impl Editor for UpdateEditor<'_> {
 
     fn open_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -486,7 +486,7 @@ impl Editor for UpdateEditor<'_> {
         self.ask(|this| this.end_file(file.0, text))
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.ask(|this| this.absent(path, NodeKind::File, parent.0))
     }
 

@@ -1,7 +1,7 @@
 //! What is decided when the update opens, adds, deletes or hides a node: whether the node is
 //! skipped, becomes an existing one, is shadowed, or is a tree conflict.
 
-use sapwood_core::notify::Action as Told;
+use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, path};
 
@@ -35,20 +35,20 @@ struct Obstruction {
 }
 
 /// Whether the path of an edit, which begins somewhere above, is that of a node, in names that are plain.
-fn is_child(joined: &str, edit_path: &str) -> bool {
+fn is_child(joined: &str, edit_path: &RelPath) -> bool {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
-    let above = joined.strip_suffix(edit_path);
+    let above = joined.strip_suffix(edit_path.as_str());
     edit_path.split('/').all(plain) && above.is_some_and(|a| a.is_empty() || a.ends_with('/'))
 }
 
 impl UpdateEditor<'_> {
     /// The path of a child, which must be a plain name in its parent.
-    fn child_of(&self, parent: u64, edit_path: &str) -> Result<RelPathBuf> {
+    fn child_of(&self, parent: u64, edit_path: &RelPath) -> Result<RelPathBuf> {
         if self.file_external {
             return Ok(self.target.clone());
         }
         let parent = &self.dir(parent)?.relpath;
-        let relpath = path::join(parent, path::basename(edit_path));
+        let relpath = parent.child(edit_path.name());
         if !is_child(&relpath, edit_path) {
             let shown = self.wc.abspath(parent);
             let message = format!(
@@ -57,7 +57,7 @@ impl UpdateEditor<'_> {
             );
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
         }
-        Ok(RelPathBuf::new(relpath)?)
+        Ok(relpath)
     }
 
     fn refuse_adm(&self, relpath: &RelPath, what: &str) -> Result<()> {
@@ -117,7 +117,7 @@ impl UpdateEditor<'_> {
             self.skip(&target);
             dir.skip = true;
             dir.notified = true;
-            self.notify(&target, Told::SkipConflicted, None);
+            self.notify(&target, NotifyAction::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -158,7 +158,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Opens a directory that BASE has.
-    pub(super) fn begin_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut dir = Dir::new(relpath.clone(), Some(parent), false);
@@ -171,7 +171,7 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::Dir));
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::Dir));
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -185,7 +185,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
@@ -203,7 +203,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Opens a file that BASE has.
-    pub(super) fn begin_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut file = OpenFile::new(relpath.clone(), parent, false);
@@ -216,7 +216,7 @@ impl UpdateEditor<'_> {
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::File));
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::File));
             self.files.insert(handle, file);
             return Ok(handle);
         }
@@ -233,7 +233,7 @@ impl UpdateEditor<'_> {
         if conflicted {
             self.skip(&relpath);
             (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             self.files.insert(handle, file);
             return Ok(handle);
         }
@@ -249,7 +249,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Adds a directory.
-    pub(super) fn begin_new_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_new_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut dir = Dir::new(relpath.clone(), Some(parent), true);
@@ -308,16 +308,16 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), work))?;
         if node_met_conflict(&conflict) {
             dir.notified = true;
-            self.notify(&relpath, Told::TreeConflict, Some(NodeKind::Dir));
+            self.notify(&relpath, NotifyAction::TreeConflict, Some(NodeKind::Dir));
         }
         dir.conflict = conflict.or(met.later);
         if !dir.notified && !dir.add_existed {
             let action = if dir.shadowed {
-                Told::UpdateShadowedAdd
+                NotifyAction::UpdateShadowedAdd
             } else if dir.obstruction_found {
-                Told::Exists
+                NotifyAction::Exists
             } else {
-                Told::UpdateAdd
+                NotifyAction::UpdateAdd
             };
             dir.notified = true;
             self.notify(&relpath, action, Some(NodeKind::Dir));
@@ -327,7 +327,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Adds a file.
-    pub(super) fn begin_new_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+    pub(super) fn begin_new_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut file = OpenFile::new(relpath.clone(), parent, true);
@@ -403,7 +403,7 @@ impl UpdateEditor<'_> {
             self.skip(relpath);
             (met.skip, met.notified) = (true, true);
             let kind = view.as_ref().and_then(|v| v.top().kind.node_kind());
-            self.notify(relpath, Told::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
+            self.notify(relpath, NotifyAction::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
             return Ok(met);
         }
         let actual = self.wc.db().actual(relpath)?;
@@ -427,7 +427,7 @@ impl UpdateEditor<'_> {
                 (met.skip, met.notified) = (true, true);
                 let name = path::basename(relpath).to_owned();
                 self.dir_mut(parent)?.not_present.insert(name, kind.into());
-                self.notify(relpath, Told::SkipConflicted, Some(kind));
+                self.notify(relpath, NotifyAction::SkipConflicted, Some(kind));
                 return Ok(met);
             }
             met.shadowed |= ignored;
@@ -460,7 +460,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Deletes a node.
-    pub(super) fn delete(&mut self, edit_path: &str, parent: u64) -> Result<()> {
+    pub(super) fn delete(&mut self, edit_path: &RelPath, parent: u64) -> Result<()> {
         self.check_cancel()?;
         let dir = self.dir(parent)?;
         if dir.skip {
@@ -473,7 +473,7 @@ impl UpdateEditor<'_> {
         let is_target = relpath == self.target;
         if self.is_other_root(&relpath) {
             self.skip(&relpath);
-            self.notify(&relpath, Told::UpdateSkipObstruction, None);
+            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, None);
             return Ok(());
         }
         self.flush_if_touched(&relpath)?;
@@ -487,7 +487,7 @@ impl UpdateEditor<'_> {
         };
         if self.node_conflict(&view, hidden)?.0 {
             self.skip(&relpath);
-            self.notify(&relpath, Told::SkipConflicted, None);
+            self.notify(&relpath, NotifyAction::SkipConflicted, None);
             return Ok(());
         }
         if !base.presence.is_there() {
@@ -534,16 +534,21 @@ impl UpdateEditor<'_> {
             self.skip(&relpath);
         }
         let action = match conflict {
-            Some(_) => Told::TreeConflict,
-            None if hidden || obstructed => Told::UpdateShadowedDelete,
-            None => Told::UpdateDelete,
+            Some(_) => NotifyAction::TreeConflict,
+            None if hidden || obstructed => NotifyAction::UpdateShadowedDelete,
+            None => NotifyAction::UpdateDelete,
         };
         self.notify(&relpath, action, kind);
         Ok(())
     }
 
     /// The server hides this node from the user.
-    pub(super) fn absent(&mut self, edit_path: &str, kind: NodeKind, parent: u64) -> Result<()> {
+    pub(super) fn absent(
+        &mut self,
+        edit_path: &RelPath,
+        kind: NodeKind,
+        parent: u64,
+    ) -> Result<()> {
         let dir = self.dir(parent)?;
         if dir.skip {
             return Ok(());
@@ -562,7 +567,7 @@ impl UpdateEditor<'_> {
         match (&view, status) {
             (Some(view), Status::Normal) if !self.is_other_root(&relpath) => {
                 if view.base().is_some_and(|b| b.file_external) {
-                    self.notify(&relpath, Told::UpdateSkipObstruction, None);
+                    self.notify(&relpath, NotifyAction::UpdateSkipObstruction, None);
                     return Ok(());
                 }
                 self.delete(edit_path, parent)?;
@@ -586,7 +591,7 @@ impl UpdateEditor<'_> {
         self.step(Step::Put(Box::new(node), Vec::new()))?;
         if conflict.is_some() {
             let kind = view.and_then(|v| v.top().kind.node_kind());
-            self.notify(&relpath, Told::TreeConflict, kind);
+            self.notify(&relpath, NotifyAction::TreeConflict, kind);
         }
         Ok(())
     }

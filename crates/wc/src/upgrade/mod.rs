@@ -64,7 +64,7 @@ pub enum UpgradeNotice {
 }
 
 /// Finds root and UUID of the repository that a URL is in.
-pub type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
+pub(crate) type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
 
 /// The caller of an upgrade.
 pub struct Caller<'a> {
@@ -77,7 +77,7 @@ pub struct Caller<'a> {
     /// Finds the repository where no entry has it (before 1.3).
     pub ask: &'a mut AskRepository<'a>,
     /// Called for each directory.
-    pub tell: &'a mut dyn FnMut(&Path, UpgradeNotice),
+    pub notify: &'a mut dyn FnMut(&Path, UpgradeNotice),
 }
 
 impl std::fmt::Debug for Caller<'_> {
@@ -121,7 +121,7 @@ pub fn upgrade(root: &Path, caller: &mut Caller<'_>) -> Result<()> {
         wipe::wipe_root(root);
     }
     if format < FORMAT {
-        (caller.tell)(root, UpgradeNotice::Upgraded);
+        (caller.notify)(root, UpgradeNotice::Upgraded);
     }
     Ok(())
 }

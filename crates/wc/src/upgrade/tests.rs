@@ -160,15 +160,15 @@ fn old_working_copy(root: &Path) {
 
 /// Runs a function with a callback; returns the directories that the callback got.
 fn notices<T>(run: impl FnOnce(&mut Caller<'_>) -> T) -> (T, Vec<(PathBuf, UpgradeNotice)>) {
-    let told = RefCell::new(Vec::new());
+    let reported = RefCell::new(Vec::new());
     let result = run(&mut Caller {
         access: Access::default(),
         recorded: RecordedTimes::default(),
         cancel: &CancelToken::default(),
         ask: &mut |url| panic!("nobody has to ask for {url}"),
-        tell: &mut |path, what| told.borrow_mut().push((path.to_owned(), what)),
+        notify: &mut |path, what| reported.borrow_mut().push((path.to_owned(), what)),
     });
-    (result, told.into_inner())
+    (result, reported.into_inner())
 }
 
 fn triggers(db: &Db) -> Vec<String> {
@@ -201,10 +201,10 @@ fn a_small_one() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     old_working_copy(root);
-    let (done, told_of) = notices(|caller| upgrade(root, caller));
+    let (done, notified) = notices(|caller| upgrade(root, caller));
     done.unwrap();
     let wanted = [root.to_owned(), root.join("sub")].map(|path| (path, UpgradeNotice::Upgraded));
-    assert_eq!(told_of, wanted);
+    assert_eq!(notified, wanted);
     assert_upgraded(root);
     let (again, nothing) = notices(|caller| upgrade(root, caller));
     again.unwrap();
@@ -256,8 +256,8 @@ fn nothing_outside_is_touched() {
     }
     fs::remove_dir_all(root.join("sub")).unwrap();
     std::os::unix::fs::symlink(other.join("sub"), root.join("sub")).unwrap();
-    let (done, told_of) = notices(|caller| upgrade(&root, caller));
+    let (done, notified) = notices(|caller| upgrade(&root, caller));
     done.unwrap();
-    assert_eq!(told_of[1], (root.join("sub"), UpgradeNotice::Skipped));
+    assert_eq!(notified[1], (root.join("sub"), UpgradeNotice::Skipped));
     assert!(other.join("sub/.svn/entries").exists() && !other.join("sub/.svn/lock").exists());
 }

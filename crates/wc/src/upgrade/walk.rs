@@ -218,10 +218,10 @@ impl Walk<'_, '_> {
             match self.ahead.take(&task.relpath)? {
                 Some(directory) => {
                     let children = self.directory(&dir, &task, directory)?;
-                    (self.caller.tell)(&dir, UpgradeNotice::Upgraded);
+                    (self.caller.notify)(&dir, UpgradeNotice::Upgraded);
                     tasks.extend(children.into_iter().rev());
                 }
-                None => (self.caller.tell)(&dir, UpgradeNotice::Skipped),
+                None => (self.caller.notify)(&dir, UpgradeNotice::Skipped),
             }
         }
         Ok(())

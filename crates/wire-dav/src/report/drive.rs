@@ -10,7 +10,7 @@ pub mod replay;
 mod text;
 pub mod update;
 
-use sapwood_core::path::canonical_relpath;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::TextDelta;
 
@@ -65,15 +65,14 @@ fn child_name(element: &Element) -> Result<&str> {
 }
 
 /// The attribute that is a path below the edit's root.
-fn below_name(element: &Element) -> Result<&str> {
+fn below_name(element: &Element) -> Result<&RelPath> {
     let name = element.attribute("name").ok_or(Error::Reply("name"))?;
-    if name.is_empty()
-        || *canonical_relpath(name) != *name
-        || name.split('/').any(|part| matches!(part, "." | ".."))
-    {
-        return Err(Error::ReplyPath(name.to_owned()));
+    match RelPath::new(name) {
+        Ok(path) if !path.is_root() && !path.names().any(|part| matches!(part, "." | "..")) => {
+            Ok(path)
+        }
+        _ => Err(Error::ReplyPath(name.to_owned())),
     }
-    Ok(name)
 }
 
 /// A revision; `None` for -1 and for a missing attribute.

@@ -1,8 +1,9 @@
 //! The editor that writes a replayed revision: flat, in the order of the calls, as the client
 //! plays it.
 
-use sapwood_core::{Md5, Revnum, SvnResult, base64};
-use sapwood_delta::{Editor, Handle, TextDelta, Version};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Md5, NodeKind, Revnum, SvnResult, base64};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta, Version};
 
 use super::{Sink, reply};
 use crate::xml::{HEADER, Xml as _};
@@ -42,7 +43,7 @@ impl<S: Sink> ReplayEditor<S> {
         Ok(())
     }
 
-    fn add(&mut self, what: &str, path: &str, from: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add(&mut self, what: &str, path: &str, from: Option<(&str, Revnum)>) -> SvnResult<()> {
         let out = self.out()?;
         out.raw(what);
         out.attribute("name", path);
@@ -53,16 +54,7 @@ impl<S: Sink> ReplayEditor<S> {
             out.raw("\"");
         }
         out.raw("/>\n");
-        Ok(Handle(0))
-    }
-
-    fn open(&mut self, what: &str, path: &str, base: Option<Revnum>) -> SvnResult<Handle> {
-        let out = self.out()?;
-        out.raw(what);
-        out.attribute("name", path);
-        revision(out, base);
-        out.raw("/>\n");
-        Ok(Handle(0))
+        Ok(())
     }
 
     fn prop(&mut self, what: &str, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -94,76 +86,20 @@ pub(super) fn revision(out: &mut Vec<u8>, revision: Option<Revnum>) {
     out.raw("\"");
 }
 
-impl<S: Sink> Editor for ReplayEditor<S> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn set_target_revision(&mut self, target: Revnum) -> SvnResult<()> {
+impl<S: Sink> ReplayEditor<S> {
+    /// An element with a revision and perhaps a path.
+    fn empty(&mut self, what: &str, path: Option<&RelPath>, rev: Option<Revnum>) -> SvnResult<()> {
         let out = self.out()?;
-        out.raw("<S:target-revision");
-        revision(out, Some(target));
-        out.raw("/>\n");
-        Ok(())
-    }
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        let out = self.out()?;
-        out.raw("<S:open-root");
-        revision(out, base);
-        out.raw("/>\n");
-        Ok(Handle(0))
-    }
-
-    fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        let out = self.out()?;
-        out.raw("<S:delete-entry");
-        out.attribute("name", path);
+        out.raw(what);
+        if let Some(path) = path {
+            out.attribute("name", path);
+        }
         revision(out, rev);
         out.raw("/>\n");
         Ok(())
     }
 
-    fn add_directory(
-        &mut self,
-        path: &str,
-        _: Handle,
-        from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add("<S:add-directory", path, from)
-    }
-
-    fn open_directory(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.open("<S:open-directory", path, base)
-    }
-
-    fn change_dir_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.prop("S:change-dir-prop", name, value)
-    }
-
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        self.out()?.raw("<S:close-directory/>\n");
-        Ok(())
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        _: Handle,
-        from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add("<S:add-file", path, from)
-    }
-
-    fn open_file(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.open("<S:open-file", path, base)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn text(&mut self, base: Option<Md5>, delta: &mut dyn TextDelta) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:apply-textdelta");
         if let Some(base) = base {
@@ -175,11 +111,7 @@ impl<S: Sink> Editor for ReplayEditor<S> {
         Ok(())
     }
 
-    fn change_file_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.prop("S:change-file-prop", name, value)
-    }
-
-    fn close_file(&mut self, _: Handle, text: Option<Md5>) -> SvnResult<()> {
+    fn close_file(&mut self, text: Option<Md5>) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:close-file");
         if let Some(text) = text {
@@ -188,8 +120,42 @@ impl<S: Sink> Editor for ReplayEditor<S> {
         out.raw("/>\n");
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl<S: Sink> StepEditor for ReplayEditor<S> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use NodeKind::{Dir, File};
+        match step {
+            EditStep::TargetRevision(target) => {
+                self.empty("<S:target-revision", None, Some(target))?;
+            }
+            EditStep::OpenRoot(base) => self.empty("<S:open-root", None, base)?,
+            EditStep::Delete { path, revision, .. } => {
+                self.empty("<S:delete-entry", Some(path), revision)?;
+            }
+            EditStep::Add { kind: Dir, path, copy_from, .. } => {
+                self.add("<S:add-directory", path, copy_from)?;
+            }
+            EditStep::Add { kind: File, path, copy_from, .. } => {
+                self.add("<S:add-file", path, copy_from)?;
+            }
+            EditStep::Open { kind: Dir, path, base, .. } => {
+                self.empty("<S:open-directory", Some(path), base)?;
+            }
+            EditStep::Open { kind: File, path, base, .. } => {
+                self.empty("<S:open-file", Some(path), base)?;
+            }
+            EditStep::Prop { kind: Dir, name, value, .. } => {
+                self.prop("S:change-dir-prop", name, value)?;
+            }
+            EditStep::Prop { kind: File, name, value, .. } => {
+                self.prop("S:change-file-prop", name, value)?;
+            }
+            EditStep::Text { base, delta, .. } => self.text(base, delta)?,
+            EditStep::CloseDirectory(_) => self.out()?.raw("<S:close-directory/>\n"),
+            EditStep::CloseFile { text, .. } => self.close_file(text)?,
+            EditStep::Absent { .. } | EditStep::CloseEdit | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -6,6 +6,7 @@
 
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, canonical_relpath};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
 use sapwood_delta::{EditTarget, Editor, Handle, TextDelta, Version};
 
@@ -467,7 +468,7 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         Ok(self.push(Open::default()))
     }
 
-    fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(&mut self, path: &RelPath, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:delete-entry");
         out.attribute("name", basename(path));
@@ -478,7 +479,7 @@ impl<S: Sink> Editor for UpdateEditor<S> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -487,7 +488,7 @@ impl<S: Sink> Editor for UpdateEditor<S> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -502,20 +503,25 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         self.close(true, dir)
     }
 
-    fn absent_directory(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
         self.absent("<S:absent-directory", path)
     }
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.add(false, path, parent, copy_from)
     }
 
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.reopen(false, path, parent, base)
     }
 
@@ -576,7 +582,7 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         self.close(false, file)
     }
 
-    fn absent_file(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
         self.absent("<S:absent-file", path)
     }
 
@@ -659,10 +665,10 @@ mod tests {
             drive(editor, "/b", 3);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             drive(editor, "/b/x y", 7);
-            let file = editor.open_file("x y", root, Some(Revnum(1))).unwrap();
+            let file = editor.open_file(RelPath::trusted("x y"), root, Some(Revnum(1))).unwrap();
             editor.change_file_prop(file, "p", Some(b"v")).unwrap();
             editor.close_file(file, None).unwrap();
-            editor.delete_entry("y", Some(Revnum(2)), root).unwrap();
+            editor.delete_entry(RelPath::trusted("y"), Some(Revnum(2)), root).unwrap();
             editor.close_directory(root).unwrap();
         });
         assert!(text.contains("<D:href>/r/!svn/rvr/3/b</D:href>"), "{text}");
@@ -677,13 +683,14 @@ mod tests {
             drive(editor, "/", 9);
             let root = editor.open_root(Some(Revnum(1))).unwrap();
             drive(editor, "/d", 3);
-            let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();
+            let dir = editor.open_directory(RelPath::trusted("d"), root, Some(Revnum(1))).unwrap();
             drive(editor, "/b/x", 7);
-            let file = editor.add_file("d/x", dir, None).unwrap();
+            let file = editor.add_file(RelPath::trusted("d/x"), dir, None).unwrap();
             editor.close_file(file, Some(Md5::of(b""))).unwrap();
             editor.close_directory(dir).unwrap();
             drive(editor, "/a/e", 3);
-            let other = editor.add_directory("e", root, Some(("/z", Revnum(2)))).unwrap();
+            let other =
+                editor.add_directory(RelPath::trusted("e"), root, Some(("/z", Revnum(2)))).unwrap();
             editor.close_directory(other).unwrap();
             editor.close_directory(root).unwrap();
         });
@@ -698,11 +705,11 @@ mod tests {
     fn an_unannounced_root_has_no_address_and_each_announcement_counts_once() {
         let text = reply(true, |editor| {
             let root = editor.open_root(Some(Revnum(1))).unwrap();
-            assert!(editor.add_file("f", root, None).is_err());
+            assert!(editor.add_file(RelPath::trusted("f"), root, None).is_err());
             drive(editor, "/f", 3);
-            let file = editor.add_file("f", root, None).unwrap();
+            let file = editor.add_file(RelPath::trusted("f"), root, None).unwrap();
             editor.close_file(file, None).unwrap();
-            assert!(editor.open_file("f", root, None).is_err());
+            assert!(editor.open_file(RelPath::trusted("f"), root, None).is_err());
         });
         assert_eq!(text.matches("<D:href>").count(), 1, "{text}");
     }

@@ -1,8 +1,8 @@
 //! An editor that writes its calls as editor commands.
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{Md5, Revnum, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta, Version};
+use sapwood_core::{Md5, NodeKind, Revnum, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta, Version};
 
 use crate::encode::{Encode, Sink};
 use crate::error::Error;
@@ -179,84 +179,8 @@ fn token(out: &mut Vec<u8>, letter: u8, handle: Handle) {
     out.push(b' ');
 }
 
-impl<S: EditSink> Editor for WireEditor<S> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        let out = self.begin(b"( target-rev ( ")?;
-        out.rev(revision);
-        out.raw(b") ) ");
-        Ok(())
-    }
-
-    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
-        let handle = self.take_handle();
-        let out = self.begin(b"( open-root ( ")?;
-        out.bracketed_rev(base);
-        token(out, b'd', handle);
-        out.raw(b") ) ");
-        Ok(handle)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        let out = self.begin(b"( delete-entry ( ")?;
-        out.text(path);
-        out.bracketed_rev(revision);
-        token(out, b'd', parent);
-        out.raw(b") ) ");
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(b"( add-dir ( ", b'd', path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.open(b"( open-dir ( ", b'd', path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.change_prop(b"( change-dir-prop ( ", b'd', dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        let out = self.begin(b"( close-dir ( ")?;
-        token(out, b'd', dir);
-        out.raw(b") ) ");
-        Ok(())
-    }
-
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        self.absent(b"( absent-dir ( ", path, parent)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(b"( add-file ( ", b'c', path, parent, copy_from)
-    }
-
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.open(b"( open-file ( ", b'c', path, parent, base)
-    }
-
-    fn apply_textdelta(
+impl<S: EditSink> WireEditor<S> {
+    fn text(
         &mut self,
         file: Handle,
         base: Option<Md5>,
@@ -283,15 +207,6 @@ impl<S: EditSink> Editor for WireEditor<S> {
         Ok(())
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.change_prop(b"( change-file-prop ( ", b'c', file, name, value)
-    }
-
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         let out = self.begin(b"( close-file ( ")?;
         token(out, b'c', file);
@@ -303,11 +218,7 @@ impl<S: EditSink> Editor for WireEditor<S> {
         Ok(())
     }
 
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        self.absent(b"( absent-file ( ", path, parent)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
+    fn close(&mut self) -> SvnResult<()> {
         self.answered = true;
         self.sink.buffer().raw(b"( close-edit ( ) ) ");
         self.sink.read_reply().inspect_err(|_| {
@@ -316,13 +227,75 @@ impl<S: EditSink> Editor for WireEditor<S> {
         })
     }
 
-    fn abort_edit(&mut self) -> SvnResult<()> {
+    fn abort(&mut self) -> SvnResult<()> {
         if self.answered {
             return Ok(());
         }
         self.answered = true;
         self.sink.buffer().raw(b"( abort-edit ( ) ) ");
         self.sink.read_reply()
+    }
+}
+
+impl<S: EditSink> StepEditor for WireEditor<S> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use NodeKind::{Dir, File};
+        match step {
+            EditStep::TargetRevision(revision) => {
+                let out = self.begin(b"( target-rev ( ")?;
+                out.rev(revision);
+                out.raw(b") ) ");
+            }
+            EditStep::OpenRoot(base) => {
+                let handle = self.take_handle();
+                let out = self.begin(b"( open-root ( ")?;
+                out.bracketed_rev(base);
+                token(out, b'd', handle);
+                out.raw(b") ) ");
+                return Ok(handle);
+            }
+            EditStep::Delete { path, revision, parent } => {
+                let out = self.begin(b"( delete-entry ( ")?;
+                out.text(path);
+                out.bracketed_rev(revision);
+                token(out, b'd', parent);
+                out.raw(b") ) ");
+            }
+            EditStep::Add { kind: Dir, path, parent, copy_from } => {
+                return self.add(b"( add-dir ( ", b'd', path, parent, copy_from);
+            }
+            EditStep::Add { kind: File, path, parent, copy_from } => {
+                return self.add(b"( add-file ( ", b'c', path, parent, copy_from);
+            }
+            EditStep::Open { kind: Dir, path, parent, base } => {
+                return self.open(b"( open-dir ( ", b'd', path, parent, base);
+            }
+            EditStep::Open { kind: File, path, parent, base } => {
+                return self.open(b"( open-file ( ", b'c', path, parent, base);
+            }
+            EditStep::Absent { kind: Dir, path, parent } => {
+                self.absent(b"( absent-dir ( ", path, parent)?;
+            }
+            EditStep::Absent { kind: File, path, parent } => {
+                self.absent(b"( absent-file ( ", path, parent)?;
+            }
+            EditStep::Prop { kind: Dir, node, name, value } => {
+                self.change_prop(b"( change-dir-prop ( ", b'd', node, name, value)?;
+            }
+            EditStep::Prop { kind: File, node, name, value } => {
+                self.change_prop(b"( change-file-prop ( ", b'c', node, name, value)?;
+            }
+            EditStep::Text { file, base, delta } => self.text(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => {
+                let out = self.begin(b"( close-dir ( ")?;
+                token(out, b'd', dir);
+                out.raw(b") ) ");
+            }
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::CloseEdit => self.close()?,
+            EditStep::AbortEdit => self.abort()?,
+        }
+        Ok(Handle::NONE)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::ReportEntry;
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
 
@@ -207,27 +208,8 @@ impl Printer {
 }
 
 impl Report for Printer {
-    fn set_path(
-        &mut self,
-        path: &RelPath,
-        revision: Revnum,
-        depth: Depth,
-        _start_empty: bool,
-        _lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        self.report_node(RelPath::new(path)?, None, revision, depth)
-    }
-
-    fn link_path(
-        &mut self,
-        path: &RelPath,
-        url: &Url,
-        revision: Revnum,
-        depth: Depth,
-        _start_empty: bool,
-        _lock_token: Option<&str>,
-    ) -> SvnResult<()> {
-        self.report_node(RelPath::new(path)?, Some(url), revision, depth)
+    fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
+        self.report_node(entry.path, entry.link, entry.revision, entry.depth)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, len64, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
 
@@ -15,7 +16,7 @@ pub(super) struct Dir {
     /// What to compare with instead of the same path in the revision before.
     compare: Option<(String, Revnum)>,
     /// Entries that went away, until another one comes in their place.
-    deleted: BTreeSet<String>,
+    deleted: BTreeSet<RelPathBuf>,
     /// Whether it has names that it did not have before.
     new_names: bool,
 }
@@ -85,7 +86,7 @@ impl Editor for NodeDumper<'_> {
 
     fn delete_entry(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
@@ -95,7 +96,7 @@ impl Editor for NodeDumper<'_> {
 
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -107,7 +108,7 @@ impl Editor for NodeDumper<'_> {
 
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -151,7 +152,7 @@ impl Editor for NodeDumper<'_> {
 
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -161,7 +162,7 @@ impl Editor for NodeDumper<'_> {
 
     fn open_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {

@@ -1,7 +1,7 @@
 //! One entry of the two trees: its change, and the editor calls for that.
 
 use sapwood_core::FsPath;
-use sapwood_core::paths::FsPathBuf;
+use sapwood_core::paths::{FsPathBuf, RelPath};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_delta::Handle;
 use sapwood_fs::{Node, Relation};
@@ -52,7 +52,7 @@ pub(super) struct Entry<'p> {
     pub(super) target: Option<Node>,
     pub(super) parent: Handle,
     /// The path in the edit.
-    pub(super) path: &'p str,
+    pub(super) path: &'p RelPath,
     pub(super) depths: Depths,
     /// Whether all of the parent's target may be read.
     pub(super) readable: bool,

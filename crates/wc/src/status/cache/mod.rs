@@ -25,7 +25,7 @@ use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::Write as _;
 
-use sapwood_watch::protocol::{ChangedDir as Told, Token};
+use sapwood_watch::protocol::{ChangedDir, Token};
 
 use super::Options;
 use super::listing::{Look, OpenDir, Stamp};
@@ -96,8 +96,8 @@ impl CacheQuery {
 
 /// Whether a status of a whole tree may use and write the cache.
 pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
-    let ignored_told = options.no_ignore && options.unversioned;
-    !options.all && !ignored_told && !wc.options().access.exclusive && !wc.db().is_writing()
+    let reports_ignored = options.no_ignore && options.unversioned;
+    !options.all && !reports_ignored && !wc.options().access.exclusive && !wc.db().is_writing()
 }
 
 /// A directory that a walk found.
@@ -296,7 +296,7 @@ pub(super) fn load(
         Memory::read(file, notes, since, wanted)?.below(relpath)
     });
     let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
-    let (told, token) = ask_monitor(wc, since);
+    let (reported, token) = ask_monitor(wc, since);
     let unknown = CachedStatus { token, ..CachedStatus::default() };
     // A walk of everything computes a lost summary anew.
     let finds_out =
@@ -313,9 +313,9 @@ pub(super) fn load(
     // A monitor that has only just started: the disk was checked after the monitor gave its token, so the
     // result is valid from that token on.
     let renews =
-        told.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
-    match told {
-        Some(told) => found.extend(changed_by_monitor(&all, &told)),
+        reported.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
+    match reported {
+        Some(reported) => found.extend(changed_by_monitor(&all, &reported)),
         None => found = changed_on_disk(wc, &all, renews),
     }
     if found.len() > limit {
@@ -334,10 +334,10 @@ pub(super) fn load(
 
 /// What happened since the monitor gave a token, if there is a monitor that knows everything since then; and
 /// its current token.
-fn ask_monitor(wc: &WorkingCopy, since: Token) -> (Option<Vec<Told>>, Token) {
+fn ask_monitor(wc: &WorkingCopy, since: Token) -> (Option<Vec<ChangedDir>>, Token) {
     let monitor = wc.options().monitor.as_deref();
-    let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
-    told.unwrap_or_default()
+    let reported = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
+    reported.unwrap_or_default()
 }
 
 /// When more directories than this changed, everything is looked at.
@@ -372,7 +372,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
     }
     let all = &memory.all;
     match ask_monitor(wc, memory.token).0 {
-        Some(told) => changed.extend(told.iter().flat_map(|one| cached_dirs(all, one))),
+        Some(reported) => changed.extend(reported.iter().flat_map(|one| cached_dirs(all, one))),
         None => {
             let open = OpenDir::open(wc.root()).ok().flatten()?;
             changed.extend(fan_out::over(all, |one, _, found| {
@@ -430,15 +430,15 @@ impl Whole {
 
 /// The directories that the monitor reported and that are in the cache: other directories are not
 /// versioned.
-fn cached_dirs(all: &[CachedDir<'_>], told: &Told) -> Vec<RelPathBuf> {
+fn cached_dirs(all: &[CachedDir<'_>], reported: &ChangedDir) -> Vec<RelPathBuf> {
     let mut found = Vec::new();
-    if let Ok(at) = all.binary_search_by(|one| one.dir.as_str().cmp(&told.dir)) {
+    if let Ok(at) = all.binary_search_by(|one| one.dir.as_str().cmp(&reported.dir)) {
         found.extend(all.get(at).map(|one| one.dir.to_owned()));
     }
-    if told.below {
-        let below = match told.dir.is_empty() {
+    if reported.below {
+        let below = match reported.dir.is_empty() {
             true => String::new(),
-            false => format!("{}/", told.dir),
+            false => format!("{}/", reported.dir),
         };
         let first = all.partition_point(|one| *one.dir.as_str() < *below);
         let later = all.iter().skip(first).take_while(|one| one.dir.starts_with(&below));
@@ -451,10 +451,10 @@ fn cached_dirs(all: &[CachedDir<'_>], told: &Told) -> Vec<RelPathBuf> {
 /// another hard link.
 fn changed_by_monitor<'a>(
     all: &'a [CachedDir<'_>],
-    told: &'a [Told],
+    reported: &'a [ChangedDir],
 ) -> impl Iterator<Item = RelPathBuf> + 'a {
     let linked = all.iter().filter(|one| one.has_links).map(|one| one.dir.to_owned());
-    told.iter().flat_map(|one| cached_dirs(all, one)).chain(linked)
+    reported.iter().flat_map(|one| cached_dirs(all, one)).chain(linked)
 }
 
 /// The directories at and below one in which a revert may have something to do: in all others the nodes are
@@ -475,7 +475,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
         return None;
     }
     match ask_monitor(wc, memory.token).0 {
-        Some(told) => dirs.extend(changed_by_monitor(all, &told)),
+        Some(reported) => dirs.extend(changed_by_monitor(all, &reported)),
         None => dirs.extend(changed_on_disk(wc, all, true)),
     }
     // Another working copy in place of a directory is found by looking at the parent directory,

@@ -68,11 +68,11 @@ impl Fixture {
     fn status_at(&self, relpath: &RelPath, options: &Options) -> Vec<String> {
         let wc = WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap();
         let mut all = Vec::new();
-        let told = wc.status(relpath, options, &mut |status| {
+        let reported = wc.status(relpath, options, &mut |status| {
             all.push(format!("{status:?}"));
             Ok(())
         });
-        all.extend(told.err().map(|error| format!("{error:?}")));
+        all.extend(reported.err().map(|error| format!("{error:?}")));
         all
     }
 
@@ -121,7 +121,7 @@ impl Fixture {
 
 /// What a user may do, the path that status reports then, and how it is undone.
 #[test]
-fn what_changes_is_told() {
+fn what_changes_is_reported() {
     let place = Fixture::new();
     let root = &place.root;
     std::thread::sleep(Duration::from_millis(40));
@@ -151,8 +151,8 @@ fn what_changes_is_told() {
         .unwrap();
     assert!(dirs().contains("d"), "what this connection changes counts at once: {:?}", dirs());
     drop(wc);
-    let told = place.agree("a file is deleted");
-    assert!(told.iter().any(|status| status.contains("d/six")), "{told:?}");
+    let reported = place.agree("a file is deleted");
+    assert!(reported.iter().any(|status| status.contains("d/six")), "{reported:?}");
 }
 
 /// A change that leaves no trace in sizes and times, which only a monitor can know of.

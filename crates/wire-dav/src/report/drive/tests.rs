@@ -1,6 +1,7 @@
 //! What the server's editors write drives an editor to the same calls.
 
 use sapwood_core::FsPath;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{EditTarget, Editor, FullText, Handle, TextDelta, Version};
 
@@ -36,18 +37,28 @@ impl Editor for Recorder {
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         self.open(format!("root {base:?}"))
     }
-    fn delete_entry(&mut self, path: &str, revision: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete_entry(
+        &mut self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        _: Handle,
+    ) -> SvnResult<()> {
         self.note(format!("delete {path} {revision:?}"))
     }
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _: Handle,
         from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.open(format!("add dir {path} {from:?}"))
     }
-    fn open_directory(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_directory(
+        &mut self,
+        path: &RelPath,
+        _: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.open(format!("open dir {path} {base:?}"))
     }
     fn change_dir_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -56,18 +67,18 @@ impl Editor for Recorder {
     fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
         self.note("close dir".to_owned())
     }
-    fn absent_directory(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
         self.note(format!("absent dir {path}"))
     }
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         _: Handle,
         from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.open(format!("add file {path} {from:?}"))
     }
-    fn open_file(&mut self, path: &str, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(&mut self, path: &RelPath, _: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
         self.open(format!("open file {path} {base:?}"))
     }
     fn apply_textdelta(
@@ -88,7 +99,7 @@ impl Editor for Recorder {
     fn close_file(&mut self, _: Handle, text: Option<Md5>) -> SvnResult<()> {
         self.note(format!("close file {text:?}"))
     }
-    fn absent_file(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
         self.note(format!("absent file {path}"))
     }
     fn close_edit(&mut self) -> SvnResult<()> {
@@ -112,26 +123,26 @@ fn edit(editor: &mut dyn Editor, with_absent: bool) -> SvnResult<()> {
     drive(editor, "/");
     let root = editor.open_root(Some(Revnum(3)))?;
     editor.change_dir_prop(root, "svn:ignore", Some(b"a<b\n"))?;
-    editor.delete_entry("gone & lost", Some(Revnum(2)), root)?;
+    editor.delete_entry(RelPath::trusted("gone & lost"), Some(Revnum(2)), root)?;
     drive(editor, "/d");
-    let dir = editor.add_directory("d", root, Some(("/from/here", Revnum(1))))?;
+    let dir = editor.add_directory(RelPath::trusted("d"), root, Some(("/from/here", Revnum(1))))?;
     editor.change_dir_prop(dir, "x", None)?;
     drive(editor, "/d/f");
-    let file = editor.add_file("d/f", dir, None)?;
+    let file = editor.add_file(RelPath::trusted("d/f"), dir, None)?;
     editor.change_file_prop(file, "bin", Some(b"\xff\x01"))?;
     editor.apply_textdelta(file, None, &mut FullText::new(&b"text"[..]))?;
     editor.close_file(file, sum)?;
     drive(editor, "/d/e");
-    let deep = editor.open_directory("d/e", dir, Some(Revnum(4)))?;
+    let deep = editor.open_directory(RelPath::trusted("d/e"), dir, Some(Revnum(4)))?;
     editor.close_directory(deep)?;
     editor.close_directory(dir)?;
     drive(editor, "/g");
-    let file = editor.open_file("g", root, Some(Revnum(3)))?;
+    let file = editor.open_file(RelPath::trusted("g"), root, Some(Revnum(3)))?;
     editor.apply_textdelta(file, sum, &mut FullText::new(&b"long ".repeat(9000)[..]))?;
     editor.close_file(file, sum)?;
     if with_absent {
-        editor.absent_directory("secret", root)?;
-        editor.absent_file("hidden", root)?;
+        editor.absent_directory(RelPath::trusted("secret"), root)?;
+        editor.absent_file(RelPath::trusted("hidden"), root)?;
     }
     editor.close_directory(root)?;
     editor.close_edit()

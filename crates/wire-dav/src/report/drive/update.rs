@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 use sapwood_core::exact::Exact as _;
-use sapwood_core::path::join;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Window};
@@ -17,7 +17,7 @@ use crate::{NS_DAV, NS_SVN, NS_SVN_DAV};
 /// An open directory or file.
 struct Node {
     handle: Handle,
-    path: String,
+    path: RelPathBuf,
     is_file: bool,
     added: bool,
     /// Whether it, or a directory that it is in, was added.
@@ -236,7 +236,7 @@ impl<'e, R: Read> Driver<'e, R> {
         self.nodes.last_mut().ok_or(Error::Reply("update-report"))
     }
 
-    fn directory(&self) -> Result<(Handle, &str)> {
+    fn directory(&self) -> Result<(Handle, &RelPath)> {
         match self.nodes.last() {
             Some(node) if !node.is_file => Ok((node.handle, &node.path)),
             _ => Err(Error::Reply("directory")),
@@ -265,13 +265,13 @@ impl<'e, R: Read> Driver<'e, R> {
             }
             "delete-entry" => {
                 let (parent, dir) = self.directory()?;
-                let path = join(dir, child_name(element)?);
+                let path = dir.child(child_name(element)?);
                 let base = revision(element, "rev")?;
                 self.editor.delete_entry(&path, base, parent)?;
             }
             "absent-directory" | "absent-file" => {
                 let (parent, dir) = self.directory()?;
-                let path = join(dir, child_name(element)?);
+                let path = dir.child(child_name(element)?);
                 if element.name == "absent-file" {
                     self.editor.absent_file(&path, parent)?;
                 } else {
@@ -310,10 +310,10 @@ impl<'e, R: Read> Driver<'e, R> {
             if is_file || added || self.finished {
                 return Err(Error::Reply("open-directory").into());
             }
-            (self.editor.open_root(base)?, String::new())
+            (self.editor.open_root(base)?, RelPathBuf::default())
         } else {
             let (parent, dir) = self.directory()?;
-            let path = join(dir, child_name(element)?);
+            let path = dir.child(child_name(element)?);
             let copy = copy_from(element)?;
             let handle = match (is_file, added) {
                 (false, false) => self.editor.open_directory(&path, parent, base)?,

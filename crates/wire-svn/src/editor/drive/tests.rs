@@ -1,6 +1,7 @@
 //! What [`WireEditor`] writes, [`drive`] reads: any edit comes out as it went in.
 
 use proptest::prelude::*;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum};
 
 use super::*;
@@ -62,12 +63,17 @@ impl Editor for Notes {
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         self.open(format!("root {base:?}"))
     }
-    fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+    fn delete_entry(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
         self.note(format!("delete {path} {rev:?} {parent:?}"))
     }
     fn add_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
@@ -75,7 +81,7 @@ impl Editor for Notes {
     }
     fn open_directory(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
@@ -87,18 +93,23 @@ impl Editor for Notes {
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
         self.note(format!("close dir {dir:?}"))
     }
-    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.note(format!("absent dir {path} {parent:?}"))
     }
     fn add_file(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.open(format!("add file {path} {parent:?} {copy_from:?}"))
     }
-    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_file(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         self.open(format!("open file {path} {parent:?} {base:?}"))
     }
     fn apply_textdelta(
@@ -142,7 +153,7 @@ impl Editor for Notes {
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         self.note(format!("close file {file:?} {text:?}"))
     }
-    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
         self.note(format!("absent file {path} {parent:?}"))
     }
     fn close_edit(&mut self) -> SvnResult<()> {
@@ -199,18 +210,19 @@ fn files() -> impl Strategy<Value = Vec<File>> {
 fn play(files: &[File], editor: &mut dyn Editor) -> SvnResult<()> {
     editor.set_target_revision(Revnum(7))?;
     let root = editor.open_root(Some(Revnum(6)))?;
-    editor.delete_entry("gone", None, root)?;
-    editor.absent_directory("hidden", root)?;
+    editor.delete_entry(RelPath::trusted("gone"), None, root)?;
+    editor.absent_directory(RelPath::trusted("hidden"), root)?;
     for (n, f) in files.iter().enumerate() {
-        let dir = editor.open_directory(&format!("d{n}"), root, f.base.map(Revnum))?;
+        let dir =
+            editor.open_directory(RelPath::trusted(&format!("d{n}")), root, f.base.map(Revnum))?;
         let copied = f.copied.as_ref().map(|(p, r)| (p.as_str(), Revnum(*r)));
-        let added = editor.add_directory(&format!("d{n}/new"), dir, copied)?;
+        let added = editor.add_directory(RelPath::trusted(&format!("d{n}/new")), dir, copied)?;
         editor.change_dir_prop(added, "name", Some(b"value"))?;
         editor.close_directory(added)?;
         let file = if f.add {
-            editor.add_file(&f.path, dir, copied)?
+            editor.add_file(RelPath::trusted(&f.path), dir, copied)?
         } else {
-            editor.open_file(&f.path, dir, f.base.map(Revnum))?
+            editor.open_file(RelPath::trusted(&f.path), dir, f.base.map(Revnum))?
         };
         for (name, value) in &f.props {
             editor.change_file_prop(file, name, value.as_deref())?;
@@ -220,7 +232,7 @@ fn play(files: &[File], editor: &mut dyn Editor) -> SvnResult<()> {
             editor.apply_textdelta(file, base, &mut Texts(text.clone().into_iter()))?;
         }
         editor.close_file(file, f.add.then(|| Md5::of(b"x")))?;
-        editor.absent_file("secret", dir)?;
+        editor.absent_file(RelPath::trusted("secret"), dir)?;
         editor.change_dir_prop(dir, "gone", None)?;
         editor.close_directory(dir)?;
     }

@@ -1,0 +1,193 @@
+//! Nodes of a revision: what they are, directories, inherited properties.
+
+use sapwood_core::paths::{FsPath, RelPath};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_wire_svn::data::read_props;
+use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
+
+use super::locks::{OLD_SERVER, read_get_lock, write_get_lock};
+use super::replies::{read_dirent, read_listed, write_fields};
+use super::session::{SvnSession, old_server};
+use super::streams::{in_step, next};
+use crate::session::{
+    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Locks as _, Nodes,
+    Revisions as _,
+};
+
+fn write_stat(out: &mut Vec<u8>, path: &RelPath, revision: Option<Revnum>) {
+    out.raw(b"( stat ( ");
+    out.text(path);
+    out.bracketed_rev(revision);
+    out.raw(b") ) ");
+}
+
+fn read_stat(mut reply: Tuple<'_>) -> SvnResult<Option<Dirent>> {
+    let found = reply.tuple()?.opt_list()?;
+    found.map(|list| read_dirent(list.tuple())).transpose()
+}
+
+impl Nodes for SvnSession {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( check-path ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.raw(b") ) ");
+            },
+            |mut reply| Ok(NodeKind::from_word(reply.word()?.as_bytes())),
+        )
+    }
+
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        let path = self.at(path);
+        let mut conn = self.conn()?;
+        write_stat(conn.out(), &path, revision);
+        self.authenticate_new(&mut conn, "'stat' not implemented")?;
+        conn.reply(read_stat)
+    }
+
+    /// The youngest revision, a node in it and its lock. The three questions go out together where the server knows the
+    /// user: otherwise it might ask for a name before it answers one of them.
+    fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
+        let below = self.at(path);
+        let mut conn = self.conn()?;
+        let (revision, dirent, lock) = if self.repository.is_logged_in {
+            let out = conn.out();
+            out.raw(b"( get-latest-rev ( ) ) ");
+            write_stat(out, &below, None);
+            write_get_lock(out, &below);
+            self.authenticate_reader(&mut conn)?;
+            let revision = conn.reply(|mut reply| Ok(reply.rev()?))?;
+            let dirent = self.authenticate(&mut conn).and_then(|()| conn.reply(read_stat));
+            let lock = self.authenticate(&mut conn).and_then(|()| conn.reply(read_get_lock));
+            drop(conn);
+            // A commit may have come between the first question and the second one.
+            let is_of_it = |found: &Dirent| found.created_rev <= revision;
+            let dirent = match dirent {
+                Ok(Some(found)) if is_of_it(&found) => Some(found),
+                _ => self.stat(path, Some(revision))?,
+            };
+            (revision, dirent, lock.map_err(|error| old_server(error, OLD_SERVER)))
+        } else {
+            drop(conn);
+            let revision = self.latest_revnum()?;
+            let dirent = self.stat(path, Some(revision))?;
+            let lock = if dirent.is_some() { self.get_lock(path) } else { Ok(None) };
+            (revision, dirent, lock)
+        };
+        Ok(HeadNode { revision, dirent, lock })
+    }
+
+    fn get_dir(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( get-dir ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.bool(want_props);
+                out.bool(entries.is_some());
+                write_fields(out, entries.unwrap_or_default());
+                out.bool(false);
+                out.raw(b") ) ");
+            },
+            |mut reply| {
+                let revision = reply.rev()?;
+                let props = read_props(reply.list()?)?;
+                let mut dir = FetchedDir { revision, props, entries: Vec::new() };
+                for item in reply.list()? {
+                    let entry =
+                        item.list().map_err(|_| WireError::Part("Dirlist element not a list"))?;
+                    let mut entry = entry.tuple();
+                    let name = entry.text()?;
+                    if name.is_empty() || name.contains('/') {
+                        return Err(SvnError::new(
+                            ErrorCode::RA_SVN_MALFORMED_DATA,
+                            format!("Invalid directory entry name '{name}'"),
+                        ));
+                    }
+                    dir.entries.push((name.to_owned(), read_dirent(entry)?));
+                }
+                Ok(dir)
+            },
+        )
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        if !self.knows("list") {
+            return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
+        }
+        let path = self.at(request.path);
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( list ( ");
+        out.text(&path);
+        out.bracketed_rev(request.revision);
+        out.depth(request.depth);
+        write_fields(out, request.fields);
+        if let Some(patterns) = request.patterns {
+            out.open();
+            for pattern in patterns {
+                out.text(pattern);
+            }
+            out.close();
+        }
+        out.raw(b") ) ");
+        self.authenticate_reader(&mut conn)?;
+        let result = loop {
+            let more = next(&mut conn, "List entry not a list", |tuple| {
+                let (path, dirent) = read_listed(tuple)?;
+                receiver(&path, &dirent)
+            });
+            match more {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        in_step(&mut conn, result)?;
+        conn.reply(|_| Ok(()))
+    }
+
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
+        if !self.knows("inherited-props") {
+            return Err(SvnError::new(ErrorCode::RA_NOT_IMPLEMENTED, ""));
+        }
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( get-iprops ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.raw(b") ) ");
+            },
+            |mut reply| {
+                let mut found = InheritedProps::new();
+                for item in reply.list()? {
+                    let entry = item
+                        .list()
+                        .map_err(|_| WireError::Part("Inherited proplist element not a list"))?;
+                    let mut entry = entry.tuple();
+                    found.push((entry.relpath()?.into_owned(), read_props(entry.list()?)?));
+                }
+                Ok(found)
+            },
+        )
+    }
+}
