@@ -125,6 +125,8 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood.toml", CONFIGURATION),
         ("packaging/sapwood.logrotate", LOG_ROTATION),
         ("docs/serve.md", "usr/share/doc/sapwood/serve.md"),
+        ("packaging/prometheus/alarms.yml", "usr/share/doc/sapwood/prometheus/alarms.yml"),
+        ("packaging/grafana/sapwood.json", "usr/share/doc/sapwood/grafana/sapwood.json"),
         ("packaging/sapwood.sysusers", "usr/lib/sysusers.d/sapwood.conf"),
         ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
         ("README.md", "usr/share/doc/sapwood/README.md"),

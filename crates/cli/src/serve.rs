@@ -21,7 +21,7 @@ use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::dav::{HttpServer, HttpState, TlsFiles};
 use sapwood_server::operation_log::OpLog;
 use sapwood_server::svn::DEFAULT_PORT;
-use sapwood_server::{Listener, ServerState, Settings};
+use sapwood_server::{Listener, Monitor, ServerState, Settings};
 
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
@@ -34,6 +34,7 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::value("listen", None, ""),
     OptionSpec::value("port", None, ""),
     OptionSpec::value("log-file", None, ""),
+    OptionSpec::value("metrics-listen", None, ""),
     OptionSpec::value("http-port", None, ""),
     OptionSpec::flag("no-http", None, ""),
     OptionSpec::value("https-port", None, ""),
@@ -90,6 +91,8 @@ Options:
   --autoversioning   what file managers and other programs write at PATH's http:// addresses
                      becomes revisions
   --log-file FILE    write a line for each request
+  --metrics-listen ADDRESS:PORT
+                     answer monitoring programs there: /metrics, /healthz, /readyz
   -h [--help]        show this help
 ";
 
@@ -103,6 +106,7 @@ struct Options {
     listen: Option<String>,
     port: Option<u16>,
     log_file: Option<PathBuf>,
+    metrics: Option<SocketAddr>,
     path: Option<PathBuf>,
     http_port: Option<u16>,
     no_http: bool,
@@ -177,6 +181,8 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     options.certificate = options.certificate.or_else(|| file.tls_certificate.clone());
     options.key = options.key.or_else(|| file.tls_key.clone());
     options.log_file = options.log_file.or_else(|| file.log_file.clone());
+    let metrics = file.metrics_listen.as_deref().and_then(|text| check::metrics_address(text).ok());
+    options.metrics = options.metrics.or(metrics);
     options.config_file = options.config_file.or_else(|| file.svnserve_conf.clone());
     let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
     problems.extend(tls_problem(&options, &file));
@@ -268,6 +274,9 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "help" => options.help = true,
             "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
             "log-file" => options.log_file = Some(value.into()),
+            "metrics-listen" => {
+                options.metrics = Some(check::metrics_address(&value.to_string_lossy())?);
+            }
             "no-http" => options.no_http = true,
             "tls-certificate" => options.certificate = Some(value.into()),
             "tls-key" => options.key = Some(value.into()),
@@ -389,6 +398,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         }
         None => None,
     };
+    let monitor = options.metrics.map(|at| start_monitor(at, &shared)).transpose()?;
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;
@@ -409,6 +419,7 @@ fn serve(options: &Options) -> SvnResult<()> {
         Some(listener) => svnserve::serve(listener, &shared, false)?,
         None => svnserve::wait(&shared)?,
     }
+    drop(monitor);
     [http, https].into_iter().flatten().for_each(HttpServer::stop);
     ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
@@ -444,6 +455,17 @@ fn start_http(
     let socket = listener.socket().try_clone();
     let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
     HttpServer::start(socket, shared, tls)
+}
+
+/// Answers monitoring programs.
+fn start_monitor(at: SocketAddr, shared: &Arc<ServerState>) -> SvnResult<Monitor> {
+    let listener = Listener::bind(Some(&at.ip().to_string()), at.port(), at.is_ipv6());
+    let listener = listener.map_err(|e| {
+        let message = format!("Can't listen at {at} for metrics: {}", e.message());
+        SvnError::new(e.code(), message)
+    })?;
+    let socket = listener.socket().try_clone();
+    Monitor::start(socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?, shared)
 }
 
 /// Listens as asked. When no port was requested and the usual one is taken, any will do.

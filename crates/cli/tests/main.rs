@@ -43,6 +43,7 @@ mod locks;
 mod maintenance;
 mod mergeinfo_tidy;
 mod missing_paths;
+mod monitor;
 mod odd_files;
 mod old_bytes;
 mod output;

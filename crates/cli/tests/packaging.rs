@@ -130,6 +130,7 @@ fn the_configuration_of_the_package_serves() {
         .replace("/var/log/sapwood", &at)
         .replace("/var/lib/sapwood", &at)
         .replace("svn-port = 3690", "svn-port = 0")
+        .replace("127.0.0.1:9117", &format!("127.0.0.1:{}", free_port()))
         .replace("http-port = 8080", &format!("http-port = {port}"));
     let (before, accounts) = moved.split_once("#[[location]]").unwrap();
     let config = dir.path().join("sapwood.toml");

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a setting that has no effect, or another one than it says, is a [`Problem`].
 
+use std::net::SocketAddr;
+
 use sapwood_core::uri;
 use sapwood_server::common::config::CertificateName;
 use sapwood_server::dav::Master;
@@ -75,9 +77,22 @@ fn of_ports(file: &File, found: &mut Problems) {
             found.push(Problem::error(*name, format!("'{name}' is the same as '{other}'")));
         }
     }
+    if let Some(Err(why)) = file.metrics_listen.as_deref().map(metrics_address) {
+        found.push(Problem::error("metrics-listen", why));
+    }
     if file.listen.as_ref().is_some_and(|host| host.trim().is_empty()) {
         found.push(Problem::error("listen", "'listen' is empty"));
     }
+}
+
+/// Where metrics are answered.
+///
+/// # Errors
+/// Why a text is no such address.
+pub(super) fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let why =
+        || format!("'metrics-listen': '{text}' is no address with a port, as 127.0.0.1:9117 is");
+    text.trim().parse().map_err(|_| why())
 }
 
 /// Settings that have no effect without `path` or another one.

@@ -33,6 +33,7 @@ pub(super) struct File {
     pub(super) tls_client_ca: Option<PathBuf>,
     pub(super) tls_client_crl: Option<PathBuf>,
     pub(super) require_certificate: bool,
+    pub(super) metrics_listen: Option<String>,
     pub(super) log_file: Option<PathBuf>,
     pub(super) access_log: Option<PathBuf>,
     pub(super) access_log_form: Option<LogForm>,

@@ -182,13 +182,13 @@ impl<'s> UserAccess<'s> {
     }
 
     fn log_denied(&self, required: Action, path: Option<&FsPath>) {
-        if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
+        if self.user.is_some() {
             let word = match required {
                 Action::Read => "read",
                 Action::Write => "write",
             };
             let path = path.unwrap_or(FsPath::ROOT);
-            log.command(self.subject(), &Operation::Refused { word, path });
+            self.shared.note(self.subject(), &Operation::Refused { word, path });
         }
     }
 }

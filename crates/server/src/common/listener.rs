@@ -13,6 +13,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
+use crate::common::metrics::Limit;
 use crate::common::standing::Standing;
 use crate::common::state::ServerState;
 
@@ -167,7 +168,7 @@ impl Listener {
         let slots = Arc::new(Slots::default());
         let mut next_id = 0u64;
         while !stopper.is_stopping() {
-            slots.wait_for_room(limits.connections, &shared.standing, stopper);
+            slots.wait_for_room(limits.connections, shared, stopper);
             let (stream, address) = match accept(&self.socket) {
                 Ok(accepted) => accepted,
                 Err(_) if stopper.is_stopping() => break,
@@ -185,6 +186,7 @@ impl Listener {
             let Some(slot) =
                 slots.take(next_id, address.ip(), &stream, limits.connections_per_address)
             else {
+                shared.metrics.limit(Limit::ConnectionsOfAddress);
                 continue;
             };
             if single {
@@ -266,10 +268,13 @@ struct Slot {
 
 impl Slots {
     /// Waits until there is room for one more. An idle connection is closed to make room.
-    fn wait_for_room(&self, limit: usize, standing: &Standing, stopper: &Stopper) {
+    fn wait_for_room(&self, limit: usize, shared: &ServerState, stopper: &Stopper) {
         let mut open = self.open.lock();
+        if open.streams.len() >= limit.max(1) {
+            shared.metrics.limit(Limit::Connections);
+        }
         while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
-            if let Some(stream) = open.least_missed(standing) {
+            if let Some(stream) = open.least_missed(&shared.standing) {
                 // Its thread wakes up, finds the end of the connection, and returns its slot.
                 let _ = stream.shutdown(Shutdown::Both);
             }

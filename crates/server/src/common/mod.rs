@@ -14,6 +14,7 @@
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: the directories of this machine that no peer may see.
+//! * [`metrics`]: counts and times for monitoring; `process`: what the process takes of the machine.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
@@ -27,9 +28,11 @@ pub mod htpasswd;
 pub mod listener;
 pub mod login_delay;
 pub mod lookup;
+pub mod metrics;
 pub mod operation;
 pub mod operation_log;
 pub mod principal;
+mod process;
 pub mod request_memory;
 mod rss;
 pub mod settings;

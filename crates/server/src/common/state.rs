@@ -15,7 +15,9 @@ use crate::common::files::{ConfigFiles, FileCache};
 use crate::common::folders::Folders;
 use crate::common::htpasswd::VerifiedPasswords;
 use crate::common::login_delay::LoginDelay;
-use crate::common::operation_log::OpLog;
+use crate::common::metrics::Metrics;
+use crate::common::metrics::sample::Sample;
+use crate::common::operation_log::{OpLog, Operation, Subject};
 use crate::common::request_memory::RequestMemory;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
@@ -35,6 +37,9 @@ pub trait Protocol: Debug + Send + Sync {
     /// # Errors
     /// When a file cannot be opened; then the old one is kept.
     fn reload(&self) -> SvnResult<()>;
+
+    /// Adds what this protocol serves and holds now to what a monitoring program reads.
+    fn sample(&self, sample: &mut Sample);
 }
 
 /// The state that is shared by all connections.
@@ -66,6 +71,8 @@ pub struct ServerState {
     pub cancel: CancelToken,
     /// Passwords of httpd's files that were verified.
     pub proved: VerifiedPasswords,
+    /// Counts for monitoring.
+    pub metrics: Arc<Metrics>,
     protocols: RwLock<Vec<Weak<dyn Protocol>>>,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
@@ -90,6 +97,7 @@ impl ServerState {
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
             proved: VerifiedPasswords::default(),
+            metrics: Arc::default(),
             protocols: RwLock::default(),
             open: Mutex::new(HashMap::new()),
         }
@@ -133,6 +141,26 @@ impl ServerState {
     pub fn commit_pending(&self, repository: &Path) {
         for protocol in self.protocols() {
             protocol.commit_pending(repository);
+        }
+    }
+
+    /// What the protocols hold now.
+    #[must_use]
+    pub fn sample(&self) -> Sample {
+        let mut sample = Sample::default();
+        self.protocols().iter().for_each(|protocol| protocol.sample(&mut sample));
+        sample
+    }
+
+    /// Counts an operation, and writes its line to the operational log.
+    pub fn note(&self, subject: Subject<'_>, operation: &Operation<'_>) {
+        match operation {
+            Operation::Commit { .. } => self.metrics.committed(),
+            Operation::WrongPassword { .. } => self.metrics.login_failed(),
+            _ => {}
+        }
+        if let Some(log) = &self.log {
+            log.command(subject, operation);
         }
     }
 

@@ -72,6 +72,9 @@ impl HttpServer {
         tls: Option<TlsFiles>,
     ) -> SvnResult<Self> {
         let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
+        if let Some(tls) = &tls {
+            *shared.tls.write() = Some(Arc::clone(tls));
+        }
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;

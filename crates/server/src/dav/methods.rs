@@ -117,6 +117,7 @@ fn say(
 
 /// An error, in the form that the client understands.
 fn fail(head: &Head, exchange: &mut Exchange, error: &SvnError, status: u16) {
+    exchange.failed_by(error);
     if exchange.has_begun() || !error_page::is_wanted(head) {
         return exchange.fail(error, status);
     }
@@ -240,6 +241,7 @@ pub(super) fn fail_forwarded(
         let user = exchange.user.as_ref().map(Principal::name);
         log.error(Subject { host: Some(&host), user, repository }, error, false);
     }
+    exchange.failed_by(error);
     if exchange.has_begun() {
         exchange.abandon();
         exchange.finish();

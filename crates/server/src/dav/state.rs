@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use parking_lot::RwLock;
 use sapwood_core::SvnResult;
 
 use super::access_log::AccessLog;
@@ -10,8 +11,10 @@ use super::autoversioning::pending::Saves;
 use super::connection_slots::ConnectionSlots;
 use super::digest::Nonces;
 use super::settings::HttpSettings;
+use super::tls::Tls;
 use super::txns::OpenTxns;
 use super::workers::Workers;
+use crate::common::metrics::RequestSeries;
 use crate::common::state::ServerState;
 
 /// The state that is shared by all connections over http.
@@ -35,7 +38,33 @@ pub struct HttpState {
     pub workers: Arc<Workers>,
     /// Commits in progress.
     pub txns: OpenTxns,
+    /// The certificate of https, where that is spoken.
+    pub(super) tls: RwLock<Option<Arc<Tls>>>,
+    /// The counts of requests.
+    pub requests: Arc<RequestSeries>,
 }
+
+/// The methods that are counted by their names.
+const METHODS: &[&str] = &[
+    "GET",
+    "HEAD",
+    "OPTIONS",
+    "PROPFIND",
+    "REPORT",
+    "PUT",
+    "POST",
+    "MERGE",
+    "PROPPATCH",
+    "DELETE",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "MKACTIVITY",
+    "CHECKOUT",
+    "VERSION-CONTROL",
+];
 
 impl HttpState {
     /// The state of an http server that has just started, which takes part in what the server does
@@ -53,9 +82,11 @@ impl HttpState {
             nonces: Nonces::default(),
             held: HeldLocks::default(),
             saves: Saves::default(),
-            slots: ConnectionSlots::new(&settings.limits),
+            slots: ConnectionSlots::new(&settings.limits, &server.metrics),
             workers: Workers::new(server, settings.limits.spool_bytes),
             txns: OpenTxns::default(),
+            tls: RwLock::default(),
+            requests: server.metrics.requests("http", METHODS),
             settings,
         });
         let protocol: Weak<Self> = Arc::downgrade(&state);

@@ -165,6 +165,13 @@ impl OpenTxns {
         Ok(())
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let open = self.open.lock();
+        open.keys().filter(|(_, name)| matches!(name, Name::Txn(_))).count()
+    }
+
     /// The commit of a name.
     ///
     /// # Errors

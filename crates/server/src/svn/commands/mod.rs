@@ -19,6 +19,42 @@ use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
 use crate::svn::session::{CommandResult, Fail, Session};
 
+/// The commands, as they are counted.
+pub(crate) const NAMES: &[&str] = &[
+    "reparent",
+    "get-latest-rev",
+    "get-dated-rev",
+    "rev-proplist",
+    "rev-prop",
+    "get-file",
+    "get-dir",
+    "check-path",
+    "stat",
+    "list",
+    "get-iprops",
+    "get-mergeinfo",
+    "get-lock",
+    "get-locks",
+    "log",
+    "get-locations",
+    "get-location-segments",
+    "get-file-revs",
+    "get-deleted-rev",
+    "update",
+    "switch",
+    "status",
+    "diff",
+    "replay",
+    "replay-range",
+    "commit",
+    "change-rev-prop",
+    "change-rev-prop2",
+    "lock",
+    "lock-many",
+    "unlock",
+    "unlock-many",
+];
+
 /// Runs the command `name`.
 ///
 /// # Errors
