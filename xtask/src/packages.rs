@@ -13,8 +13,8 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client,
 /// strace stops programs before a system call, valgrind counts what a request costs, and
-/// prometheus has the checks of metrics and alarms.
-const NEEDED: [Package; 12] = [
+/// prometheus has the checks of metrics and alarms, systemd those of units.
+const NEEDED: [Package; 13] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
@@ -29,6 +29,7 @@ const NEEDED: [Package; 12] = [
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
     Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },
     Package { name: "strace", probe: &["strace", "--version"] },
+    Package { name: "systemd", probe: &["systemd-analyze", "--version"] },
     Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];
 

@@ -6,6 +6,8 @@ mod config;
 mod demo;
 mod disk;
 mod lines;
+mod reload;
+mod sockets;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -17,17 +19,20 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_fs::Filesystem;
 use sapwood_repos::Repository;
+use sapwood_server::common::current::Current;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
-use sapwood_server::dav::{HttpServer, HttpState, TlsFiles};
+use sapwood_server::dav::{Http, HttpServer, TlsFiles};
 use sapwood_server::operation_log::OpLog;
 use sapwood_server::svn::DEFAULT_PORT;
-use sapwood_server::{Listener, Monitor, ServerState, Settings};
+use sapwood_server::{Listener, ServerState, Settings};
 
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
 use crate::{report, svnserve};
 use lines::Problem;
+use reload::Reload;
+use sockets::DEFAULT_HTTPS_PORT;
 
 const SPECS: &[OptionSpec] = &[
     OptionSpec::flag("demo", None, ""),
@@ -124,14 +129,22 @@ struct Options {
 impl Options {
     /// Whether http:// is spoken, not encrypted: where there is https:// only if its port is named.
     const fn speaks_http(&self) -> bool {
-        let speaks_https = self.certificate.is_some() && self.key.is_some();
-        !self.no_http && (self.http_port.is_some() || !speaks_https)
+        !self.no_http && (self.http_port.is_some() || !self.speaks_https())
+    }
+
+    const fn speaks_https(&self) -> bool {
+        self.certificate.is_some() && self.key.is_some()
+    }
+
+    /// Whether nothing but the locations of the configuration is served: those are for http.
+    const fn only_locations(&self) -> bool {
+        self.path.is_none() && !self.demo
     }
 }
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let options = match parse(args) {
+    let options = match parse(args.clone()) {
         Ok(options) => options,
         Err(words) => {
             report::stderr(&format!("sapwood serve: {words}\n"));
@@ -150,7 +163,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             (true, true) => Ok(output::print("sapwood serve", "The configuration is sound.\n")),
             (true, false) => Ok(ExitCode::FAILURE),
             (false, _) if is_fatal => Ok(ExitCode::FAILURE),
-            (false, _) => serve(&options).map(|()| ExitCode::SUCCESS),
+            (false, _) => serve(args, options).map(|()| ExitCode::SUCCESS),
         }
     });
     served.unwrap_or_else(|error| {
@@ -330,8 +343,16 @@ fn location(text: &str) -> Result<Location, String> {
     Ok(Location::new(prefix, root))
 }
 
-fn serve(options: &Options) -> SvnResult<()> {
-    let only_locations = options.path.is_none() && !options.demo;
+/// What the options and the disk say, before anything listens.
+struct Prepared {
+    settings: Settings,
+    http: HttpSettings,
+    repositories: Vec<PathBuf>,
+}
+
+/// Finds what is served.
+fn prepare(options: &Options) -> SvnResult<Prepared> {
+    let only_locations = options.only_locations();
     let path = match &options.path {
         Some(path) => path.clone(),
         None if only_locations => PathBuf::from("/"),
@@ -353,23 +374,16 @@ fn serve(options: &Options) -> SvnResult<()> {
         );
         return Err(SvnError::new(ErrorCode::RA_SVN_REPOS_NOT_FOUND, message));
     }
-    // How much may be open is decided by it from here on.
-    svnserve::raise_file_limit();
-    let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
-    // Locations of the configuration are for http only.
-    let listener =
-        if only_locations { None } else { Some(bind(options, "svn", options.port, DEFAULT_PORT)?) };
     // A repository is served under its own name, as it would be in a folder of several.
-    let served_root = if repositories == [root.clone()] {
-        root.parent().unwrap_or(&root).to_owned()
-    } else {
-        root.clone()
+    let is_one = repositories == [root.clone()];
+    let served_root = match root.parent() {
+        Some(parent) if is_one => parent.to_owned(),
+        _ => root.clone(),
     };
-    let mut settings = Settings::new(served_root.clone());
+    let mut settings = Settings::new(served_root);
     settings.limits.connections_per_address = settings.limits.connections;
     settings.scratch = std::env::temp_dir();
-    let only = (repositories == [root.clone()]).then(|| root.clone());
-    settings.only = only;
+    settings.only = is_one.then_some(root);
     options.file.others(&mut settings);
     settings.config_file = match &options.config_file {
         Some(file) => Some(
@@ -378,49 +392,52 @@ fn serve(options: &Options) -> SvnResult<()> {
         ),
         None => None,
     };
-    let shared = Arc::new(ServerState::new(settings, log));
-    let of_http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
-    let of_http = HttpState::new(&shared, of_http)?;
-    if let Some(file) = &shared.settings.config_file {
+    let http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
+    Ok(Prepared { settings, http, repositories })
+}
+
+fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
+    let Prepared { settings, http, repositories } = prepare(&options)?;
+    // How much may be open is decided by it from here on.
+    svnserve::raise_file_limit();
+    let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
+    let mut sockets = sockets::Sockets::open(&options, options.only_locations())?;
+    let served_root = settings.root.clone();
+    let server = Arc::new(ServerState::new(settings, log));
+    let http = Http::new(&server, http)?;
+    if let Some(file) = &server.settings.config_file {
         // Errors in it are reported now, not to the first client.
-        shared.files.server(file, true)?;
+        server.files.server(file, true)?;
     }
-    let tls = tls_files(options, &options.file);
-    let http = if options.speaks_http() {
-        Some(start_http(options, &of_http, options.http_port, DEFAULT_HTTP_PORT, None)?)
-    } else {
-        None
-    };
-    let https = match tls {
-        Some(files) => {
-            let port = options.https_port;
-            Some(start_http(options, &of_http, port, DEFAULT_HTTPS_PORT, Some(files))?)
-        }
-        None => None,
-    };
-    let monitor = options.metrics.map(|at| start_monitor(at, &shared)).transpose()?;
+    let server = Current::new(server);
+    let (plain, secure) = sockets.start_http(&http, tls_files(&options, &options.file))?;
+    let monitor = sockets.start_monitor(&server)?;
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
+    let of_http = http.current();
     // A port that only redirects to https is not listed.
-    let plain = url("http", 80, &http).filter(|_| of_http.settings.redirect_to_https.is_none());
-    let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
-    let hello = match &listener {
+    let shown = url("http", 80, &plain).filter(|_| of_http.settings.redirect_to_https.is_none());
+    let pages: Vec<String> = [shown, url("https", 443, &secure)].into_iter().flatten().collect();
+    let hello = match &sockets.svn {
         Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
         None => hello_places(&pages, &of_http.settings.locations),
     };
+    drop(of_http);
     ignore_closed_pipe(out.text(&hello).and_then(|()| out.flush()))?;
-    if http.is_some() || https.is_some() {
+    if plain.is_some() || secure.is_some() {
         give_memory_back();
     }
-    match &listener {
-        Some(listener) => svnserve::serve(listener, &shared, false)?,
-        None => svnserve::wait(&shared)?,
+    let reload = Reload::new(args, options, &server, &http);
+    let reload = move || reload.run();
+    match &sockets.svn {
+        Some(listener) => svnserve::serve(listener, &server, false, reload)?,
+        None => svnserve::wait(&server, reload)?,
     }
+    [plain, secure].into_iter().flatten().for_each(HttpServer::stop);
     drop(monitor);
-    [http, https].into_iter().flatten().for_each(HttpServer::stop);
     ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 
@@ -434,54 +451,6 @@ fn give_memory_back() {
         let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
         let _ = tikv_jemalloc_ctl::background_thread::write(true);
     }
-}
-
-/// The port of http:// when nothing else is requested.
-const DEFAULT_HTTP_PORT: u16 = 8080;
-
-/// The port of https:// when nothing else is requested.
-const DEFAULT_HTTPS_PORT: u16 = 8443;
-
-/// Serves http as asked; when no port was requested and the usual one is taken, at any.
-fn start_http(
-    options: &Options,
-    shared: &Arc<HttpState>,
-    port: Option<u16>,
-    usual: u16,
-    tls: Option<TlsFiles>,
-) -> SvnResult<HttpServer> {
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let listener = bind(options, scheme, port, usual)?;
-    let socket = listener.socket().try_clone();
-    let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
-    HttpServer::start(socket, shared, tls)
-}
-
-/// Answers monitoring programs.
-fn start_monitor(at: SocketAddr, shared: &Arc<ServerState>) -> SvnResult<Monitor> {
-    let listener = Listener::bind(Some(&at.ip().to_string()), at.port(), at.is_ipv6());
-    let listener = listener.map_err(|e| {
-        let message = format!("Can't listen at {at} for metrics: {}", e.message());
-        SvnError::new(e.code(), message)
-    })?;
-    let socket = listener.socket().try_clone();
-    Monitor::start(socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?, shared)
-}
-
-/// Listens as asked. When no port was requested and the usual one is taken, any will do.
-fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnResult<Listener> {
-    let host = options.listen.as_deref().unwrap_or("127.0.0.1");
-    let at = |port| Listener::bind(Some(host), port, host.contains(':'));
-    let listener = match port {
-        Some(port) => at(port),
-        None => at(usual).or_else(|_| at(0)),
-    };
-    listener.map_err(|e| {
-        let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let port = port.unwrap_or(usual);
-        let message = format!("Can't listen at {shown}:{port} for {scheme}://: {}", e.message());
-        SvnError::new(e.code(), message)
-    })
 }
 
 /// The repository at `root`, or those in it, sorted.

@@ -54,6 +54,7 @@ mod pegs;
 mod revprops;
 #[cfg(feature = "secret-service")]
 mod secret_service;
+mod service;
 mod signals;
 mod soak;
 mod svn_compare;

@@ -162,3 +162,29 @@ fn the_configuration_of_the_package_serves() {
     server.kill().unwrap();
     server.wait().unwrap();
 }
+
+/// The units as `systemd-analyze` checks them, with our program where the package has it.
+#[test]
+fn systemd_finds_nothing_wrong_with_the_units() {
+    let dir = tempfile::tempdir().unwrap();
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let program = Programs::ours().path("sapwood").display().to_string();
+    let mut units = Vec::new();
+    for entry in std::fs::read_dir(packaging).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "service" && e != "socket") {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().replace("@.", "@one.");
+        let text = std::fs::read_to_string(&path).unwrap().replace("/usr/bin/sapwood", &program);
+        std::fs::write(dir.path().join(&name), text).unwrap();
+        units.push(dir.path().join(name));
+    }
+    assert!(units.len() > 6, "{units:?}");
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no"]).args(&units).env("SYSTEMD_LOG_LEVEL", "warning");
+    let said = verify.output().expect("systemd-analyze: run `cargo xtask packages` as root");
+    let words = String::from_utf8_lossy(&said.stderr);
+    let ours: Vec<&str> = words.lines().filter(|line| line.contains("sapwood")).collect();
+    assert!(said.status.success() && ours.is_empty(), "{words}");
+}

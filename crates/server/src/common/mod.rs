@@ -6,6 +6,7 @@
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
 //!   idle connections may be closed to make room for others.
+//! * [`current`]: a value that a new configuration replaces; [`ending`]: what writes finishes before the server ends.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
@@ -20,6 +21,8 @@
 pub mod access;
 pub mod accounts;
 pub mod config;
+pub mod current;
+pub mod ending;
 pub(crate) mod fair;
 pub mod files;
 pub mod folders;

@@ -28,6 +28,9 @@ pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return Err(Fail::status(409, "The activity exists already"));
     }
     let editor = super::edit::begin(session, PropList::new())?;
+    if shared.server.ending.has_begun() {
+        return Err(Fail::status(503, "The server is shutting down; try again later"));
+    }
     let kept = shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings);
     kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     exchange.status(201);

@@ -59,6 +59,9 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
     let other = chosen.map(|name| Name::Virtual(name.to_owned()));
     let shared = session.shared;
+    if shared.server.ending.has_begun() {
+        return Err(Fail::status(503, "The server is shutting down; try again later"));
+    }
     let kept = shared.txns.keep(session.repository.path(), editor, other, &shared.settings);
     kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     match chosen {

@@ -83,5 +83,6 @@ pub use access_log::AccessLog;
 pub use certificate::ClientAuthorities;
 pub use http::HttpServer;
 pub use master::Master;
+pub use protocol::Http;
 pub use state::HttpState;
 pub use tls::TlsFiles;

@@ -210,8 +210,10 @@ impl Job {
 
     /// Runs a stage, in a thread that may block. A request that is not finished is returned.
     fn run(mut self: Box<Self>, stage: Stage, permit: Permit) -> Option<(Next, Box<Self>)> {
+        let writes = !workers::reads(&self.head.method);
+        let write = writes.then(|| self.shared.server.ending.go_on_writing());
         let next = methods::handle(&self.shared, &self.head, &mut self.exchange, stage);
-        drop(permit);
+        drop((permit, write));
         if !matches!(next, Next::Done) {
             return Some((next, self));
         }

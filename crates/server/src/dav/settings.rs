@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sapwood_core::SvnResult;
+
 use super::Master;
+use super::access_log::AccessLog;
 use crate::common::config::AccessConfig;
 use crate::common::settings::Network;
 
@@ -149,6 +152,15 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
+    /// Opens the access log, if there is to be one.
+    ///
+    /// # Errors
+    /// When its file cannot be opened.
+    pub(super) fn open_access_log(&self) -> SvnResult<Option<Arc<AccessLog>>> {
+        let open = |path: &PathBuf| AccessLog::new(path, self.combined_log).map(Arc::new);
+        self.access_log.as_ref().map(open).transpose()
+    }
+
     /// The directories of the locations, and those of the files that these name: no peer may see them.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         let access = self.locations.iter().filter_map(|location| location.access.as_deref());

@@ -35,12 +35,12 @@ type Stamp = [Option<SystemTime>; 4];
 /// A certificate in use.
 #[derive(Debug)]
 pub(super) struct Tls {
-    files: TlsFiles,
     used: Mutex<Used>,
 }
 
 #[derive(Debug)]
 struct Used {
+    files: TlsFiles,
     stamp: Stamp,
     config: Arc<ServerConfig>,
     /// When the first certificate of the chain expires, in seconds since 1970.
@@ -111,7 +111,18 @@ impl Tls {
     pub(super) fn new(files: TlsFiles) -> SvnResult<Self> {
         let stamp = files.stamp();
         let (config, end) = files.read()?;
-        Ok(Self { files, used: Mutex::new(Used { stamp, config, end }) })
+        Ok(Self { used: Mutex::new(Used { files, stamp, config, end }) })
+    }
+
+    /// Uses other files from the next connection on.
+    ///
+    /// # Errors
+    /// When they cannot be used; then the old ones stay.
+    pub(super) fn renew(&self, files: TlsFiles) -> SvnResult<()> {
+        let stamp = files.stamp();
+        let (config, end) = files.read()?;
+        *self.used.lock() = Used { files, stamp, config, end };
+        Ok(())
     }
 
     /// When the first certificate expires, in seconds since 1970.
@@ -122,13 +133,13 @@ impl Tls {
 
     /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
-        let stamp = self.files.stamp();
         let mut used = self.used.lock();
+        let stamp = used.files.stamp();
         if used.stamp != stamp {
             // Tried once for each change: a renewal writes both files, and the second one causes
             // another try.
             used.stamp = stamp;
-            if let Ok((config, end)) = self.files.read() {
+            if let Ok((config, end)) = used.files.read() {
                 (used.config, used.end) = (config, end);
             }
         }

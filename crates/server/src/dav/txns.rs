@@ -172,6 +172,14 @@ impl OpenTxns {
         open.keys().filter(|(_, name)| matches!(name, Name::Txn(_))).count()
     }
 
+    /// Whether there was a request for any of them within this time.
+    #[must_use]
+    pub fn was_used_within(&self, time: Duration) -> bool {
+        let open = self.open.lock();
+        open.iter()
+            .any(|((_, name), entry)| matches!(name, Name::Txn(_)) && entry.used.elapsed() < time)
+    }
+
     /// The commit of a name.
     ///
     /// # Errors

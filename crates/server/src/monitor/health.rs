@@ -13,7 +13,7 @@ use crate::common::state::ServerState;
 /// What stands in the way, a sentence each; nothing when all is well.
 pub(super) fn obstacles(server: &ServerState) -> Vec<String> {
     let mut found = Vec::new();
-    if server.cancel.is_cancelled() {
+    if server.ending.has_begun() {
         found.push("The server is shutting down".to_owned());
     }
     for folder in server.sample().folders {

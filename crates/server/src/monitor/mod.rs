@@ -26,6 +26,7 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::Semaphore;
 
 use self::pages::{Page, Pages};
+use crate::common::current::Current;
 use crate::common::state::ServerState;
 
 /// Connections that are open at a time; more wait.
@@ -50,7 +51,7 @@ impl Monitor {
     ///
     /// # Errors
     /// System errors.
-    pub fn start(socket: TcpListener, server: &Arc<ServerState>) -> SvnResult<Self> {
+    pub fn start(socket: TcpListener, server: &Arc<Current<ServerState>>) -> SvnResult<Self> {
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start the server for metrics");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;

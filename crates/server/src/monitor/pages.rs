@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::health;
 use super::repositories::{self, Repositories, RepositoryReader};
+use crate::common::current::Current;
 use crate::common::metrics::sample;
 use crate::common::state::ServerState;
 
@@ -34,7 +35,7 @@ impl Page {
 /// What makes the replies.
 #[derive(Debug)]
 pub(super) struct Pages {
-    server: Arc<ServerState>,
+    current: Arc<Current<ServerState>>,
     reader: Arc<RepositoryReader>,
     /// What was read last, and when.
     last: Arc<Mutex<Option<(Instant, Repositories)>>>,
@@ -44,9 +45,9 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn new(server: &Arc<ServerState>) -> Self {
+    pub(super) fn new(server: &Arc<Current<ServerState>>) -> Self {
         Self {
-            server: Arc::clone(server),
+            current: Arc::clone(server),
             reader: Arc::default(),
             last: Arc::default(),
             reading: Arc::new(Semaphore::new(1)),
@@ -68,8 +69,8 @@ impl Pages {
 
     async fn metrics(&self, accepts: &str) -> Page {
         let (age, repositories) = self.repositories().await;
-        let server = &self.server;
-        let mut now = sample::registry(server, &server.sample());
+        let server = self.current.get();
+        let mut now = sample::registry(&server, &server.sample());
         now.register(
             "sapwood_repositories_age_seconds",
             "How old the values of repositories are: more than a few seconds if a disk does not answer",
@@ -86,7 +87,7 @@ impl Pages {
     }
 
     async fn ready(&self) -> Page {
-        let server = Arc::clone(&self.server);
+        let server = self.current.get();
         let found = in_time(&self.looking, move || health::obstacles(&server)).await;
         match found {
             Some(found) if found.is_empty() => Page::text(200, "ready\n"),
@@ -97,8 +98,9 @@ impl Pages {
 
     async fn status(&self) -> Page {
         let (_, repositories) = self.repositories().await;
-        let summary = self.server.metrics.summary();
-        let sample = self.server.sample();
+        let server = self.current.get();
+        let summary = server.metrics.summary();
+        let sample = server.sample();
         let counts = |list: &[(&'static str, u64)]| -> serde_json::Value {
             list.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect()
         };
@@ -122,7 +124,7 @@ impl Pages {
             "limits": counts(&summary.limits),
             "last_reload_successful": summary.last_reload_successful,
             "certificate_end": sample.certificate_end,
-            "is_ending": self.server.cancel.is_cancelled(),
+            "is_ending": server.ending.has_begun(),
             "repositories": repositories.named.iter().map(of_repository).collect::<Vec<_>>(),
             "repositories_unnamed": repositories.unnamed,
         });
@@ -131,7 +133,7 @@ impl Pages {
 
     /// The repositories, read now if the disk answers in time, else as they were read last; and how long ago that was.
     async fn repositories(&self) -> (Duration, Repositories) {
-        let (server, reader) = (Arc::clone(&self.server), Arc::clone(&self.reader));
+        let (server, reader) = (self.current.get(), Arc::clone(&self.reader));
         let last = Arc::clone(&self.last);
         let read = move || {
             let found = reader.read(&server);

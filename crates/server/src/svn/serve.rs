@@ -209,7 +209,11 @@ impl<'s> Session<'s> {
             }
             let (name, params) = request.command()?;
             let begun = Instant::now();
-            let result = commands::run(self, name, params);
+            let write = commands::begin_write(self, name);
+            let (write, result) = match write {
+                Ok(write) => (write, commands::run(self, name, params)),
+                Err(refused) => (None, Err(refused)),
+            };
             requests.record(name, outcome(&result), begun.elapsed(), self.conn.reply_bytes());
             self.roots.iter().for_each(Root::rest);
             self.conn.check()?;
@@ -217,6 +221,11 @@ impl<'s> Session<'s> {
                 Ok(()) => {}
                 Err(Fail::Command(error)) => self.conn.failure(&error),
                 Err(Fail::Fatal(error)) => return Err(error),
+            }
+            if let Some(write) = write {
+                // The client hears of it before the server ends.
+                self.conn.flush()?;
+                drop(write);
             }
         }
     }

@@ -17,6 +17,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
+use crate::common::ending::WriteInProgress;
 use crate::svn::session::{CommandResult, Fail, Session};
 
 /// The commands, as they are counted.
@@ -54,6 +55,28 @@ pub(crate) const NAMES: &[&str] = &[
     "unlock",
     "unlock-many",
 ];
+
+/// Those that change something, which the server waits for before it ends.
+const WRITES: [&str; 7] =
+    ["commit", "change-rev-prop", "change-rev-prop2", "lock", "lock-many", "unlock", "unlock-many"];
+
+/// Begins a command that changes something: the server does not end before the result is dropped.
+///
+/// # Errors
+/// E210002 when the server is to end.
+pub(crate) fn begin_write(
+    session: &Session<'_>,
+    name: &str,
+) -> Result<Option<WriteInProgress>, Fail> {
+    if !WRITES.contains(&name) {
+        return Ok(None);
+    }
+    let refused = || {
+        let message = "The server is shutting down; try again later";
+        Fail::Command(SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, message))
+    };
+    session.shared.ending.begin_write().map(Some).ok_or_else(refused)
+}
 
 /// Runs the command `name`.
 ///
