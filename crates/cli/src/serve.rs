@@ -136,6 +136,12 @@ impl Options {
         self.certificate.is_some() && self.key.is_some()
     }
 
+    /// Opens the operation log, if there is to be one.
+    fn open_log(&self) -> SvnResult<Option<OpLog>> {
+        let log = self.log_file.as_deref().map(OpLog::file).transpose()?;
+        Ok(log.map(|log| log.in_form(self.file.operation_form())))
+    }
+
     /// Whether nothing but the locations of the configuration is served: those are for http.
     const fn only_locations(&self) -> bool {
         self.path.is_none() && !self.demo
@@ -255,6 +261,16 @@ fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
     let has_both = speaks_https && options.http_port.is_some() && !options.no_http;
     let why = "'redirect-to-https' needs 'http-port', a certificate and a known 'https-port'";
     (file.redirect_to_https && !has_both).then(|| Problem::error("redirect-to-https", why))
+}
+
+/// Where a configuration says that metrics are answered.
+///
+/// # Errors
+/// When the file cannot be read, or is wrong.
+pub(crate) fn metrics_address(config: &Path) -> SvnResult<Option<SocketAddr>> {
+    let file = config::File::read(config)?;
+    let wrong = |why| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, why);
+    file.metrics_listen.as_deref().map(check::metrics_address).transpose().map_err(wrong)
 }
 
 /// The manual page.
@@ -400,7 +416,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let Prepared { settings, http, repositories } = prepare(&options)?;
     // How much may be open is decided by it from here on.
     svnserve::raise_file_limit();
-    let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
+    let log = options.open_log()?;
     let mut sockets = sockets::Sockets::open(&options, options.only_locations())?;
     let served_root = settings.root.clone();
     let server = Arc::new(ServerState::new(settings, log));

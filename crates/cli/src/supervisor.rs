@@ -38,8 +38,8 @@ pub(crate) fn socket() -> SvnResult<Option<TcpListener>> {
 /// # Errors
 /// When one of them is not a TCP socket that listens.
 pub(crate) fn sockets() -> SvnResult<Vec<(String, TcpListener)>> {
-    let names = std::env::var("LISTEN_FDNAMES").unwrap_or(String::new());
-    let mut names = names.split(':');
+    let names = std::env::var("LISTEN_FDNAMES");
+    let mut names = names.as_deref().unwrap_or("").split(':');
     let mut passed = listenfd::ListenFd::from_env();
     let mut sockets = Vec::new();
     for at in 0..passed.len() {

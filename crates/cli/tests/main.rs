@@ -38,6 +38,7 @@ mod http_waiting;
 mod https;
 mod https_clients;
 mod interop;
+mod json_logs;
 mod load;
 mod locks;
 mod maintenance;

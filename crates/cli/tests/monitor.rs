@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use sapwood_testkit::Programs;
 use sapwood_testkit::server::free_port;
@@ -21,6 +22,15 @@ pub(crate) fn ask(port: u16, path: &str, headers: &str) -> (u16, String) {
     socket.read_to_string(&mut reply).unwrap();
     let (head, body) = reply.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// Waits for an event that another process makes.
+pub(crate) fn until(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "still waiting for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The value of a series, which is written as in the text.
@@ -66,6 +76,9 @@ fn what_happens_is_counted() {
     assert_eq!(served.ada("GET", "/svn/repo/nothere", "", ""), 404);
     let url = format!("http://127.0.0.1:{}/svn/repo", served.port);
     svn_as_ada(&["mkdir", "-m", "one", &format!("{url}/one")]).expect_success("mkdir");
+    // A request is counted after its reply has gone out.
+    let merged = "sapwood_requests_total{protocol=\"http\",kind=\"MERGE\",result=\"success\"}";
+    until("the last request", || value(&metrics(), merged) == Some(1.0));
     let after = metrics();
     let (old, new) = (|name: &str| value(&before, name), |name: &str| value(&after, name));
     for (series, more) in [
@@ -147,4 +160,42 @@ fn alarms_and_the_dashboard_know_what_there_is() {
         }
     }
     assert!(names > 20, "{names}");
+}
+
+/// `sapwood status` finds the address in the configuration.
+#[test]
+fn status_at_the_prompt() {
+    let port = free_port();
+    let mut served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}password-delay = 0\n"
+    ));
+    served.statuses("/svn/repo/");
+    let config = served.repo.parent().join("sapwood.toml").display().to_string();
+    let youngest = served.youngest();
+    let status = |args: &[&str]| Programs::ours().run("sapwood", [&["status"], args].concat());
+    let text = status(&["--config", &config]).expect_success("status").stdout_text();
+    for line in [
+        concat!("Version                 ", env!("CARGO_PKG_VERSION"), "\n"),
+        "Failed logins           1 in the last hour, 1 in all\n",
+        "Limits met              none\n",
+        "Certificate ends        none\n",
+    ] {
+        assert!(text.contains(line), "{line} is missing in {text}");
+    }
+    let row = format!("repo        {youngest:>9}  ");
+    assert!(text.lines().any(|line| line.starts_with(&row)), "{row} is missing in {text}");
+    let counted = "sapwood_request_duration_seconds_count{protocol=\"http\",kind=\"GET\"}";
+    until("the requests", || value(&ask(port, "/metrics", "").1, counted) == Some(4.0));
+    let json =
+        status(&["--address", &format!("127.0.0.1:{port}"), "--json"]).expect_success("json");
+    let json: serde_json::Value = serde_json::from_str(&json.stdout_text()).unwrap();
+    assert_eq!((&json["requests"]["http"], &json["is_ending"]), (&4.into(), &false.into()));
+    served.end();
+    let said = status(&["--config", &config]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.stderr_text().contains("No server answers at 127.0.0.1:"),
+        "{}",
+        said.stderr_text()
+    );
 }

@@ -13,16 +13,7 @@ use sapwood_testkit::Programs;
 use sapwood_testkit::server::free_port;
 
 use crate::common::places::{self, Served, status};
-use crate::monitor::ask;
-
-/// Waits for an event that another process makes.
-fn until(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "still waiting for {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use crate::monitor::{ask, until};
 
 fn signal(pid: u32, name: &str) {
     let kill = Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap();

@@ -10,7 +10,7 @@ use sapwood_server::dav::Master;
 use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
-use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
+use super::config::{File, LocationConfig, LogFormat, LoginWord, RedirectConfig, version};
 use super::lines::Problem;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
@@ -109,6 +109,15 @@ fn of_what_is_served(file: &File, found: &mut Problems) {
         if is_set && file.path.is_none() {
             found.push(Problem::warning(name, format!("'{name}' has no effect without 'path'")));
         }
+    }
+    let is_json = file.log_format == Some(LogFormat::Json);
+    if is_json && file.access_log_form.is_some() {
+        let why = "'access-log-form' has no effect: 'log-format' is json";
+        found.push(Problem::warning("access-log-form", why));
+    }
+    if file.log_format.is_some() && file.access_log.is_none() && file.log_file.is_none() {
+        let why = "'log-format' has no effect without 'log-file' and 'access-log'";
+        found.push(Problem::warning("log-format", why));
     }
     if file.access_log.is_none() && file.access_log_form.is_some() {
         let why = "'access-log-form' has no effect without 'access-log'";

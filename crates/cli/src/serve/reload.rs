@@ -12,7 +12,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::ServerState;
 use sapwood_server::common::current::Current;
 use sapwood_server::dav::Http;
-use sapwood_server::operation_log::OpLog;
+use sapwood_server::operation_log::LogForm;
 
 use super::lines::Problem;
 use super::{Options, Prepared, parse, prepare, take_config, tls_files};
@@ -25,7 +25,7 @@ pub(super) struct Reload {
     http: Arc<Http>,
     /// What the server was started with.
     started: Options,
-    log_file: Mutex<Option<PathBuf>>,
+    log_file: Mutex<(Option<PathBuf>, LogForm)>,
 }
 
 impl Reload {
@@ -37,7 +37,7 @@ impl Reload {
         http: &Arc<Http>,
     ) -> Self {
         let (server, http) = (Arc::clone(server), Arc::clone(http));
-        let log_file = Mutex::new(options.log_file.clone());
+        let log_file = Mutex::new((options.log_file.clone(), options.file.operation_form()));
         Self { args, server, http, started: options, log_file }
     }
 
@@ -92,8 +92,12 @@ impl Reload {
         settings.limits = old.settings.limits;
         let mut log_file = self.log_file.lock();
         let log = match (&options.log_file, &*log_file) {
-            (Some(new), Some(before)) if new == before => old.log.clone(),
-            (new, _) => new.as_deref().map(OpLog::file).transpose()?.map(Arc::new),
+            (Some(new), (Some(before), form))
+                if new == before && *form == options.file.operation_form() =>
+            {
+                old.log.clone()
+            }
+            _ => options.open_log()?.map(Arc::new),
         };
         let server = Arc::new(old.with(settings, log));
         if let Some(file) = &server.settings.config_file {
@@ -102,7 +106,7 @@ impl Reload {
         let state = self.http.with(&server, http)?;
         self.http.renew(state, tls_files(options, &options.file))?;
         self.server.replace(server);
-        log_file.clone_from(&options.log_file);
+        *log_file = (options.log_file.clone(), options.file.operation_form());
         Ok(())
     }
 

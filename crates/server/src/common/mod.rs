@@ -12,6 +12,7 @@
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
 //!   authenticate.
 //! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
+//!   [`request_number`]: what leads from a reply to its line; `json_line`: lines as JSON.
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: the directories of this machine that no peer may see.
@@ -28,6 +29,7 @@ pub mod files;
 pub mod folders;
 pub mod htdigest;
 pub mod htpasswd;
+pub(crate) mod json_line;
 pub mod listener;
 pub mod login_delay;
 pub mod lookup;
@@ -37,6 +39,7 @@ pub mod operation_log;
 pub mod principal;
 mod process;
 pub mod request_memory;
+pub mod request_number;
 mod rss;
 pub mod settings;
 pub mod spool;

@@ -20,6 +20,7 @@ use crate::common::metrics::Metrics;
 use crate::common::metrics::sample::Sample;
 use crate::common::operation_log::{OpLog, Operation, Subject};
 use crate::common::request_memory::RequestMemory;
+use crate::common::request_number::RequestNumbers;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
 use crate::common::standing::Standing;
@@ -81,6 +82,8 @@ pub struct ServerState {
     pub proved: Arc<VerifiedPasswords>,
     /// Counts for monitoring.
     pub metrics: Arc<Metrics>,
+    /// The numbers of requests.
+    pub numbers: Arc<RequestNumbers>,
     /// How the server ends.
     pub ending: Arc<Ending>,
     protocols: Arc<RwLock<Vec<Weak<dyn Protocol>>>>,
@@ -108,6 +111,7 @@ impl ServerState {
             cancel: CancelToken::new(),
             proved: Arc::default(),
             metrics: Arc::default(),
+            numbers: Arc::default(),
             ending: Arc::default(),
             protocols: Arc::default(),
             open: Arc::default(),
@@ -133,6 +137,7 @@ impl ServerState {
             cancel: self.cancel.clone(),
             proved: Arc::clone(&self.proved),
             metrics: Arc::clone(&self.metrics),
+            numbers: Arc::clone(&self.numbers),
             ending: Arc::clone(&self.ending),
             protocols: Arc::clone(&self.protocols),
             open: Arc::clone(&self.open),

@@ -25,6 +25,7 @@ use super::polled_connection::Driver;
 use super::reply::{ReplyBody, ReplySender};
 use crate::common::metrics::Outcome;
 use crate::common::principal::Principal;
+use crate::common::request_number::RequestNumber;
 
 /// A reply that grows beyond this is sent in chunks of about this size.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -67,6 +68,8 @@ pub struct Exchange {
     /// Whether the reply may be compressed.
     pub takes_gzip: bool,
     packer: Option<Packer>,
+    /// The number that an error reply names.
+    pub(super) request: Option<RequestNumber>,
     /// What its error says of how the request ended, if there is one.
     failure: Option<Outcome>,
 }
@@ -100,6 +103,7 @@ impl Exchange {
             user: None,
             takes_gzip: false,
             packer: None,
+            request: None,
             failure: None,
         }
     }
@@ -257,6 +261,12 @@ impl Exchange {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         *response.headers_mut() = std::mem::take(&mut self.headers);
+        if self.status.as_u16() >= 400
+            && let Some(number) = self.request
+            && let Ok(value) = HeaderValue::try_from(number.to_string())
+        {
+            response.headers_mut().insert(HeaderName::from_static("x-request-id"), value);
+        }
         response
     }
 

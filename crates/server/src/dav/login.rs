@@ -45,7 +45,7 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
     }
     let penalty = attempt.failed(Instant::now());
     let host = head.client.to_string();
-    let subject = Subject { host: Some(&host), ..Subject::default() };
+    let subject = Subject { host: Some(&host), request: head.request, ..Subject::default() };
     let failures = penalty.failures;
     let operation = Operation::WrongPassword { mechanism, user: Some(&user), failures };
     shared.server.note(subject, &operation);

@@ -142,7 +142,9 @@ fn answer(
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.server.log {
-            log.error(Subject { host: Some(&host), ..Subject::default() }, error, warning);
+            let subject =
+                Subject { host: Some(&host), request: head.request, ..Subject::default() };
+            log.error(subject, error, warning);
         }
     };
     let nowhere = |fail: Fail| (fail, Asks::default());
@@ -239,7 +241,8 @@ pub(super) fn fail_forwarded(
         let host = head.client.to_string();
         let repository = Some(failure.repository.as_str());
         let user = exchange.user.as_ref().map(Principal::name);
-        log.error(Subject { host: Some(&host), user, repository }, error, false);
+        let request = head.request;
+        log.error(Subject { host: Some(&host), user, repository, request }, error, false);
     }
     exchange.failed_by(error);
     if exchange.has_begun() {

@@ -79,7 +79,7 @@ pub mod txns;
 mod unversioned;
 pub mod workers;
 
-pub use access_log::AccessLog;
+pub use access_log::{AccessForm, AccessLog};
 pub use certificate::ClientAuthorities;
 pub use http::HttpServer;
 pub use master::Master;

@@ -171,6 +171,7 @@ impl Job {
         let (http, limits) = (&shared.settings, shared.server.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;
+        head.request = Some(shared.server.numbers.next());
         let caller = workers::caller(&head);
         let outlet = Outlet {
             handle: Handle::current(),
@@ -186,6 +187,7 @@ impl Job {
             raw.keep_collected();
         }
         let mut exchange = Exchange::new(Body::new(raw), send, outlet);
+        exchange.request = head.request;
         exchange.takes_gzip = http.gzip && packing::is_taken(&head);
         Box::new(Self { shared, head, exchange, caller, memory: None, begun })
     }
@@ -255,7 +257,12 @@ impl Job {
             let (status, bytes) = self.exchange.outcome();
             log.write(
                 &self.head,
-                Outcome { user: self.exchange.user.as_ref().map(Principal::name), status, bytes },
+                Outcome {
+                    user: self.exchange.user.as_ref().map(Principal::name),
+                    status,
+                    bytes,
+                    time: self.begun.elapsed(),
+                },
             );
         }
     }

@@ -83,6 +83,9 @@ impl<'s> Session<'s> {
             location,
         };
         session.access.set_user(user);
+        if let Some(number) = head.request {
+            session.access.set_request(number);
+        }
         Ok(session)
     }
 

@@ -208,6 +208,7 @@ impl<'s> Session<'s> {
                 other => other?,
             }
             let (name, params) = request.command()?;
+            self.access.set_request(self.shared.numbers.next());
             let begun = Instant::now();
             let write = commands::begin_write(self, name);
             let (write, result) = match write {

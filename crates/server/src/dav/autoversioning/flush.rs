@@ -189,6 +189,7 @@ fn make(shared: &HttpState, who: &Owner, context: &Context, changes: &[Change], 
         host: Some(&host),
         user: who.user.as_deref(),
         repository: context.name.as_deref(),
+        request: None,
     };
     let failed = |error: &SvnError| {
         if let Some(log) = &shared.server.log {
