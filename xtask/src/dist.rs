@@ -122,9 +122,15 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood-svnserve.service", "usr/lib/systemd/system/sapwood-svnserve.service"),
         ("packaging/sapwood-svnserve.socket", "usr/lib/systemd/system/sapwood-svnserve.socket"),
         ("packaging/sapwood.service", "usr/lib/systemd/system/sapwood.service"),
+        ("packaging/sapwood@.service", "usr/lib/systemd/system/sapwood@.service"),
+        ("packaging/sapwood-http.socket", "usr/lib/systemd/system/sapwood-http.socket"),
+        ("packaging/sapwood-https.socket", "usr/lib/systemd/system/sapwood-https.socket"),
+        ("packaging/sapwood-svn.socket", "usr/lib/systemd/system/sapwood-svn.socket"),
         ("packaging/sapwood.toml", CONFIGURATION),
         ("packaging/sapwood.logrotate", LOG_ROTATION),
         ("docs/serve.md", "usr/share/doc/sapwood/serve.md"),
+        ("packaging/prometheus/alarms.yml", "usr/share/doc/sapwood/prometheus/alarms.yml"),
+        ("packaging/grafana/sapwood.json", "usr/share/doc/sapwood/grafana/sapwood.json"),
         ("packaging/sapwood.sysusers", "usr/lib/sysusers.d/sapwood.conf"),
         ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
         ("README.md", "usr/share/doc/sapwood/README.md"),
@@ -146,7 +152,7 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
 const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then\n    \
     systemd-sysusers sapwood.conf\n    systemd-tmpfiles --create sapwood.conf\n    \
     systemctl daemon-reload\n    \
-    systemctl try-restart sapwood.service sapwood-svnserve.service\nfi\n";
+    systemctl try-restart sapwood.service sapwood-svnserve.service 'sapwood@*.service'\nfi\n";
 
 fn control(architecture: &str, glibc: &str) -> String {
     format!(
@@ -203,6 +209,7 @@ mod tests {
         for (name, begins, capabilities) in [
             ("sapwood-svnserve", "svnserve -d --foreground ", "CapabilityBoundingSet="),
             ("sapwood", "serve --config /etc/sapwood/sapwood.toml", bind),
+            ("sapwood@", "serve --config /etc/sapwood/%i.toml", bind),
         ] {
             let unit = root().join(format!("packaging/{name}.service"));
             let unit = fs::read_to_string(unit).unwrap();

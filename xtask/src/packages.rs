@@ -12,8 +12,9 @@ struct Package {
 }
 
 /// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users,
-/// strace stops programs before a system call, and valgrind counts what a request costs.
-const NEEDED: [Package; 12] = [
+/// strace stops programs before a system call, valgrind counts what a request costs, and
+/// prometheus has the checks of metrics and alarms, systemd those of units.
+const NEEDED: [Package; 14] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
@@ -23,11 +24,13 @@ const NEEDED: [Package; 12] = [
         probe: &["test", "-e", "/usr/lib/apache2/modules/mod_authz_svn.so"],
     },
     Package { name: "litmus", probe: &["test", "-e", "/usr/libexec/litmus/props"] },
+    Package { name: "prometheus", probe: &["promtool", "--version"] },
     Package { name: "python3", probe: &["python3", "--version"] },
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
     Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },
     Package { name: "slapd", probe: &["test", "-x", "/usr/sbin/slapd"] },
     Package { name: "strace", probe: &["strace", "--version"] },
+    Package { name: "systemd", probe: &["systemd-analyze", "--version"] },
     Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];
 

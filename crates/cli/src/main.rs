@@ -29,6 +29,7 @@ mod revision;
 mod serve;
 mod signals;
 mod similarity;
+mod status;
 mod supervisor;
 mod svn;
 mod svnadmin;

@@ -36,6 +36,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::import_httpd::manual),
     },
     Program {
+        name: "status",
+        linked: false,
+        about: "show how a running 'serve' is",
+        run: crate::status::run,
+        manual: Some(crate::status::manual),
+    },
+    Program {
         name: "user",
         linked: false,
         about: "look after the accounts of 'serve': users, passwords, groups, tokens",

@@ -7,6 +7,8 @@ mod demo;
 mod directories;
 mod disk;
 mod lines;
+mod reload;
+mod sockets;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -18,8 +20,9 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_fs::Filesystem;
 use sapwood_repos::Repository;
+use sapwood_server::common::current::Current;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
-use sapwood_server::dav::{HttpServer, HttpState, TlsFiles};
+use sapwood_server::dav::{Http, HttpServer, TlsFiles};
 use sapwood_server::operation_log::OpLog;
 use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, ServerState, Settings};
@@ -29,12 +32,15 @@ use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
 use crate::{report, svnserve};
 use lines::Problem;
+use reload::Reload;
+use sockets::DEFAULT_HTTPS_PORT;
 
 const SPECS: &[OptionSpec] = &[
     OptionSpec::flag("demo", None, ""),
     OptionSpec::value("listen", None, ""),
     OptionSpec::value("port", None, ""),
     OptionSpec::value("log-file", None, ""),
+    OptionSpec::value("metrics-listen", None, ""),
     OptionSpec::value("http-port", None, ""),
     OptionSpec::flag("no-http", None, ""),
     OptionSpec::value("https-port", None, ""),
@@ -91,6 +97,8 @@ Options:
   --autoversioning   what file managers and other programs write at PATH's http:// addresses
                      becomes revisions
   --log-file FILE    write a line for each request
+  --metrics-listen ADDRESS:PORT
+                     answer monitoring programs there: /metrics, /healthz, /readyz
   -h [--help]        show this help
 ";
 
@@ -104,6 +112,7 @@ struct Options {
     listen: Option<String>,
     port: Option<u16>,
     log_file: Option<PathBuf>,
+    metrics: Option<SocketAddr>,
     path: Option<PathBuf>,
     http_port: Option<u16>,
     no_http: bool,
@@ -121,14 +130,28 @@ struct Options {
 impl Options {
     /// Whether http:// is spoken, not encrypted: where there is https:// only if its port is named.
     const fn speaks_http(&self) -> bool {
-        let speaks_https = self.certificate.is_some() && self.key.is_some();
-        !self.no_http && (self.http_port.is_some() || !speaks_https)
+        !self.no_http && (self.http_port.is_some() || !self.speaks_https())
+    }
+
+    const fn speaks_https(&self) -> bool {
+        self.certificate.is_some() && self.key.is_some()
+    }
+
+    /// Opens the operation log, if there is to be one.
+    fn open_log(&self) -> SvnResult<Option<OpLog>> {
+        let log = self.log_file.as_deref().map(OpLog::file).transpose()?;
+        Ok(log.map(|log| log.in_form(self.file.operation_form())))
+    }
+
+    /// Whether nothing but the locations of the configuration is served: those are for http.
+    const fn only_locations(&self) -> bool {
+        self.path.is_none() && !self.demo
     }
 }
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let options = match parse(args) {
+    let options = match parse(args.clone()) {
         Ok(options) => options,
         Err(words) => {
             report::stderr(&format!("sapwood serve: {words}\n"));
@@ -147,7 +170,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             (true, true) => Ok(output::print("sapwood serve", "The configuration is sound.\n")),
             (true, false) => Ok(ExitCode::FAILURE),
             (false, _) if is_fatal => Ok(ExitCode::FAILURE),
-            (false, _) => serve(&options).map(|()| ExitCode::SUCCESS),
+            (false, _) => serve(args, options).map(|()| ExitCode::SUCCESS),
         }
     });
     served.unwrap_or_else(|error| {
@@ -211,6 +234,8 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     options.certificate = options.certificate.or_else(|| file.tls_certificate.clone());
     options.key = options.key.or_else(|| file.tls_key.clone());
     options.log_file = options.log_file.or_else(|| file.log_file.clone());
+    let metrics = file.metrics_listen.as_deref().and_then(|text| check::metrics_address(text).ok());
+    options.metrics = options.metrics.or(metrics);
     options.config_file = options.config_file.or_else(|| file.svnserve_conf.clone());
     let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
     problems.extend(tls_problem(&options, &file));
@@ -272,6 +297,16 @@ fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
     (file.redirect_to_https && !has_both).then(|| Problem::error("redirect-to-https", why))
 }
 
+/// Where a configuration says that metrics are answered.
+///
+/// # Errors
+/// When the file cannot be read, or is wrong.
+pub(crate) fn metrics_address(config: &Path) -> SvnResult<Option<SocketAddr>> {
+    let file = config::File::read(config)?;
+    let wrong = |why| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, why);
+    file.metrics_listen.as_deref().map(check::metrics_address).transpose().map_err(wrong)
+}
+
 /// The manual page.
 pub(crate) fn manual() -> crate::manual::Manual {
     let (usage, text) = HELP.split_once("\n\n").unwrap_or((HELP, ""));
@@ -302,6 +337,9 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "help" => options.help = true,
             "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
             "log-file" => options.log_file = Some(value.into()),
+            "metrics-listen" => {
+                options.metrics = Some(check::metrics_address(&value.to_string_lossy())?);
+            }
             "no-http" => options.no_http = true,
             "tls-certificate" => options.certificate = Some(value.into()),
             "tls-key" => options.key = Some(value.into()),
@@ -355,8 +393,16 @@ fn location(text: &str) -> Result<Location, String> {
     Ok(Location::new(prefix, root))
 }
 
-fn serve(options: &Options) -> SvnResult<()> {
-    let only_locations = options.path.is_none() && !options.demo;
+/// What the options and the disk say, before anything listens.
+struct Prepared {
+    settings: Settings,
+    http: HttpSettings,
+    repositories: Vec<PathBuf>,
+}
+
+/// Finds what is served.
+fn prepare(options: &Options) -> SvnResult<Prepared> {
+    let only_locations = options.only_locations();
     let path = match &options.path {
         Some(path) => path.clone(),
         None if only_locations => PathBuf::from("/"),
@@ -378,23 +424,16 @@ fn serve(options: &Options) -> SvnResult<()> {
         );
         return Err(SvnError::new(ErrorCode::RA_SVN_REPOS_NOT_FOUND, message));
     }
-    // How much may be open is decided by it from here on.
-    svnserve::raise_file_limit();
-    let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
-    // Locations of the configuration are for http only.
-    let listener =
-        if only_locations { None } else { Some(bind(options, "svn", options.port, DEFAULT_PORT)?) };
     // A repository is served under its own name, as it would be in a folder of several.
-    let served_root = if repositories == [root.clone()] {
-        root.parent().unwrap_or(&root).to_owned()
-    } else {
-        root.clone()
+    let is_one = repositories == [root.clone()];
+    let served_root = match root.parent() {
+        Some(parent) if is_one => parent.to_owned(),
+        _ => root.clone(),
     };
-    let mut settings = Settings::new(served_root.clone());
+    let mut settings = Settings::new(served_root);
     settings.limits.connections_per_address = settings.limits.connections;
     settings.scratch = std::env::temp_dir();
-    let only = (repositories == [root.clone()]).then(|| root.clone());
-    settings.only = only;
+    settings.only = is_one.then_some(root);
     options.file.others(&mut settings);
     settings.config_file = match &options.config_file {
         Some(file) => Some(
@@ -403,47 +442,52 @@ fn serve(options: &Options) -> SvnResult<()> {
         ),
         None => None,
     };
-    let shared = Arc::new(ServerState::new(settings, log));
-    let of_http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
-    let of_http = HttpState::new(&shared, of_http)?;
-    if let Some(file) = &shared.settings.config_file {
+    let http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
+    Ok(Prepared { settings, http, repositories })
+}
+
+fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
+    let Prepared { settings, http, repositories } = prepare(&options)?;
+    // How much may be open is decided by it from here on.
+    svnserve::raise_file_limit();
+    let log = options.open_log()?;
+    let mut sockets = sockets::Sockets::open(&options, options.only_locations())?;
+    let served_root = settings.root.clone();
+    let server = Arc::new(ServerState::new(settings, log));
+    let http = Http::new(&server, http)?;
+    if let Some(file) = &server.settings.config_file {
         // Errors in it are reported now, not to the first client.
-        shared.files.server(file, true)?;
+        server.files.server(file, true)?;
     }
-    let tls = tls_files(options, &options.file);
-    let http = if options.speaks_http() {
-        Some(start_http(options, &of_http, options.http_port, DEFAULT_HTTP_PORT, None)?)
-    } else {
-        None
-    };
-    let https = match tls {
-        Some(files) => {
-            let port = options.https_port;
-            Some(start_http(options, &of_http, port, DEFAULT_HTTPS_PORT, Some(files))?)
-        }
-        None => None,
-    };
+    let server = Current::new(server);
+    let (plain, secure) = sockets.start_http(&http, tls_files(&options, &options.file))?;
+    let monitor = sockets.start_monitor(&server)?;
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;
         Some(format!("{scheme}://{}", authority(Some(address), usual)))
     };
+    let of_http = http.current();
     // A port that only redirects to https is not listed.
-    let plain = url("http", 80, &http).filter(|_| of_http.settings.redirect_to_https.is_none());
-    let pages: Vec<String> = [plain, url("https", 443, &https)].into_iter().flatten().collect();
-    let hello = match &listener {
+    let shown = url("http", 80, &plain).filter(|_| of_http.settings.redirect_to_https.is_none());
+    let pages: Vec<String> = [shown, url("https", 443, &secure)].into_iter().flatten().collect();
+    let hello = match &sockets.svn {
         Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
         None => hello_places(&pages, &of_http.settings.locations),
     };
+    drop(of_http);
     ignore_closed_pipe(out.text(&hello).and_then(|()| out.flush()))?;
-    if http.is_some() || https.is_some() {
+    if plain.is_some() || secure.is_some() {
         give_memory_back();
     }
-    match &listener {
-        Some(listener) => svnserve::serve(listener, &shared, false)?,
-        None => svnserve::wait(&shared)?,
+    let reload = Reload::new(args, options, &server, &http);
+    let reload = move || reload.run();
+    match &sockets.svn {
+        Some(listener) => svnserve::serve(listener, &server, false, reload)?,
+        None => svnserve::wait(&server, reload)?,
     }
-    [http, https].into_iter().flatten().for_each(HttpServer::stop);
+    [plain, secure].into_iter().flatten().for_each(HttpServer::stop);
+    drop(monitor);
     ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 
@@ -457,43 +501,6 @@ fn give_memory_back() {
         let _ = tikv_jemalloc_ctl::max_background_threads::write(1);
         let _ = tikv_jemalloc_ctl::background_thread::write(true);
     }
-}
-
-/// The port of http:// when nothing else is requested.
-const DEFAULT_HTTP_PORT: u16 = 8080;
-
-/// The port of https:// when nothing else is requested.
-const DEFAULT_HTTPS_PORT: u16 = 8443;
-
-/// Serves http as asked; when no port was requested and the usual one is taken, at any.
-fn start_http(
-    options: &Options,
-    shared: &Arc<HttpState>,
-    port: Option<u16>,
-    usual: u16,
-    tls: Option<TlsFiles>,
-) -> SvnResult<HttpServer> {
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let listener = bind(options, scheme, port, usual)?;
-    let socket = listener.socket().try_clone();
-    let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
-    HttpServer::start(socket, shared, tls)
-}
-
-/// Listens as asked. When no port was requested and the usual one is taken, any will do.
-fn bind(options: &Options, scheme: &str, port: Option<u16>, usual: u16) -> SvnResult<Listener> {
-    let host = options.listen.as_deref().unwrap_or("127.0.0.1");
-    let at = |port| Listener::bind(Some(host), port, host.contains(':'));
-    let listener = match port {
-        Some(port) => at(port),
-        None => at(usual).or_else(|_| at(0)),
-    };
-    listener.map_err(|e| {
-        let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let port = port.unwrap_or(usual);
-        let message = format!("Can't listen at {shown}:{port} for {scheme}://: {}", e.message());
-        SvnError::new(e.code(), message)
-    })
 }
 
 /// The repository at `root`, or those in it, sorted.

@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::{SvnError, SvnResult};
+use sapwood_server::common::current::Current;
 use sapwood_server::operation_log::OpLog;
 use sapwood_server::settings::DEFAULT_CACHE_BYTES;
 use sapwood_server::svn::transport::Transport;
-use sapwood_server::{Listener, ServerState, Settings, Stopper, Tunnel};
+use sapwood_server::{Listener, ServerState, Settings, Tunnel};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -139,19 +140,19 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
             write_pid_file(options, std::process::id())?;
             listener.serve_once(&shared, sapwood_server::serve_stream)
         }
-        Mode::Daemon if options.inherited => serve_in_background(&shared, options),
+        Mode::Daemon if options.inherited => serve_in_background(shared, options),
         Mode::Daemon => {
             if options.foreground
                 && let Some(socket) = supervisor::socket()?
             {
                 write_pid_file(options, std::process::id())?;
-                return serve(&Listener::from_lent(socket), &shared, options.single);
+                return serve_plain(&Listener::from_lent(socket), shared, options);
             }
             let listener =
                 Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
             if options.foreground {
                 write_pid_file(options, std::process::id())?;
-                serve(&listener, &shared, options.single)
+                serve_plain(&listener, shared, options)
             } else {
                 let child = spawn_background(&listener, args)?;
                 // A server that no client can find is ended, and the caller gets the error.
@@ -280,7 +281,7 @@ fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
 }
 
 /// The work of the process in the background.
-fn serve_in_background(shared: &Arc<ServerState>, options: &Options) -> SvnResult<()> {
+fn serve_in_background(shared: Arc<ServerState>, options: &Options) -> SvnResult<()> {
     // Neither matters much: the process may lead a session already, or lack rights for `/`.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");
@@ -288,52 +289,73 @@ fn serve_in_background(shared: &Arc<ServerState>, options: &Options) -> SvnResul
         .as_fd()
         .try_clone_to_owned()
         .map_err(|e| SvnError::io(&e, "Can't create server socket"))?;
-    serve(&Listener::from_socket(TcpListener::from(socket)), shared, options.single)
+    serve_plain(&Listener::from_socket(TcpListener::from(socket)), shared, options)
 }
 
-/// Serves until a signal ends it.
-pub(crate) fn serve(listener: &Listener, shared: &Arc<ServerState>, single: bool) -> SvnResult<()> {
-    raise_file_limit();
-    let stopper = listener.stopper();
-    watch_signals(shared, &stopper)?;
-    supervisor::notify(supervisor::State::Ready);
-    listener.serve(shared, sapwood_server::serve_stream, single, &stopper)
-}
-
-/// Waits for the signal that ends a server whose listeners have threads of their own.
-pub(crate) fn wait(shared: &ServerState) -> SvnResult<()> {
-    raise_file_limit();
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
-    supervisor::notify(supervisor::State::Ready);
-    for signal in signals.forever() {
-        if signal != SIGHUP {
-            crate::signals::note(signal);
-            supervisor::notify(supervisor::State::Stopping);
-            break;
-        }
-        if let (Err(error), Some(log)) = (shared.reload(), &shared.log) {
+/// Serves until a signal ends it. SIGHUP makes it read its configuration files again.
+fn serve_plain(listener: &Listener, shared: Arc<ServerState>, options: &Options) -> SvnResult<()> {
+    let server = Arc::clone(&shared);
+    let reload = move || {
+        if let (Err(error), Some(log)) = (server.reload(), &server.log) {
             log.error(Default::default(), &error, false);
         }
-    }
+    };
+    serve(listener, &Current::new(shared), options.single, reload)
+}
+
+/// Serves until a signal ends it. SIGHUP calls `reload`.
+pub(crate) fn serve(
+    listener: &Listener,
+    server: &Arc<Current<ServerState>>,
+    single: bool,
+    reload: impl Fn() + Send + 'static,
+) -> SvnResult<()> {
+    raise_file_limit();
+    let stopper = listener.stopper();
+    let end = stopper.clone();
+    watch_signals(server, reload, move || end.stop())?;
+    supervisor::notify(supervisor::State::Ready);
+    listener.serve(server, sapwood_server::serve_stream, single, &stopper)
+}
+
+/// Waits for the signal that ends a server whose listeners have threads of their own, and for what writes then.
+pub(crate) fn wait(
+    server: &Arc<Current<ServerState>>,
+    reload: impl Fn() + Send + 'static,
+) -> SvnResult<()> {
+    raise_file_limit();
+    let (send, ended) = std::sync::mpsc::channel();
+    watch_signals(server, reload, move || {
+        let _ = send.send(());
+    })?;
+    supervisor::notify(supervisor::State::Ready);
+    // An error would mean that no thread watches for signals any more.
+    let _ = ended.recv();
+    let server = server.get();
+    server.finish_writes();
     Ok(())
 }
 
-/// SIGTERM and SIGINT end the server, SIGHUP makes it read its configuration again.
-fn watch_signals(shared: &Arc<ServerState>, stopper: &Stopper) -> SvnResult<()> {
+/// SIGTERM and SIGINT end the server, by `end`; a second one does not wait for commits in progress. SIGHUP calls `reload`.
+fn watch_signals(
+    server: &Arc<Current<ServerState>>,
+    reload: impl Fn() + Send + 'static,
+    end: impl Fn() + Send + 'static,
+) -> SvnResult<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
-    let (shared, stopper) = (Arc::clone(shared), stopper.clone());
+    let server = Arc::clone(server);
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
-                if let (Err(error), Some(log)) = (shared.reload(), &shared.log) {
-                    log.error(Default::default(), &error, false);
-                }
+                supervisor::notify(supervisor::State::Reloading);
+                reload();
+                supervisor::notify(supervisor::State::Ready);
             } else {
                 crate::signals::note(signal);
                 supervisor::notify(supervisor::State::Stopping);
-                stopper.stop();
+                server.get().begin_ending();
+                end();
             }
         }
     });

@@ -130,6 +130,7 @@ fn the_configuration_of_the_package_serves() {
         .replace("/var/log/sapwood", &at)
         .replace("/var/lib/sapwood", &at)
         .replace("svn-port = 3690", "svn-port = 0")
+        .replace("127.0.0.1:9117", &format!("127.0.0.1:{}", free_port()))
         .replace("http-port = 8080", &format!("http-port = {port}"));
     let (before, accounts) = moved.split_once("#[[location]]").unwrap();
     let config = dir.path().join("sapwood.toml");
@@ -160,4 +161,30 @@ fn the_configuration_of_the_package_serves() {
     assert_eq!((list("/svn/r", &login), list("/r", &login)), (0, 1));
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+/// The units as `systemd-analyze` checks them, with our program where the package has it.
+#[test]
+fn systemd_finds_nothing_wrong_with_the_units() {
+    let dir = tempfile::tempdir().unwrap();
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let program = Programs::ours().path("sapwood").display().to_string();
+    let mut units = Vec::new();
+    for entry in std::fs::read_dir(packaging).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "service" && e != "socket") {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().replace("@.", "@one.");
+        let text = std::fs::read_to_string(&path).unwrap().replace("/usr/bin/sapwood", &program);
+        std::fs::write(dir.path().join(&name), text).unwrap();
+        units.push(dir.path().join(name));
+    }
+    assert!(units.len() > 6, "{units:?}");
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no"]).args(&units).env("SYSTEMD_LOG_LEVEL", "warning");
+    let said = verify.output().expect("systemd-analyze: run `cargo xtask packages` as root");
+    let words = String::from_utf8_lossy(&said.stderr);
+    let ours: Vec<&str> = words.lines().filter(|line| line.contains("sapwood")).collect();
+    assert!(said.status.success() && ours.is_empty(), "{words}");
 }

@@ -1,9 +1,10 @@
-//! The svn:// and http:// servers, in three parts:
+//! The svn:// and http:// servers, in four parts:
 //!
 //! * [`common`]: listeners, limits, lookup of repositories, access decisions, the operational log,
 //!   configuration.
 //! * [`svn`]: the svn protocol: greeting, session, authentication, commands.
 //! * [`dav`]: http: WebDAV and DeltaV, and pages for people.
+//! * [`monitor`]: what monitoring programs ask.
 //!
 //! A protocol takes connections or requests from a listener, finds the repository by
 //! [`common::lookup`], decides by [`common::access`], asks the services of `repos`, and writes the
@@ -13,10 +14,12 @@
 
 pub mod common;
 pub mod dav;
+pub mod monitor;
 pub mod svn;
 
 pub use common::listener::{self, Listener, Stopper};
 pub use common::operation_log;
 pub use common::settings::{self, Limits, Settings, Tunnel};
 pub use common::state::ServerState;
+pub use monitor::Monitor;
 pub use svn::{serve_connection, serve_stream};

@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_server::common::current::Current;
 use sapwood_server::dav::settings::HttpSettings;
-use sapwood_server::dav::{HttpServer, HttpState};
+use sapwood_server::dav::{Http, HttpServer};
 use sapwood_server::{Listener, ServerState, Settings, Stopper};
 
 const GREETING: &[u8] = b"( 2 ( edit-pipeline ) 20:svn://localhost/repo ) ( ANONYMOUS ( 0: ) ) ";
@@ -42,7 +43,7 @@ struct Running {
 
 impl Running {
     fn start(root: &Path) -> Self {
-        let shared = shared(root);
+        let shared = Current::new(shared(root));
         let listener = Listener::bind(Some("127.0.0.1"), 0, false).unwrap();
         let (address, stopper) = (listener.address().unwrap(), listener.stopper());
         let thread = std::thread::spawn({
@@ -118,7 +119,7 @@ fn bodies_of_http_have_their_time_too() {
     let address = socket.local_addr().unwrap();
     let mut settings = HttpSettings::default();
     settings.limits.body_first = STALL;
-    let http = HttpState::new(&shared(dir.path()), settings).unwrap();
+    let http = Http::new(&shared(dir.path()), settings).unwrap();
     let server = HttpServer::start(socket, &http, None).unwrap();
     let start = b"REPORT /repo/!svn/vcc/default HTTP/1.1\r\nHost: x\r\n\
         Content-Length: 900000\r\n\r\n<?xml version=\"1.0\"?><S:log-report xmlns:S=\"svn:\">";

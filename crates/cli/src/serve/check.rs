@@ -2,13 +2,15 @@
 //!
 //! Invariant: a setting that has no effect, or another one than it says, is a [`Problem`].
 
+use std::net::SocketAddr;
+
 use sapwood_core::uri;
 use sapwood_server::common::config::CertificateName;
 use sapwood_server::dav::Master;
 use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
-use super::config::{File, LocationConfig, LoginWord, RedirectConfig, version};
+use super::config::{File, LocationConfig, LogFormat, LoginWord, RedirectConfig, version};
 use super::directories;
 use super::lines::Problem;
 
@@ -77,9 +79,22 @@ fn of_ports(file: &File, found: &mut Problems) {
             found.push(Problem::error(*name, format!("'{name}' is the same as '{other}'")));
         }
     }
+    if let Some(Err(why)) = file.metrics_listen.as_deref().map(metrics_address) {
+        found.push(Problem::error("metrics-listen", why));
+    }
     if file.listen.as_ref().is_some_and(|host| host.trim().is_empty()) {
         found.push(Problem::error("listen", "'listen' is empty"));
     }
+}
+
+/// Where metrics are answered.
+///
+/// # Errors
+/// Why a text is no such address.
+pub(super) fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let why =
+        || format!("'metrics-listen': '{text}' is no address with a port, as 127.0.0.1:9117 is");
+    text.trim().parse().map_err(|_| why())
 }
 
 /// Settings that have no effect without `path` or another one.
@@ -96,6 +111,15 @@ fn of_what_is_served(file: &File, found: &mut Problems) {
         if is_set && file.path.is_none() {
             found.push(Problem::warning(name, format!("'{name}' has no effect without 'path'")));
         }
+    }
+    let is_json = file.log_format == Some(LogFormat::Json);
+    if is_json && file.access_log_form.is_some() {
+        let why = "'access-log-form' has no effect: 'log-format' is json";
+        found.push(Problem::warning("access-log-form", why));
+    }
+    if file.log_format.is_some() && file.access_log.is_none() && file.log_file.is_none() {
+        let why = "'log-format' has no effect without 'log-file' and 'access-log'";
+        found.push(Problem::warning("log-format", why));
     }
     if file.access_log.is_none() && file.access_log_form.is_some() {
         let why = "'access-log-form' has no effect without 'access-log'";

@@ -12,7 +12,8 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_ldap::Directory;
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
-use sapwood_server::dav::{ClientAuthorities, Master};
+use sapwood_server::dav::{AccessForm, ClientAuthorities, Master};
+use sapwood_server::operation_log;
 use sapwood_server::settings::{Network, Settings};
 use serde::Deserialize;
 
@@ -35,9 +36,11 @@ pub(super) struct File {
     pub(super) tls_client_ca: Option<PathBuf>,
     pub(super) tls_client_crl: Option<PathBuf>,
     pub(super) require_certificate: bool,
+    pub(super) metrics_listen: Option<String>,
     pub(super) log_file: Option<PathBuf>,
     pub(super) access_log: Option<PathBuf>,
     pub(super) access_log_form: Option<LogForm>,
+    pub(super) log_format: Option<LogFormat>,
     pub(super) svnserve_conf: Option<PathBuf>,
     pub(super) rules: Option<PathBuf>,
     pub(super) read_only: bool,
@@ -66,6 +69,13 @@ pub(super) enum LogForm {
     Common,
     #[default]
     Combined,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LogFormat {
+    Text,
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -251,7 +261,11 @@ impl File {
         settings.trusted_proxies =
             self.trusted_proxies.iter().filter_map(|text| Network::parse(text)).collect();
         settings.access_log.clone_from(&self.access_log);
-        settings.combined_log = self.access_log_form != Some(LogForm::Common);
+        settings.access_form = match (self.log_format, self.access_log_form) {
+            (Some(LogFormat::Json), _) => AccessForm::Json,
+            (_, Some(LogForm::Common)) => AccessForm::Common,
+            _ => AccessForm::Combined,
+        };
         if let Some(bulk) = self.bulk_updates {
             settings.bulk_updates = match bulk {
                 Bulk::On => BulkUpdates::On,
@@ -267,6 +281,14 @@ impl File {
             settings.autoversioning_wait = Duration::from_secs(seconds.min(MOST_WAIT));
         }
         Ok(())
+    }
+
+    /// How the lines of the operation log are written.
+    pub(super) fn operation_form(&self) -> operation_log::LogForm {
+        match self.log_format {
+            Some(LogFormat::Json) => operation_log::LogForm::Json,
+            _ => operation_log::LogForm::Text,
+        }
     }
 
     /// Puts what the file says into the other settings.

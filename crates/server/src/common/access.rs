@@ -8,6 +8,7 @@ use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId
 use crate::common::config::{AccessConfig, Blanket};
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::principal::{Principal, granted};
+use crate::common::request_number::RequestNumber;
 use crate::common::state::ServerState;
 
 /// What is to be done with a path.
@@ -52,6 +53,7 @@ pub struct UserAccess<'s> {
     config: AccessConfig,
     user: Option<Principal>,
     rules: Option<UserAuthz>,
+    request: Option<RequestNumber>,
 }
 
 impl<'s> UserAccess<'s> {
@@ -74,6 +76,7 @@ impl<'s> UserAccess<'s> {
             config,
             user: None,
             rules: None,
+            request: None,
         };
         access.set_user(None);
         access
@@ -111,6 +114,11 @@ impl<'s> UserAccess<'s> {
         }
     }
 
+    /// Notes the number of the request that is answered, for the log.
+    pub const fn set_request(&mut self, request: RequestNumber) {
+        self.request = Some(request);
+    }
+
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &AccessConfig {
@@ -135,6 +143,7 @@ impl<'s> UserAccess<'s> {
             host: self.remote_host.as_deref(),
             user: self.user(),
             repository: Some(&self.repository_name),
+            request: self.request,
         }
     }
 
@@ -187,13 +196,13 @@ impl<'s> UserAccess<'s> {
     }
 
     fn log_denied(&self, required: Action, path: Option<&FsPath>) {
-        if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
+        if self.user.is_some() {
             let word = match required {
                 Action::Read => "read",
                 Action::Write => "write",
             };
             let path = path.unwrap_or(FsPath::ROOT);
-            log.command(self.subject(), &Operation::Refused { word, path });
+            self.shared.note(self.subject(), &Operation::Refused { word, path });
         }
     }
 }

@@ -238,6 +238,12 @@ impl FairPermits {
         }
     }
 
+    /// How many permits are in use, and how many callers wait.
+    pub(crate) fn usage(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.out, state.waiting)
+    }
+
     /// Whether a caller waits for a permit. Callers that have gone meanwhile may be counted.
     pub(crate) fn is_contended(&self) -> bool {
         self.state.lock().waiting > 0

@@ -21,16 +21,21 @@ impl Folders {
     #[must_use]
     pub fn of(settings: &Settings) -> Self {
         let folders = Self::default();
-        let of_config = settings.config_file.as_deref().and_then(Path::parent);
-        folders.add([&*settings.root, &*settings.scratch].into_iter().chain(of_config));
+        folders.add_of(settings);
         folders
+    }
+
+    /// Adds those that the settings name.
+    pub fn add_of(&self, settings: &Settings) {
+        let of_config = settings.config_file.as_deref().and_then(Path::parent);
+        self.add([&*settings.root, &*settings.scratch].into_iter().chain(of_config));
     }
 
     /// Adds those that a protocol's settings name.
     pub fn add<'p>(&self, folders: impl Iterator<Item = &'p Path>) {
         let mut roots = self.roots.write();
         roots.extend(folders.filter_map(with_slash));
-        roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+        roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         roots.dedup();
     }
 

@@ -13,6 +13,8 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
+use crate::common::current::Current;
+use crate::common::metrics::Limit;
 use crate::common::standing::Standing;
 use crate::common::state::ServerState;
 
@@ -151,28 +153,28 @@ impl Listener {
         handler(shared, Arc::new(stream))
     }
 
-    /// Serves connections until `stopper` says to end. With `single`, one after the other in
+    /// Serves connections until `stopper` says to end, and then until the commits in progress are made. With `single`, one after the other in
     /// this thread.
     ///
     /// # Errors
     /// When connections cannot be accepted at all.
     pub fn serve(
         &self,
-        shared: &Arc<ServerState>,
+        current: &Current<ServerState>,
         handler: Handler,
         single: bool,
         stopper: &Stopper,
     ) -> SvnResult<()> {
-        let limits = shared.settings.limits;
+        let limits = current.get().settings.limits;
         let slots = Arc::new(Slots::default());
         let mut next_id = 0u64;
         while !stopper.is_stopping() {
-            slots.wait_for_room(limits.connections, &shared.standing, stopper);
+            slots.wait_for_room(limits.connections, &current.get(), stopper);
             let (stream, address) = match accept(&self.socket) {
                 Ok(accepted) => accepted,
                 Err(_) if stopper.is_stopping() => break,
                 Err(error) if is_passing(&error) => {
-                    if let Some(log) = &shared.log {
+                    if let Some(log) = &current.get().log {
                         log.error(Default::default(), &error, false);
                     }
                     std::thread::sleep(Duration::from_millis(100));
@@ -180,18 +182,19 @@ impl Listener {
                 }
                 Err(error) => return Err(error),
             };
+            let shared = current.get();
             let stream = Arc::new(stream);
             next_id = next_id.wrapping_add(1);
             let Some(slot) =
                 slots.take(next_id, address.ip(), &stream, limits.connections_per_address)
             else {
+                shared.metrics.limit(Limit::ConnectionsOfAddress);
                 continue;
             };
             if single {
-                let _ = handler(shared, stream);
+                let _ = handler(&shared, stream);
                 continue;
             }
-            let shared = Arc::clone(shared);
             // Without a thread the connection is closed; later ones may succeed.
             let _ = std::thread::Builder::new().stack_size(STACK).spawn(move || {
                 // The session has logged what went wrong.
@@ -199,6 +202,8 @@ impl Listener {
                 drop(slot);
             });
         }
+        let shared = current.get();
+        shared.finish_writes();
         shared.cancel.cancel();
         slots.end_all();
         Ok(())
@@ -266,10 +271,13 @@ struct Slot {
 
 impl Slots {
     /// Waits until there is room for one more. An idle connection is closed to make room.
-    fn wait_for_room(&self, limit: usize, standing: &Standing, stopper: &Stopper) {
+    fn wait_for_room(&self, limit: usize, shared: &ServerState, stopper: &Stopper) {
         let mut open = self.open.lock();
+        if open.streams.len() >= limit.max(1) {
+            shared.metrics.limit(Limit::Connections);
+        }
         while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
-            if let Some(stream) = open.least_missed(standing) {
+            if let Some(stream) = open.least_missed(&shared.standing) {
                 // Its thread wakes up, finds the end of the connection, and returns its slot.
                 let _ = stream.shutdown(Shutdown::Both);
             }

@@ -6,31 +6,40 @@
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
 //!   idle connections may be closed to make room for others.
+//! * [`current`]: a value that a new configuration replaces; [`ending`]: what writes finishes before the server ends.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how they
 //!   authenticate.
 //! * [`operation_log`]: the operational log; its lines are values, [`operation::Operation`].
+//!   [`request_number`]: what leads from a reply to its line; `json_line`: lines as JSON.
 //! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: the directories of this machine that no peer may see.
+//! * [`metrics`]: counts and times for monitoring; `process`: what the process takes of the machine.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
 pub mod accounts;
 pub mod config;
+pub mod current;
+pub mod ending;
 pub(crate) mod fair;
 pub mod files;
 pub mod folders;
 pub mod htdigest;
 pub mod htpasswd;
+pub(crate) mod json_line;
 pub mod listener;
 pub mod login_delay;
 pub mod lookup;
+pub mod metrics;
 pub mod operation;
 pub mod operation_log;
 pub mod principal;
+mod process;
 pub mod request_memory;
+pub mod request_number;
 mod rss;
 pub mod settings;
 pub mod spool;

@@ -11,12 +11,16 @@ use sapwood_fs::{Caches, Identity, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
+use crate::common::ending::Ending;
 use crate::common::files::{ConfigFiles, FileCache};
 use crate::common::folders::Folders;
 use crate::common::htpasswd::VerifiedPasswords;
 use crate::common::login_delay::LoginDelay;
-use crate::common::operation_log::OpLog;
+use crate::common::metrics::Metrics;
+use crate::common::metrics::sample::Sample;
+use crate::common::operation_log::{OpLog, Operation, Subject};
 use crate::common::request_memory::RequestMemory;
+use crate::common::request_number::RequestNumbers;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
 use crate::common::standing::Standing;
@@ -35,25 +39,35 @@ pub trait Protocol: Debug + Send + Sync {
     /// # Errors
     /// When a file cannot be opened; then the old one is kept.
     fn reload(&self) -> SvnResult<()>;
+
+    /// Accepts no more connections: the server is about to end.
+    fn stop_accepting(&self);
+
+    /// Whether a client is between two requests of one commit.
+    fn is_within_commit(&self) -> bool;
+
+    /// Adds what this protocol serves and holds now to what a monitoring program reads.
+    fn sample(&self, sample: &mut Sample);
 }
 
-/// The state that is shared by all connections.
+/// The state that is shared by all connections. A new configuration makes another one, which has all of this in common with the
+/// old one but the settings and the log.
 #[derive(Debug)]
 pub struct ServerState {
     /// The server's settings.
     pub settings: Settings,
     /// The operational log, if there is one.
-    pub log: Option<OpLog>,
+    pub log: Option<Arc<OpLog>>,
     /// The directories of this machine that no peer may see.
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
     pub standing: Arc<Standing>,
     /// Configuration and password files.
-    pub files: ConfigFiles,
+    pub files: Arc<ConfigFiles>,
     /// Authz files on the local disk.
-    pub authz: FileCache<Authz>,
+    pub authz: Arc<FileCache<Authz>>,
     /// Authz files wherever they are.
-    pub known_authz: KnownAuthz,
+    pub known_authz: Arc<KnownAuthz>,
     /// The caches of all repositories.
     pub caches: Arc<Caches>,
     /// Wrong passwords of all connections.
@@ -65,9 +79,15 @@ pub struct ServerState {
     /// Set when the server is to end: long requests are cancelled.
     pub cancel: CancelToken,
     /// Passwords of httpd's files that were verified.
-    pub proved: VerifiedPasswords,
-    protocols: RwLock<Vec<Weak<dyn Protocol>>>,
-    open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
+    pub proved: Arc<VerifiedPasswords>,
+    /// Counts for monitoring.
+    pub metrics: Arc<Metrics>,
+    /// The numbers of requests.
+    pub numbers: Arc<RequestNumbers>,
+    /// How the server ends.
+    pub ending: Arc<Ending>,
+    protocols: Arc<RwLock<Vec<Weak<dyn Protocol>>>>,
+    open: Arc<Mutex<HashMap<PathBuf, (Identity, Repository)>>>,
 }
 
 impl ServerState {
@@ -82,16 +102,45 @@ impl ServerState {
             folders: Arc::new(Folders::of(&settings)),
             standing: Arc::default(),
             settings,
-            log,
-            files: ConfigFiles::default(),
-            authz: FileCache::default(),
-            known_authz: KnownAuthz::default(),
+            log: log.map(Arc::new),
+            files: Arc::default(),
+            authz: Arc::default(),
+            known_authz: Arc::default(),
             caches,
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
-            proved: VerifiedPasswords::default(),
-            protocols: RwLock::default(),
-            open: Mutex::new(HashMap::new()),
+            proved: Arc::default(),
+            metrics: Arc::default(),
+            numbers: Arc::default(),
+            ending: Arc::default(),
+            protocols: Arc::default(),
+            open: Arc::default(),
+        }
+    }
+
+    /// The same server with other settings and another log. The size of the caches and the limits stay as they are.
+    #[must_use]
+    pub fn with(&self, settings: Settings, log: Option<Arc<OpLog>>) -> Self {
+        self.folders.add_of(&settings);
+        Self {
+            settings,
+            log,
+            folders: Arc::clone(&self.folders),
+            standing: Arc::clone(&self.standing),
+            files: Arc::clone(&self.files),
+            authz: Arc::clone(&self.authz),
+            known_authz: Arc::clone(&self.known_authz),
+            caches: Arc::clone(&self.caches),
+            logins: self.logins.clone(),
+            requests: Arc::clone(&self.requests),
+            options: self.options.clone(),
+            cancel: self.cancel.clone(),
+            proved: Arc::clone(&self.proved),
+            metrics: Arc::clone(&self.metrics),
+            numbers: Arc::clone(&self.numbers),
+            ending: Arc::clone(&self.ending),
+            protocols: Arc::clone(&self.protocols),
+            open: Arc::clone(&self.open),
         }
     }
 
@@ -136,6 +185,39 @@ impl ServerState {
         }
     }
 
+    /// What the protocols hold now.
+    #[must_use]
+    pub fn sample(&self) -> Sample {
+        let mut sample = Sample::default();
+        self.protocols().iter().for_each(|protocol| protocol.sample(&mut sample));
+        sample
+    }
+
+    /// Counts an operation, and writes its line to the operational log.
+    pub fn note(&self, subject: Subject<'_>, operation: &Operation<'_>) {
+        match operation {
+            Operation::Commit { .. } => self.metrics.committed(),
+            Operation::WrongPassword { .. } => self.metrics.login_failed(),
+            _ => {}
+        }
+        if let Some(log) = &self.log {
+            log.command(subject, operation);
+        }
+    }
+
+    /// The server is about to end: no connection is accepted any more, and no commit begins. The second time it does not
+    /// wait for those in progress.
+    pub fn begin_ending(&self) {
+        self.ending.begin();
+        self.protocols().iter().for_each(|protocol| protocol.stop_accepting());
+    }
+
+    /// Waits for commits in progress, as long as [`Ending`] says.
+    pub fn finish_writes(&self) {
+        let protocols = self.protocols();
+        self.ending.wait(|| protocols.iter().any(|protocol| protocol.is_within_commit()));
+    }
+
     /// Reads every configuration file anew, and opens the log file anew. (SIGHUP)
     ///
     /// # Errors
@@ -146,6 +228,6 @@ impl ServerState {
         self.known_authz.clear();
         self.open.lock().clear();
         self.protocols().iter().try_for_each(|protocol| protocol.reload())?;
-        self.log.as_ref().map_or(Ok(()), OpLog::reopen)
+        self.log.as_ref().map_or(Ok(()), |log| log.reopen())
     }
 }

@@ -5,14 +5,17 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Cut;
 use sapwood_core::{SvnError, SvnResult};
 
+use serde_json::{Value, json};
+
 use super::head::Head;
+use crate::common::json_line;
 
 /// Longest text that a client may have in a line, in bytes.
 const MAX_TEXT: usize = 4096;
@@ -21,8 +24,20 @@ const MAX_TEXT: usize = 4096;
 #[derive(Debug)]
 pub struct AccessLog {
     path: PathBuf,
-    combined: bool,
+    form: AccessForm,
     file: Mutex<File>,
+}
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessForm {
+    /// httpd's `common`.
+    Common,
+    /// httpd's `combined`.
+    #[default]
+    Combined,
+    /// An object of JSON in each line.
+    Json,
 }
 
 /// The result of a request.
@@ -31,6 +46,7 @@ pub(super) struct Outcome<'a> {
     pub(super) user: Option<&'a str>,
     pub(super) status: u16,
     pub(super) bytes: u64,
+    pub(super) time: Duration,
 }
 
 fn open(path: &Path) -> SvnResult<File> {
@@ -46,8 +62,8 @@ impl AccessLog {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn new(path: &Path, combined: bool) -> SvnResult<Self> {
-        Ok(Self { path: path.to_owned(), combined, file: Mutex::new(open(path)?) })
+    pub fn new(path: &Path, form: AccessForm) -> SvnResult<Self> {
+        Ok(Self { path: path.to_owned(), form, file: Mutex::new(open(path)?) })
     }
 
     /// Opens the file anew, for log rotation. When that fails the old one stays.
@@ -62,10 +78,33 @@ impl AccessLog {
     /// Writes the line of a request.
     pub(super) fn write(&self, head: &Head, outcome: Outcome<'_>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let line = line(head, outcome, now, self.combined);
+        let line = match self.form {
+            AccessForm::Json => json_line::line(&object(head, outcome)),
+            form => line(head, outcome, now, form == AccessForm::Combined),
+        };
         // A log that cannot be written must not stop the service.
         let _ = self.file.lock().write_all(line.as_bytes());
     }
+}
+
+/// A request as JSON.
+fn object(head: &Head, outcome: Outcome<'_>) -> Value {
+    let header = |name: &str| head.header(name).map(json_line::text);
+    json!({
+        "time": Timestamp::now().to_string(),
+        "pid": std::process::id(),
+        "request": head.request.map(|number| number.to_string()),
+        "client": head.client.to_string(),
+        "user": outcome.user.map(json_line::text),
+        "method": json_line::text(head.method.as_str()),
+        "path": json_line::text(&head.path),
+        "query": head.query.as_deref().map(json_line::text),
+        "status": outcome.status,
+        "bytes": outcome.bytes,
+        "seconds": outcome.time.as_secs_f64(),
+        "referer": header("referer"),
+        "agent": header("user-agent"),
+    })
 }
 
 fn line(head: &Head, outcome: Outcome<'_>, now: u64, combined: bool) -> String {
@@ -136,13 +175,14 @@ mod tests {
             .body(())
             .unwrap();
         let head = Head::new(request.into_parts().0, "192.0.2.1:5".parse().unwrap(), false, &[]);
-        let outcome = Outcome { user: Some("ada l"), status: 200, bytes: 12 };
+        let time = Duration::ZERO;
+        let outcome = Outcome { user: Some("ada l"), status: 200, bytes: 12, time };
         assert_eq!(
             line(&head, outcome, 0, true),
             "192.0.2.1 - ada l [01/Jan/1970:00:00:00 +0000] \"GET /a%20b?p=1 HTTP/1.1\" 200 12 \
              \"-\" \"x\\\"y\"\n"
         );
-        let nobody = Outcome { user: None, status: 304, bytes: 0 };
+        let nobody = Outcome { user: None, status: 304, bytes: 0, time };
         assert!(line(&head, nobody, 0, false).ends_with("HTTP/1.1\" 304 -\n"));
     }
 }

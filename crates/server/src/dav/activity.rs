@@ -11,6 +11,7 @@ use super::fail::{DavResult, Fail};
 use super::session::Session;
 use super::txn_resource;
 use super::txns::Name;
+use crate::common::metrics::Limit;
 
 /// Bytes of the body of a CHECKOUT: an address.
 const MAX_BODY: usize = 64 << 10;
@@ -27,7 +28,11 @@ pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return Err(Fail::status(409, "The activity exists already"));
     }
     let editor = super::edit::begin(session, PropList::new())?;
-    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings)?;
+    if shared.server.ending.has_begun() {
+        return Err(Fail::status(503, "The server is shutting down; try again later"));
+    }
+    let kept = shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings);
+    kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     exchange.status(201);
     exchange.header("location", &session.address(&session.resource));
     Ok(())

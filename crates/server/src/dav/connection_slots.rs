@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::settings::HttpLimits;
 use crate::common::login_delay::network;
+use crate::common::metrics::{Limit, Metrics, OpenConnection};
 use crate::common::settings::Network;
 
 /// File handles that are reserved for repositories and everything else, where the process may have more
@@ -29,6 +30,7 @@ pub struct ConnectionSlots {
     room: Arc<Semaphore>,
     per_address: usize,
     open: Mutex<HashMap<IpAddr, usize>>,
+    metrics: Arc<Metrics>,
 }
 
 /// A connection's slot.
@@ -38,12 +40,13 @@ pub(super) struct ConnectionSlot {
     /// Where it is counted, if it is.
     address: Option<IpAddr>,
     _room: OwnedSemaphorePermit,
+    _counted: OpenConnection,
 }
 
 impl ConnectionSlots {
     /// As many slots as the limits say, and no more than the process has file handles for.
     #[must_use]
-    pub fn new(limits: &HttpLimits) -> Arc<Self> {
+    pub fn new(limits: &HttpLimits, metrics: &Arc<Metrics>) -> Arc<Self> {
         let handles = sapwood_store::handles::limit(usize::MAX, 1);
         let free = handles.minus(handles.div_euclid(2).min(RESERVE));
         let most = limits.connections.min(free).clamp(1, Semaphore::MAX_PERMITS);
@@ -51,11 +54,16 @@ impl ConnectionSlots {
             room: Arc::new(Semaphore::new(most)),
             per_address: limits.connections_per_address,
             open: Mutex::default(),
+            metrics: Arc::clone(metrics),
         })
     }
 
     /// Waits for room for one more connection; `None` when the server ends.
     pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
+            return Some(room);
+        }
+        self.metrics.limit(Limit::Connections);
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
@@ -73,11 +81,13 @@ impl ConnectionSlots {
             let mut open = self.open.lock();
             let count = open.entry(address).or_insert(0);
             if *count >= self.per_address.max(1) {
+                self.metrics.limit(Limit::ConnectionsOfAddress);
                 return None;
             }
             *count = count.plus(1);
         }
-        Some(ConnectionSlot { slots: Arc::clone(self), address, _room: room })
+        let counted = self.metrics.connection("http");
+        Some(ConnectionSlot { slots: Arc::clone(self), address, _room: room, _counted: counted })
     }
 }
 
@@ -102,7 +112,7 @@ mod tests {
     fn one_address_does_not_take_every_place() {
         let limits =
             HttpLimits { connections: 6, connections_per_address: 2, ..HttpLimits::default() };
-        let slots = ConnectionSlots::new(&limits);
+        let slots = ConnectionSlots::new(&limits, &Arc::default());
         let trusted = [Network::parse("10.0.0.0/8").unwrap()];
         let enter = |address: &str| {
             let room = Arc::clone(&slots.room).try_acquire_owned().ok()?;

@@ -14,6 +14,7 @@ use super::tokens::{lock_tokens, tokens_in_body, version_name};
 use super::txn_resource;
 use super::txns::Name;
 use crate::common::access::Action;
+use crate::common::metrics::Limit;
 
 /// Bytes of what is posted: properties of a revision.
 const MAX_POST: usize = 64 << 20;
@@ -58,7 +59,11 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
     let other = chosen.map(|name| Name::Virtual(name.to_owned()));
     let shared = session.shared;
-    shared.txns.keep(session.repository.path(), editor, other, &shared.settings)?;
+    if shared.server.ending.has_begun() {
+        return Err(Fail::status(503, "The server is shutting down; try again later"));
+    }
+    let kept = shared.txns.keep(session.repository.path(), editor, other, &shared.settings);
+    kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     match chosen {
         Some(chosen) => exchange.header(headers::VTXN_NAME, chosen),
         None => exchange.header(headers::TXN_NAME, &name),

@@ -23,7 +23,9 @@ use super::packing::{self, Packer};
 use super::piece::Piece;
 use super::polled_connection::Driver;
 use super::reply::{ReplyBody, ReplySender};
+use crate::common::metrics::Outcome;
 use crate::common::principal::Principal;
+use crate::common::request_number::RequestNumber;
 
 /// A reply that grows beyond this is sent in chunks of about this size.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -66,6 +68,10 @@ pub struct Exchange {
     /// Whether the reply may be compressed.
     pub takes_gzip: bool,
     packer: Option<Packer>,
+    /// The number that an error reply names.
+    pub(super) request: Option<RequestNumber>,
+    /// What its error says of how the request ended, if there is one.
+    failure: Option<Outcome>,
 }
 
 impl std::fmt::Debug for Exchange {
@@ -97,6 +103,8 @@ impl Exchange {
             user: None,
             takes_gzip: false,
             packer: None,
+            request: None,
+            failure: None,
         }
     }
 
@@ -104,6 +112,26 @@ impl Exchange {
     #[must_use]
     pub fn outcome(&self) -> (u16, u64) {
         (self.status.as_u16(), self.sent)
+    }
+
+    /// How the request ended.
+    #[must_use]
+    pub fn result(&self) -> Outcome {
+        // Many errors of clients have the status 500, as with mod_dav_svn.
+        match (self.failure, self.status.as_u16()) {
+            (Some(failure), 200..=299 | 500..) => failure,
+            (_, 0..=299 | 304) => Outcome::Success,
+            (_, 300..=399) => Outcome::Redirect,
+            (_, 401) => Outcome::Unauthenticated,
+            (_, 403) => Outcome::Denied,
+            (_, 400..=499) => Outcome::ClientError,
+            _ => Outcome::ServerError,
+        }
+    }
+
+    /// Notes why the request failed.
+    pub(super) fn failed_by(&mut self, error: &SvnError) {
+        self.failure = Some(Outcome::of_error(error));
     }
 
     /// Sets the status.
@@ -233,6 +261,12 @@ impl Exchange {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         *response.headers_mut() = std::mem::take(&mut self.headers);
+        if self.status.as_u16() >= 400
+            && let Some(number) = self.request
+            && let Ok(value) = HeaderValue::try_from(number.to_string())
+        {
+            response.headers_mut().insert(HeaderName::from_static("x-request-id"), value);
+        }
         response
     }
 
@@ -295,6 +329,7 @@ impl Exchange {
     /// The request failed: an error with its body takes the place of the reply; when that has
     /// begun, the connection ends.
     pub fn fail(&mut self, error: &SvnError, status: u16) {
+        self.failed_by(error);
         if self.has_begun() {
             let aborted = io::Error::other(error.clone());
             self.later = None;

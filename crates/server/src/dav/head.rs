@@ -9,6 +9,7 @@ use hyper::{Method, Version};
 
 use super::certificate::ClientCertificate;
 use super::credentials::{self, Verdict};
+use crate::common::request_number::RequestNumber;
 use crate::settings::Network;
 
 /// The head of a request.
@@ -36,6 +37,8 @@ pub struct Head {
     pub certificate: Option<Arc<ClientCertificate>>,
     /// The name and password of Basic authentication in the request.
     pub basic: Option<(String, String)>,
+    /// The request's number in the logs and in error replies.
+    pub request: Option<RequestNumber>,
     /// The result of checking the name and password, once that was done.
     pub verdict: Option<Verdict>,
 }
@@ -59,6 +62,7 @@ impl Head {
             host: origin.host,
             is_proxied: origin.is_proxied,
             certificate: None,
+            request: None,
             verdict: None,
         }
     }

@@ -18,9 +18,9 @@ use super::certificate::ClientCertificate;
 use super::connection_slots::ConnectionSlot;
 use super::idle::{self, Pulse, Times};
 use super::polled_connection::{Driver, PolledConnection};
+use super::protocol::Http;
 use super::service::{self, Origin, Peer};
 use super::socket::{SharedSocket, Socket};
-use super::state::HttpState;
 use super::tls::{Tls, TlsFiles};
 use super::workers::Workers;
 
@@ -54,7 +54,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
 #[derive(Debug)]
 pub struct HttpServer {
-    shared: Arc<HttpState>,
+    http: Arc<Http>,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -66,12 +66,11 @@ impl HttpServer {
     ///
     /// # Errors
     /// System errors, and a certificate that cannot be used.
-    pub fn start(
-        socket: TcpListener,
-        shared: &Arc<HttpState>,
-        tls: Option<TlsFiles>,
-    ) -> SvnResult<Self> {
+    pub fn start(socket: TcpListener, http: &Arc<Http>, tls: Option<TlsFiles>) -> SvnResult<Self> {
         let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
+        if let Some(tls) = &tls {
+            *http.current().tls.write() = Some(Arc::clone(tls));
+        }
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
@@ -89,8 +88,8 @@ impl HttpServer {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
-        runtime.spawn(accept(listener, Arc::clone(shared), tls, stopped));
-        Ok(Self { shared: Arc::clone(shared), stop, runtime: Some(runtime), address })
+        runtime.spawn(accept(listener, Arc::clone(http), tls, stopped));
+        Ok(Self { http: Arc::clone(http), stop, runtime: Some(runtime), address })
     }
 
     /// Where it listens.
@@ -108,7 +107,8 @@ impl HttpServer {
         let _ = self.stop.send(true);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
-            self.shared.saves.flush_all(&*self.shared);
+            let current = self.http.current();
+            current.saves.flush_all(&*current);
         }
     }
 }
@@ -121,15 +121,18 @@ impl Drop for HttpServer {
 
 async fn accept(
     listener: tokio::net::TcpListener,
-    shared: Arc<HttpState>,
+    http: Arc<Http>,
     tls: Option<Arc<Tls>>,
     mut stopped: watch::Receiver<bool>,
 ) {
+    let mut accepts = http.accepts();
     loop {
+        let shared = http.current();
         let Some(room) = shared.slots.room().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stopped.changed() => return,
+            _ = accepts.wait_for(|accepts| !accepts) => return,
         };
         let Ok((stream, peer)) = accepted else {
             // There are no file descriptors left, or the client has gone again: later connections
@@ -144,8 +147,8 @@ async fn accept(
         let socket = socket2::SockRef::from(&stream);
         let _ = socket.set_keepalive(true);
         let _ = socket.set_tcp_notsent_lowat(UNSENT);
-        let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
-        let connection = AcceptedConnection { address: peer, shared, stopped, place };
+        let (http, stopped) = (Arc::clone(&http), stopped.clone());
+        let connection = AcceptedConnection { address: peer, http, stopped, place };
         match tls.as_ref().map(|tls| TlsAcceptor::from(tls.config())) {
             None => drop(tokio::spawn(connection.serve(stream, false, None))),
             Some(acceptor) => drop(tokio::spawn(shake_hands(acceptor, stream, connection))),
@@ -194,7 +197,7 @@ fn http1() -> Builder {
 /// A connection that has a slot.
 struct AcceptedConnection {
     address: SocketAddr,
-    shared: Arc<HttpState>,
+    http: Arc<Http>,
     stopped: watch::Receiver<bool>,
     place: ConnectionSlot,
 }
@@ -208,7 +211,7 @@ impl AcceptedConnection {
         secure: bool,
         certificate: Option<Arc<ClientCertificate>>,
     ) -> impl Future<Output = ()> + Send + use<S> {
-        let Self { address, shared, stopped, place } = self;
+        let Self { address, http, stopped, place } = self;
         let driven = PolledConnection::new(|driver: Driver| {
             let pulse = Arc::new(Pulse::default());
             let peer = Peer { address, secure, certificate };
@@ -218,7 +221,7 @@ impl AcceptedConnection {
                 let pulse = Arc::clone(&pulse);
                 service_fn(move |request| {
                     let begun = pulse.begin();
-                    service::answer(Arc::clone(&shared), origin.clone(), begun, request)
+                    service::answer(http.current(), origin.clone(), begun, request)
                 })
             };
             let times = Times { look: LOOK, patience: HEAD_TIME };

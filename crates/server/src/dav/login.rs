@@ -12,13 +12,17 @@ use super::head::Head;
 use super::state::HttpState;
 use crate::common::fair::Caller;
 use crate::common::login_delay::{self, LoginDelay};
+use crate::common::metrics::Limit;
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::principal::Principal;
 
 /// Checks the credentials of a request.
 pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) -> Verdict {
     let Claim { user, evidence, delay } = claim;
-    let Some(attempt) = turn(shared, head, &user, delay).await else { return Verdict::TooMany };
+    let Some(attempt) = turn(shared, head, &user, delay).await else {
+        shared.workers.met(Limit::Logins);
+        return Verdict::TooMany;
+    };
     let mechanism = evidence.mechanism();
     let verdict = match evidence {
         Evidence::Digest(true) => Verdict::Right(Principal::named(user.clone())),
@@ -38,12 +42,11 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
         Verdict::Wrong => {}
     }
     let penalty = attempt.failed(Instant::now());
-    if let Some(log) = &shared.server.log {
-        let host = head.client.to_string();
-        let subject = Subject { host: Some(&host), ..Subject::default() };
-        let failures = penalty.failures;
-        log.command(subject, &Operation::WrongPassword { mechanism, user: Some(&user), failures });
-    }
+    let host = head.client.to_string();
+    let subject = Subject { host: Some(&host), request: head.request, ..Subject::default() };
+    let failures = penalty.failures;
+    let operation = Operation::WrongPassword { mechanism, user: Some(&user), failures };
+    shared.server.note(subject, &operation);
     tokio::time::sleep(penalty.wait).await;
     Verdict::Wrong
 }

@@ -117,6 +117,7 @@ fn say(
 
 /// An error, in the form that the client understands.
 fn fail(head: &Head, exchange: &mut Exchange, error: &SvnError, status: u16) {
+    exchange.failed_by(error);
     if exchange.has_begun() || !error_page::is_wanted(head) {
         return exchange.fail(error, status);
     }
@@ -141,7 +142,9 @@ fn answer(
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.server.log {
-            log.error(Subject { host: Some(&host), ..Subject::default() }, error, warning);
+            let subject =
+                Subject { host: Some(&host), request: head.request, ..Subject::default() };
+            log.error(subject, error, warning);
         }
     };
     let nowhere = |fail: Fail| (fail, Asks::default());
@@ -238,8 +241,10 @@ pub(super) fn fail_forwarded(
         let host = head.client.to_string();
         let repository = Some(failure.repository.as_str());
         let user = exchange.user.as_ref().map(Principal::name);
-        log.error(Subject { host: Some(&host), user, repository }, error, false);
+        let request = head.request;
+        log.error(Subject { host: Some(&host), user, repository, request }, error, false);
     }
+    exchange.failed_by(error);
     if exchange.has_begun() {
         exchange.abandon();
         exchange.finish();

@@ -79,9 +79,10 @@ pub mod txns;
 mod unversioned;
 pub mod workers;
 
-pub use access_log::AccessLog;
+pub use access_log::{AccessForm, AccessLog};
 pub use certificate::{ClientAuthorities, certificate_end};
 pub use http::HttpServer;
 pub use master::Master;
+pub use protocol::Http;
 pub use state::HttpState;
 pub use tls::TlsFiles;

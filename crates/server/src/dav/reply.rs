@@ -26,6 +26,7 @@ use super::fail::client_gone;
 use super::outlet::{NextPiece, Outlet, Pieces};
 use super::overflow::{Ending, Overflow};
 use super::piece::Piece;
+use crate::common::metrics::Limit;
 
 /// Pieces that wait for the client, beside those that hyper has taken.
 const WAITING: usize = 1;
@@ -175,7 +176,11 @@ impl ReplySender {
             }
         };
         let outlet = &self.outlet;
-        if overflow.write(piece, &|still| outlet.may_wait(still))? { Ok(()) } else { Err(unread()) }
+        if overflow.write(piece, &|still| outlet.may_wait(still))? {
+            Ok(())
+        } else {
+            Err(unread(outlet))
+        }
     }
 
     /// Without a temporary file.
@@ -188,7 +193,7 @@ impl ReplySender {
                     return Ok(());
                 }
                 Room::None if self.outlet.may_wait(begun.elapsed()) => {}
-                Room::None => return Err(unread()),
+                Room::None => return Err(unread(&self.outlet)),
             }
         }
     }
@@ -212,6 +217,7 @@ impl ReplySender {
     }
 }
 
-fn unread() -> sapwood_core::SvnError {
+fn unread(outlet: &Outlet) -> sapwood_core::SvnError {
+    outlet.workers.met(Limit::UnreadReplies);
     client_gone("the client does not read")
 }

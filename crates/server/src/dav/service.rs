@@ -9,6 +9,7 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::EXPECT;
@@ -40,6 +41,7 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::workers::{self, Workers};
 use crate::common::fair::{Caller, Permit};
+use crate::common::metrics::Limit;
 use crate::common::principal::Principal;
 use crate::common::request_memory::Share;
 
@@ -73,6 +75,7 @@ struct Job {
     caller: Caller,
     /// The memory that its body and what is made of it may take.
     memory: Option<Share>,
+    begun: Instant,
 }
 
 type Reply = oneshot::Receiver<Response<ReplyBody>>;
@@ -162,11 +165,13 @@ impl Job {
         request: Request<Incoming>,
         send: oneshot::Sender<Response<ReplyBody>>,
     ) -> Box<Self> {
+        let begun = Instant::now();
         let (parts, body) = request.into_parts();
         let Origin { peer, driver, line } = origin;
         let (http, limits) = (&shared.settings, shared.server.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
         head.certificate = peer.certificate;
+        head.request = Some(shared.server.numbers.next());
         let caller = workers::caller(&head);
         let outlet = Outlet {
             handle: Handle::current(),
@@ -182,8 +187,9 @@ impl Job {
             raw.keep_collected();
         }
         let mut exchange = Exchange::new(Body::new(raw), send, outlet);
+        exchange.request = head.request;
         exchange.takes_gzip = http.gzip && packing::is_taken(&head);
-        Box::new(Self { shared, head, exchange, caller, memory: None })
+        Box::new(Self { shared, head, exchange, caller, memory: None, begun })
     }
 
     /// The first stage: for a small body that came with its head, access is not checked in a stage of
@@ -206,8 +212,10 @@ impl Job {
 
     /// Runs a stage, in a thread that may block. A request that is not finished is returned.
     fn run(mut self: Box<Self>, stage: Stage, permit: Permit) -> Option<(Next, Box<Self>)> {
+        let writes = !workers::reads(&self.head.method);
+        let write = writes.then(|| self.shared.server.ending.go_on_writing());
         let next = methods::handle(&self.shared, &self.head, &mut self.exchange, stage);
-        drop(permit);
+        drop((permit, write));
         if !matches!(next, Next::Done) {
             return Some((next, self));
         }
@@ -240,12 +248,21 @@ impl Job {
         self.log();
     }
 
+    /// Counts the request, and writes its line to the access log.
     fn log(&self) {
+        let (_, bytes) = self.exchange.outcome();
+        let (method, result) = (self.head.method.as_str(), self.exchange.result());
+        self.shared.requests.record(method, result, self.begun.elapsed(), bytes);
         if let Some(log) = &self.shared.access_log {
             let (status, bytes) = self.exchange.outcome();
             log.write(
                 &self.head,
-                Outcome { user: self.exchange.user.as_ref().map(Principal::name), status, bytes },
+                Outcome {
+                    user: self.exchange.user.as_ref().map(Principal::name),
+                    status,
+                    bytes,
+                    time: self.begun.elapsed(),
+                },
             );
         }
     }
@@ -282,7 +299,6 @@ impl Job {
     async fn collect(&mut self) -> Result<(), (SvnError, u16)> {
         let is_held = workers::holds_body(&self.head.method);
         let may_stream = !is_held && !workers::reads_again(&self.head);
-        let late = |error: SvnError| (error, 408);
         loop {
             let workers = Arc::clone(&self.shared.workers);
             let raw = self.exchange.body.raw();
@@ -290,6 +306,7 @@ impl Job {
                 break;
             }
             if is_held && raw.arrived() > workers::MOST_HELD {
+                workers.met(Limit::RequestSize);
                 return Err((too_large(), 413));
             }
             if raw.collected() >= WINDOW {
@@ -299,6 +316,7 @@ impl Job {
                     break;
                 }
                 if !spool(raw, &workers, self.head.client).await.map_err(|e| (e, 500))? {
+                    workers.met(Limit::TemporaryFiles);
                     if !may_stream {
                         return Err((busy(), 503));
                     }
@@ -306,12 +324,18 @@ impl Job {
                     break;
                 }
             }
-            raw.collect().await.map_err(late)?;
+            if let Err(error) = raw.collect().await {
+                workers.met(Limit::RequestTime);
+                return Err((error, 408));
+            }
         }
         if is_held {
             let bytes = self.exchange.body.raw().arrived().saturating_mul(MADE_OF_BODY);
             let mut share = self.shared.workers.share(self.head.client);
-            share.grow_async(bytes).await.map_err(|_| (busy(), 503))?;
+            if share.grow_async(bytes).await.is_err() {
+                self.shared.workers.met(Limit::RequestMemory);
+                return Err((busy(), 503));
+            }
             self.memory = Some(share);
         }
         Ok(())

@@ -83,6 +83,9 @@ impl<'s> Session<'s> {
             location,
         };
         session.access.set_user(user);
+        if let Some(number) = head.request {
+            session.access.set_request(number);
+        }
         Ok(session)
     }
 
@@ -233,9 +236,7 @@ impl<'s> Session<'s> {
 
     /// Writes a line to the operational log.
     pub fn log_command(&self, operation: &Operation<'_>) {
-        if let Some(log) = &self.shared.server.log {
-            log.command(self.access.subject(), operation);
-        }
+        self.shared.server.note(self.access.subject(), operation);
     }
 
     /// Writes an error to the operational log.

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sapwood_core::SvnResult;
+
 use super::Master;
+use super::access_log::{AccessForm, AccessLog};
 use crate::common::config::AccessConfig;
 use crate::common::settings::Network;
 
@@ -101,8 +104,8 @@ pub struct HttpSettings {
     pub trusted_proxies: Vec<Network>,
     /// Where a line is written for each request.
     pub access_log: Option<PathBuf>,
-    /// Whether such a line also has the client's program and the referring page.
-    pub combined_log: bool,
+    /// How such a line is written.
+    pub access_form: AccessForm,
     /// Whether update reports hold texts.
     pub bulk_updates: BulkUpdates,
     /// Whether replies that are text are compressed for clients that accept it.
@@ -133,7 +136,7 @@ impl Default for HttpSettings {
             redirects: Vec::new(),
             trusted_proxies: Vec::new(),
             access_log: None,
-            combined_log: true,
+            access_form: AccessForm::Combined,
             bulk_updates: BulkUpdates::Prefer,
             gzip: false,
             v2: true,
@@ -149,6 +152,15 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
+    /// Opens the access log, if there is to be one.
+    ///
+    /// # Errors
+    /// When its file cannot be opened.
+    pub(super) fn open_access_log(&self) -> SvnResult<Option<Arc<AccessLog>>> {
+        let open = |path: &PathBuf| AccessLog::new(path, self.access_form).map(Arc::new);
+        self.access_log.as_ref().map(open).transpose()
+    }
+
     /// The directories of the locations, and those of the files that these name: no peer may see them.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         let access = self.locations.iter().filter_map(|location| location.access.as_deref());

@@ -1,7 +1,8 @@
 //! What all connections over http have in common, beside the state of the server.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use sapwood_core::SvnResult;
 
 use super::access_log::AccessLog;
@@ -10,8 +11,10 @@ use super::autoversioning::pending::Saves;
 use super::connection_slots::ConnectionSlots;
 use super::digest::Nonces;
 use super::settings::HttpSettings;
+use super::tls::Tls;
 use super::txns::OpenTxns;
 use super::workers::Workers;
+use crate::common::metrics::RequestSeries;
 use crate::common::state::ServerState;
 
 /// The state that is shared by all connections over http.
@@ -22,44 +25,93 @@ pub struct HttpState {
     /// The settings of the http server.
     pub settings: HttpSettings,
     /// The log of requests, if there is one.
-    pub access_log: Option<AccessLog>,
+    pub access_log: Option<Arc<AccessLog>>,
     /// The key for nonces of Digest authentication.
-    pub nonces: Nonces,
+    pub nonces: Arc<Nonces>,
     /// Locks of DAV programs that repositories cannot have.
-    pub held: HeldLocks,
+    pub held: Arc<HeldLocks>,
     /// Changes of DAV programs that wait for the rest of a save.
-    pub saves: Saves,
+    pub saves: Arc<Saves>,
     /// How many connections may be open.
     pub slots: Arc<ConnectionSlots>,
     /// The resources that requests share.
     pub workers: Arc<Workers>,
     /// Commits in progress.
-    pub txns: OpenTxns,
+    pub txns: Arc<OpenTxns>,
+    /// The certificate of https, where that is spoken.
+    pub(super) tls: Arc<RwLock<Option<Arc<Tls>>>>,
+    /// The counts of requests.
+    pub requests: Arc<RequestSeries>,
 }
 
+/// The methods that are counted by their names.
+const METHODS: &[&str] = &[
+    "GET",
+    "HEAD",
+    "OPTIONS",
+    "PROPFIND",
+    "REPORT",
+    "PUT",
+    "POST",
+    "MERGE",
+    "PROPPATCH",
+    "DELETE",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "MKACTIVITY",
+    "CHECKOUT",
+    "VERSION-CONTROL",
+];
+
 impl HttpState {
-    /// The state of an http server that has just started, which takes part in what the server does
-    /// as a whole.
+    /// The state of an http server that has just started.
     ///
     /// # Errors
     /// When the access log cannot be opened.
-    pub fn new(server: &Arc<ServerState>, settings: HttpSettings) -> SvnResult<Arc<Self>> {
-        let log = settings.access_log.as_deref();
-        let access_log = log.map(|path| AccessLog::new(path, settings.combined_log)).transpose()?;
+    pub(super) fn new(server: &Arc<ServerState>, settings: HttpSettings) -> SvnResult<Self> {
+        let access_log = settings.open_access_log()?;
         server.folders.add(settings.folders());
-        let state = Arc::new(Self {
+        Ok(Self {
             server: Arc::clone(server),
             access_log,
-            nonces: Nonces::default(),
-            held: HeldLocks::default(),
-            saves: Saves::default(),
-            slots: ConnectionSlots::new(&settings.limits),
+            nonces: Arc::default(),
+            held: Arc::default(),
+            saves: Arc::default(),
+            slots: ConnectionSlots::new(&settings.limits, &server.metrics),
             workers: Workers::new(server, settings.limits.spool_bytes),
-            txns: OpenTxns::default(),
+            txns: Arc::default(),
+            tls: Arc::default(),
+            requests: server.metrics.requests("http", METHODS),
             settings,
-        });
-        let protocol: Weak<Self> = Arc::downgrade(&state);
-        server.add(protocol);
-        Ok(state)
+        })
+    }
+
+    /// The same server with other settings; limits stay as they are.
+    ///
+    /// # Errors
+    /// When the access log cannot be opened.
+    pub(super) fn with(
+        &self,
+        server: &Arc<ServerState>,
+        settings: HttpSettings,
+    ) -> SvnResult<Self> {
+        let access_log = settings.open_access_log()?;
+        server.folders.add(settings.folders());
+        Ok(Self {
+            server: Arc::clone(server),
+            access_log,
+            nonces: Arc::clone(&self.nonces),
+            held: Arc::clone(&self.held),
+            saves: Arc::clone(&self.saves),
+            slots: Arc::clone(&self.slots),
+            workers: Arc::clone(&self.workers),
+            txns: Arc::clone(&self.txns),
+            tls: Arc::clone(&self.tls),
+            requests: Arc::clone(&self.requests),
+            settings,
+        })
     }
 }

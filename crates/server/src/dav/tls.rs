@@ -35,8 +35,16 @@ type Stamp = [Option<SystemTime>; 4];
 /// A certificate in use.
 #[derive(Debug)]
 pub(super) struct Tls {
+    used: Mutex<Used>,
+}
+
+#[derive(Debug)]
+struct Used {
     files: TlsFiles,
-    used: Mutex<(Stamp, Arc<ServerConfig>)>,
+    stamp: Stamp,
+    config: Arc<ServerConfig>,
+    /// When the first certificate of the chain expires, in seconds since 1970.
+    end: Option<i64>,
 }
 
 impl TlsFiles {
@@ -60,7 +68,8 @@ impl TlsFiles {
         self.read().map(drop)
     }
 
-    fn read(&self) -> SvnResult<Arc<ServerConfig>> {
+    /// What connections use, and when the first certificate expires.
+    fn read(&self) -> SvnResult<(Arc<ServerConfig>, Option<i64>)> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&self.certificate)
             .map_err(|e| unusable(&self.certificate, e))?
             .collect();
@@ -68,6 +77,7 @@ impl TlsFiles {
         if chain.is_empty() {
             return Err(unusable(&self.certificate, "there is no certificate in it"));
         }
+        let end = chain.iter().filter_map(end_of).min();
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| unusable(&self.key, e))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -86,8 +96,13 @@ impl TlsFiles {
             config.send_tls13_tickets = 0;
         }
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        Ok((Arc::new(config), end))
     }
+}
+
+fn end_of(certificate: &CertificateDer<'_>) -> Option<i64> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Some(parsed.validity().not_after.timestamp())
 }
 
 impl Tls {
@@ -95,22 +110,39 @@ impl Tls {
     /// When the files cannot be used.
     pub(super) fn new(files: TlsFiles) -> SvnResult<Self> {
         let stamp = files.stamp();
-        let config = files.read()?;
-        Ok(Self { files, used: Mutex::new((stamp, config)) })
+        let (config, end) = files.read()?;
+        Ok(Self { used: Mutex::new(Used { files, stamp, config, end }) })
+    }
+
+    /// Uses other files from the next connection on.
+    ///
+    /// # Errors
+    /// When they cannot be used; then the old ones stay.
+    pub(super) fn renew(&self, files: TlsFiles) -> SvnResult<()> {
+        let stamp = files.stamp();
+        let (config, end) = files.read()?;
+        *self.used.lock() = Used { files, stamp, config, end };
+        Ok(())
+    }
+
+    /// When the first certificate expires, in seconds since 1970.
+    pub(super) fn end(&self) -> Option<i64> {
+        drop(self.config());
+        self.used.lock().end
     }
 
     /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
-        let stamp = self.files.stamp();
         let mut used = self.used.lock();
-        if used.0 != stamp {
+        let stamp = used.files.stamp();
+        if used.stamp != stamp {
             // Tried once for each change: a renewal writes both files, and the second one causes
             // another try.
-            used.0 = stamp;
-            if let Ok(config) = self.files.read() {
-                used.1 = config;
+            used.stamp = stamp;
+            if let Ok((config, end)) = used.files.read() {
+                (used.config, used.end) = (config, end);
             }
         }
-        Arc::clone(&used.1)
+        Arc::clone(&used.config)
     }
 }

@@ -165,6 +165,21 @@ impl OpenTxns {
         Ok(())
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let open = self.open.lock();
+        open.keys().filter(|(_, name)| matches!(name, Name::Txn(_))).count()
+    }
+
+    /// Whether there was a request for any of them within this time.
+    #[must_use]
+    pub fn was_used_within(&self, time: Duration) -> bool {
+        let open = self.open.lock();
+        open.iter()
+            .any(|((_, name), entry)| matches!(name, Name::Txn(_)) && entry.used.elapsed() < time)
+    }
+
     /// The commit of a name.
     ///
     /// # Errors

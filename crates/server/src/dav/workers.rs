@@ -12,6 +12,8 @@ use hyper::Method;
 
 use super::head::Head;
 use crate::common::fair::{Caller, FairPermits, Permit};
+use crate::common::metrics::sample::Queue;
+use crate::common::metrics::{Limit, Metrics};
 use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Settings;
 use crate::common::spool::Spool;
@@ -46,6 +48,7 @@ pub struct Workers {
     /// Temporary files.
     pub(super) spool: Arc<Spool>,
     memory: Arc<RequestMemory>,
+    metrics: Arc<Metrics>,
 }
 
 impl Workers {
@@ -63,6 +66,7 @@ impl Workers {
             attempts: FairPermits::new(ATTEMPTS),
             spool: Spool::new(scratch.clone(), spool_bytes),
             memory: Arc::clone(&server.requests),
+            metrics: Arc::clone(&server.metrics),
         })
     }
 
@@ -84,6 +88,27 @@ impl Workers {
     /// A permit to produce more of a reply.
     pub(super) async fn for_reply(&self, caller: Caller) -> Permit {
         self.readers.acquire(caller).await
+    }
+
+    /// Counts that a client met a limit.
+    pub(super) fn met(&self, limit: Limit) {
+        self.metrics.limit(limit);
+    }
+
+    /// What waits for which of these.
+    pub(super) fn queues(&self) -> impl Iterator<Item = Queue> + '_ {
+        let all = [
+            ("read", &self.readers),
+            ("write", &self.writers),
+            ("body", &self.streams),
+            ("password_hash", &self.hashes),
+            ("login", &self.attempts),
+            ("unread_reply", &self.unread),
+        ];
+        all.into_iter().map(|(name, permits)| {
+            let (running, waiting) = permits.usage();
+            Queue { name, running, waiting }
+        })
     }
 
     /// An empty share of the memory for requests.

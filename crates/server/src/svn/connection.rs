@@ -222,6 +222,11 @@ impl Connection {
         self.sent = 0;
     }
 
+    /// Bytes of the reply to the request so far.
+    pub(crate) fn reply_bytes(&self) -> u64 {
+        self.sent.plus(len64(self.output.len()))
+    }
+
     /// Receives one item, after sending the whole output.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
@@ -13,12 +14,13 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item};
 use crate::common::access::UserAccess;
 use crate::common::config::Blanket;
 use crate::common::lookup::{self, FoundRepository};
+use crate::common::metrics::{Limit, Outcome};
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::state::ServerState;
 use crate::svn::auth::request_auth;
 use crate::svn::commands;
 use crate::svn::connection::{Connection, Wait};
-use crate::svn::session::{Fail, ROOTS, Session};
+use crate::svn::session::{CommandResult, Fail, ROOTS, Session};
 use crate::svn::transport::Transport;
 
 /// The client's greeting.
@@ -42,10 +44,14 @@ pub fn serve_stream(shared: &ServerState, stream: Arc<TcpStream>) -> SvnResult<(
 /// # Errors
 /// The error that ended the connection, unless the client closed it.
 pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult<()> {
+    let _counted = shared.metrics.connection("svn");
     let mut conn = Connection::new(transport, shared.settings.limits, &shared.requests);
     conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
     let result = Session::begin(shared, conn).and_then(|mut session| session.run());
+    if let Some(ErrorCode::RA_SVN_REQUEST_SIZE) = result.as_ref().err().map(SvnError::code) {
+        shared.metrics.limit(Limit::RequestSize);
+    }
     if let (Err(error), Some(log)) = (&result, &shared.log) {
         // The reference logs neither user nor repository here.
         log.error(Subject { host: remote_host.as_deref(), ..Subject::default() }, error, false);
@@ -193,6 +199,7 @@ impl<'s> Session<'s> {
 
     /// Serves commands until the client disconnects.
     fn run(&mut self) -> SvnResult<()> {
+        let requests = self.shared.metrics.requests("svn", commands::NAMES);
         let mut request = self.conn.new_request();
         loop {
             self.conn.begin_request();
@@ -201,7 +208,14 @@ impl<'s> Session<'s> {
                 other => other?,
             }
             let (name, params) = request.command()?;
-            let result = commands::run(self, name, params);
+            self.access.set_request(self.shared.numbers.next());
+            let begun = Instant::now();
+            let write = commands::begin_write(self, name);
+            let (write, result) = match write {
+                Ok(write) => (write, commands::run(self, name, params)),
+                Err(refused) => (None, Err(refused)),
+            };
+            requests.record(name, outcome(&result), begun.elapsed(), self.conn.reply_bytes());
             self.roots.iter().for_each(Root::rest);
             self.conn.check()?;
             match result {
@@ -209,7 +223,20 @@ impl<'s> Session<'s> {
                 Err(Fail::Command(error)) => self.conn.failure(&error),
                 Err(Fail::Fatal(error)) => return Err(error),
             }
+            if let Some(write) = write {
+                // The client hears of it before the server ends.
+                self.conn.flush()?;
+                drop(write);
+            }
         }
+    }
+}
+
+/// How a command ended.
+fn outcome(result: &CommandResult) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Success,
+        Err(Fail::Command(error) | Fail::Fatal(error)) => Outcome::of_error(error),
     }
 }
 

@@ -114,9 +114,7 @@ impl<'s> Session<'s> {
 
     /// Writes a line to the operational log.
     pub(crate) fn log_command(&self, operation: &Operation<'_>) {
-        if let Some(log) = &self.shared.log {
-            log.command(self.access.subject(), operation);
-        }
+        self.shared.note(self.access.subject(), operation);
     }
 
     /// Writes an error to the operational log.

@@ -189,6 +189,7 @@ fn make(shared: &HttpState, who: &Owner, context: &Context, changes: &[Change], 
         host: Some(&host),
         user: who.user.as_deref(),
         repository: context.name.as_deref(),
+        request: None,
     };
     let failed = |error: &SvnError| {
         if let Some(log) = &shared.server.log {
@@ -200,9 +201,7 @@ fn make(shared: &HttpState, who: &Owner, context: &Context, changes: &[Change], 
         match revision(&repository, who, context, changes, &failed, there) {
             Ok(None) => break,
             Ok(Some(operation)) => {
-                if let Some(log) = &shared.server.log {
-                    log.command(subject, &operation);
-                }
+                shared.server.note(subject, &operation);
                 break;
             }
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}

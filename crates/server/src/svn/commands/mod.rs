@@ -17,7 +17,66 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
+use crate::common::ending::WriteInProgress;
 use crate::svn::session::{CommandResult, Fail, Session};
+
+/// The commands, as they are counted.
+pub(crate) const NAMES: &[&str] = &[
+    "reparent",
+    "get-latest-rev",
+    "get-dated-rev",
+    "rev-proplist",
+    "rev-prop",
+    "get-file",
+    "get-dir",
+    "check-path",
+    "stat",
+    "list",
+    "get-iprops",
+    "get-mergeinfo",
+    "get-lock",
+    "get-locks",
+    "log",
+    "get-locations",
+    "get-location-segments",
+    "get-file-revs",
+    "get-deleted-rev",
+    "update",
+    "switch",
+    "status",
+    "diff",
+    "replay",
+    "replay-range",
+    "commit",
+    "change-rev-prop",
+    "change-rev-prop2",
+    "lock",
+    "lock-many",
+    "unlock",
+    "unlock-many",
+];
+
+/// Those that change something, which the server waits for before it ends.
+const WRITES: [&str; 7] =
+    ["commit", "change-rev-prop", "change-rev-prop2", "lock", "lock-many", "unlock", "unlock-many"];
+
+/// Begins a command that changes something: the server does not end before the result is dropped.
+///
+/// # Errors
+/// E210002 when the server is to end.
+pub(crate) fn begin_write(
+    session: &Session<'_>,
+    name: &str,
+) -> Result<Option<WriteInProgress>, Fail> {
+    if !WRITES.contains(&name) {
+        return Ok(None);
+    }
+    let refused = || {
+        let message = "The server is shutting down; try again later";
+        Fail::Command(SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, message))
+    };
+    session.shared.ending.begin_write().map(Some).ok_or_else(refused)
+}
 
 /// Runs the command `name`.
 ///

@@ -1,0 +1,201 @@
+//! What a running server tells monitoring programs: `/metrics`, `/healthz`, `/readyz`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sapwood_testkit::Programs;
+use sapwood_testkit::server::free_port;
+
+use crate::common::places::{LOGIN_PLACE, Served, svn_as_ada};
+
+/// The reply to a request at the address for monitoring.
+pub(crate) fn ask(port: u16, path: &str, headers: &str) -> (u16, String) {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: m\r\nConnection: close\r\n{headers}\r\n");
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).unwrap();
+    let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// Waits for an event that another process makes.
+pub(crate) fn until(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "still waiting for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The value of a series, which is written as in the text.
+fn value(text: &str, series: &str) -> Option<f64> {
+    let found = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    found.map(|number| number.parse().unwrap())
+}
+
+/// Whether Debian's `promtool` finds nothing wrong.
+fn promtool(args: &[&str], input: &str) {
+    let mut promtool = Command::new("promtool");
+    promtool.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = promtool
+        .spawn()
+        .expect("promtool of Debian's package prometheus: run `cargo xtask packages` as root");
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let said = child.wait_with_output().unwrap();
+    let text = [said.stdout, said.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(said.status.success() && !text.contains("metrics should"), "{args:?}: {text}");
+}
+
+#[test]
+fn what_happens_is_counted() {
+    let port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\nlog-file = 'log'\n{LOGIN_PLACE}"
+    ));
+    let base = served.repo.parent();
+    // A repository whose name would end a label, if it were written as it is.
+    let odd = base.join("odd\"} 1\nx{y=\"");
+    Programs::reference()
+        .run("svnadmin", ["create", odd.to_str().unwrap()])
+        .expect_success("create");
+    let metrics = || {
+        let (status, text) = ask(port, "/metrics", "");
+        assert_eq!(status, 200, "{text}");
+        text
+    };
+    let before = metrics();
+    assert_eq!(served.statuses("/svn/repo/"), [401, 200, 200, 401]);
+    assert_eq!(served.ada("MADE-UP", "/svn/repo/", "", ""), 405);
+    assert_eq!(served.ada("GET", "/svn/repo/nothere", "", ""), 404);
+    let url = format!("http://127.0.0.1:{}/svn/repo", served.port);
+    svn_as_ada(&["mkdir", "-m", "one", &format!("{url}/one")]).expect_success("mkdir");
+    // A request is counted after its reply has gone out.
+    let merged = "sapwood_requests_total{protocol=\"http\",kind=\"MERGE\",result=\"success\"}";
+    until("the last request", || value(&metrics(), merged) == Some(1.0));
+    let after = metrics();
+    let (old, new) = (|name: &str| value(&before, name), |name: &str| value(&after, name));
+    for (series, more) in [
+        ("sapwood_commits_total", 1.0),
+        ("sapwood_failed_logins_total", 1.0),
+        ("sapwood_repository_youngest_revision{repository=\"repo\"}", 1.0),
+    ] {
+        let [old, new] = [old(series), new(series)].map(|found| found.expect(series));
+        assert_eq!(new - old, more, "{series}");
+    }
+    let of = |kind: &str, result: &str| {
+        new(&format!(
+            "sapwood_requests_total{{protocol=\"http\",kind=\"{kind}\",result=\"{result}\"}}"
+        ))
+    };
+    assert_eq!(of("GET", "success"), Some(2.0));
+    assert_eq!(of("GET", "unauthenticated"), Some(2.0));
+    assert_eq!(of("GET", "client_error"), Some(1.0));
+    assert_eq!(of("other", "client_error"), Some(1.0));
+    assert_eq!(of("MERGE", "success"), Some(1.0));
+    assert!(new("sapwood_connections{protocol=\"http\"}").is_some());
+    assert!(new("process_resident_memory_bytes").unwrap() > 1e6);
+    assert!(new("sapwood_cache_capacity_bytes").unwrap() > 1e6);
+    assert_eq!(new("sapwood_queue_running{queue=\"read\"}"), Some(0.0));
+    for text in ["MADE-UP", "nothere", "\"ada\"", "127.0.0.1"] {
+        assert!(!after.contains(text), "{text} is in a label: {after}");
+    }
+    assert!(after.contains("odd\\\"} 1\\nx{y=\\\"\""), "{after}");
+    promtool(&["check", "metrics"], &after);
+    let (_, open) = ask(port, "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n");
+    assert!(open.ends_with("# EOF\n") && open.contains("# TYPE sapwood_commits counter\n"));
+}
+
+#[test]
+fn alive_and_ready() {
+    let port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\n[[location]]\nurl = '/a'\nfolder = 'more'\nanonymous = 'read'\n"
+    ));
+    let more = served.repo.parent().join("more");
+    assert_eq!(ask(port, "/healthz", ""), (200, "alive\n".to_owned()));
+    let (status, why) = ask(port, "/readyz", "");
+    assert_eq!(status, 503);
+    assert!(why.starts_with("/a: Can't open directory '"), "{why}");
+    fs::create_dir(&more).unwrap();
+    assert_eq!(ask(port, "/readyz", ""), (200, "ready\n".to_owned()));
+    assert_eq!(ask(port, "/nothing", "").0, 404);
+    // Two at a time wait for each other, and both are answered.
+    let both = [(); 4].map(|()| std::thread::spawn(move || ask(port, "/readyz", "").0));
+    assert_eq!(both.map(|one| one.join().unwrap()), [200; 4]);
+    // Nothing of it is at the address of the repositories.
+    for path in ["/metrics", "/healthz", "/readyz", "/status"] {
+        assert_eq!(served.get(path, "").get(9..12), Some("404"), "{path}");
+    }
+}
+
+#[test]
+fn alarms_and_the_dashboard_know_what_there_is() {
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let alarms = packaging.join("prometheus/alarms.yml");
+    promtool(&["check", "rules", alarms.to_str().unwrap()], "");
+    let port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}"
+    ));
+    served.get("/svn/repo/", "");
+    let text = ask(port, "/metrics", "").1;
+    let dashboard = fs::read_to_string(packaging.join("grafana/sapwood.json")).unwrap();
+    let mut names = 0;
+    for file in [fs::read_to_string(&alarms).unwrap(), dashboard] {
+        let words = file.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        for name in words.filter(|w| w.starts_with("sapwood_") || w.starts_with("process_")) {
+            // Only with a certificate.
+            if name == "sapwood_certificate_expiry_timestamp_seconds" {
+                continue;
+            }
+            assert!(text.contains(&format!("\n{name}")), "{name} is not measured: {text}");
+            names += 1;
+        }
+    }
+    assert!(names > 20, "{names}");
+}
+
+/// `sapwood status` finds the address in the configuration.
+#[test]
+fn status_at_the_prompt() {
+    let port = free_port();
+    let mut served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}password-delay = 0\n"
+    ));
+    served.statuses("/svn/repo/");
+    let config = served.repo.parent().join("sapwood.toml").display().to_string();
+    let youngest = served.youngest();
+    let status = |args: &[&str]| Programs::ours().run("sapwood", [&["status"], args].concat());
+    let text = status(&["--config", &config]).expect_success("status").stdout_text();
+    for line in [
+        concat!("Version                 ", env!("CARGO_PKG_VERSION"), "\n"),
+        "Failed logins           1 in the last hour, 1 in all\n",
+        "Limits met              none\n",
+        "Certificate ends        none\n",
+    ] {
+        assert!(text.contains(line), "{line} is missing in {text}");
+    }
+    let row = format!("repo        {youngest:>9}  ");
+    assert!(text.lines().any(|line| line.starts_with(&row)), "{row} is missing in {text}");
+    let counted = "sapwood_request_duration_seconds_count{protocol=\"http\",kind=\"GET\"}";
+    until("the requests", || value(&ask(port, "/metrics", "").1, counted) == Some(4.0));
+    let json =
+        status(&["--address", &format!("127.0.0.1:{port}"), "--json"]).expect_success("json");
+    let json: serde_json::Value = serde_json::from_str(&json.stdout_text()).unwrap();
+    assert_eq!((&json["requests"]["http"], &json["is_ending"]), (&4.into(), &false.into()));
+    served.end();
+    let said = status(&["--config", &config]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.stderr_text().contains("No server answers at 127.0.0.1:"),
+        "{}",
+        said.stderr_text()
+    );
+}
