@@ -145,7 +145,12 @@ fn alarms_and_the_dashboard_know_what_there_is() {
         "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}"
     ));
     served.get("/svn/repo/", "");
-    let text = ask(port, "/metrics", "").1;
+    // A request is counted when its reply has gone out: its client may have it a moment earlier.
+    let mut text = String::new();
+    sapwood_testkit::patience::wait(20, || {
+        text = ask(port, "/metrics", "").1;
+        text.contains("\nsapwood_requests_total{")
+    });
     let dashboard = fs::read_to_string(packaging.join("grafana/sapwood.json")).unwrap();
     let mut names = 0;
     for file in [fs::read_to_string(&alarms).unwrap(), dashboard] {

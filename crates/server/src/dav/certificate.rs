@@ -45,15 +45,20 @@ fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
     Ok(found)
 }
 
-/// The end of the first certificate of a file (PEM), in seconds since 1970.
+/// When the first of the certificates of a file (PEM) expires, in seconds since 1970.
 ///
 /// # Errors
 /// When there is none that can be read.
 pub fn certificate_end(path: &Path) -> SvnResult<i64> {
     let all = pieces::<CertificateDer<'static>>(path, "certificate")?;
-    let first = all.first().ok_or_else(|| unusable(path, "there is no certificate in it"))?;
-    let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|e| unusable(path, e))?;
-    Ok(parsed.validity().not_after.timestamp())
+    let end = all.iter().filter_map(end_of).min();
+    end.ok_or_else(|| unusable(path, "there is no certificate in it"))
+}
+
+/// When a certificate expires, in seconds since 1970.
+pub(super) fn end_of(certificate: &CertificateDer<'_>) -> Option<i64> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Some(parsed.validity().not_after.timestamp())
 }
 
 impl ClientAuthorities {

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use sapwood_core::SvnResult;
 
-use super::certificate::{ClientAuthorities, unusable};
+use super::certificate::{ClientAuthorities, end_of, unusable};
 
 /// The paths of a certificate and its key: files in PEM form. The certificate's file also has the
 /// intermediate certificates.
@@ -98,11 +98,6 @@ impl TlsFiles {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok((Arc::new(config), end))
     }
-}
-
-fn end_of(certificate: &CertificateDer<'_>) -> Option<i64> {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    Some(parsed.validity().not_after.timestamp())
 }
 
 impl Tls {
