@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{Kind, Presence};
+use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::report::Crawl;
 use sapwood_wc::update::{Params, UpdateEditor};
 
@@ -70,6 +70,35 @@ pub(crate) fn switch_at(
     lock.release().map_err(SvnError::from).and(result)
 }
 
+/// The top row of what is to be switched.
+///
+/// # Errors
+/// E200007 and E155010 when it cannot be switched.
+fn switchable(wc: &WorkingCopy, relpath: &RelPath, depth: Depth) -> SvnResult<NodeRow> {
+    let refuse = |message: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+    if depth == Depth::Exclude {
+        return refuse("Cannot both exclude and switch a path".to_owned());
+    }
+    let abspath = wc.abspath(relpath);
+    let shown = abspath.display();
+    let Some(top) = wc.db().top(relpath)? else {
+        let message = format!("The node '{shown}' was not found.");
+        return Err(SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message));
+    };
+    if top.op_depth > 0 {
+        return refuse(format!("Cannot switch '{shown}' because it is not in the repository yet"));
+    }
+    Ok(top)
+}
+
+/// The URL that a node has when it is not switched; `None` for the root of a working copy.
+fn unswitched_url(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<UrlBuf>> {
+    if relpath.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(wc.url(relpath.parent())?.child(relpath.name())))
+}
+
 fn switch_locked(
     ctx: &Context,
     wc: &WorkingCopy,
@@ -80,19 +109,7 @@ fn switch_locked(
 ) -> SvnResult<Option<Revnum>> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
-    let abspath = wc.abspath(relpath);
-    let refuse = |message: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
-    if depth == Depth::Exclude {
-        return refuse("Cannot both exclude and switch a path".to_owned());
-    }
-    let Some(top) = wc.db().top(relpath)? else {
-        let message = format!("The node '{}' was not found.", abspath.display());
-        return Err(SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message));
-    };
-    if top.op_depth > 0 {
-        let shown = abspath.display();
-        return refuse(format!("Cannot switch '{shown}' because it is not in the repository yet"));
-    }
+    let top = switchable(wc, relpath, depth)?;
     let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
     let notify = |value: &Notify<'_>| ctx.notify(value);
@@ -114,12 +131,7 @@ fn switch_locked(
         return Err(SvnError::new(ErrorCode::CLIENT_UNRELATED_RESOURCES, message));
     }
     let mut inherited = HashMap::new();
-    let unswitched = if relpath.is_empty() {
-        None
-    } else {
-        Some(wc.url(relpath.parent())?.child(relpath.name()))
-    };
-    if url != root && unswitched.as_ref() != Some(&url) {
+    if url != root && unswitched_url(wc, relpath)?.as_ref() != Some(&url) {
         // Relatives were found only where something is. A report of nothing would remove the target.
         if how.ignore_ancestry && existence == Existence::Unknown {
             check_there(session.as_ref(), &place, revision)?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf, Url};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{DirentFields, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -179,6 +179,45 @@ pub(crate) fn notify_path(ctx: &Context, path: &Path, action: Action, revision: 
     ctx.notify(&Notify { revision, ..Notify::new(action, &path) });
 }
 
+/// Whether there is a directory that can be cropped.
+fn is_present_dir(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool> {
+    Ok(wc.db().top(relpath)?.is_some_and(|row| {
+        row.kind == Kind::Dir && !matches!(row.presence, Presence::Excluded | Presence::NotPresent)
+    }))
+}
+
+/// Where the anchor is: the URLs of the repository and of the anchor. When the session was sent on, the working copy is
+/// relocated first.
+fn follow(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    (root, anchor_url): (UrlBuf, UrlBuf),
+    session: &dyn Session,
+    how: &Update,
+) -> SvnResult<(UrlBuf, UrlBuf)> {
+    if anchor_url.below(&session.root_url()).is_some() {
+        return Ok((root, anchor_url));
+    }
+    let (to, url) = (session.root_url(), session.url());
+    relocate(ctx, &wc.root().to_string_lossy(), &root, &to, how.ignore_externals)?;
+    Ok((to, url))
+}
+
+fn wanted_revision(
+    ctx: &Context,
+    path: &Path,
+    session: &dyn Session,
+    wanted: Revision,
+) -> SvnResult<Revnum> {
+    match wanted {
+        Revision::Unspecified => number_of(session, Revision::Head),
+        Revision::Base | Revision::Committed | Revision::Previous | Revision::Working => {
+            working::Node::find(ctx, &path.to_string_lossy())?.number_of(wanted)
+        }
+        other => number_of(session, other),
+    }
+}
+
 fn update_locked(
     ctx: &Context,
     wc: &WorkingCopy,
@@ -220,11 +259,7 @@ fn update_locked(
             }
             return Ok(None);
         }
-        let is_dir = wc.db().top(relpath)?.is_some_and(|row| {
-            row.kind == Kind::Dir
-                && !matches!(row.presence, Presence::Excluded | Presence::NotPresent)
-        });
-        if is_dir {
+        if is_present_dir(wc, relpath)? {
             wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
         }
     }
@@ -233,27 +268,9 @@ fn update_locked(
         notify_path(ctx, &shown, Action::UpdateStarted, None);
     }
     let open = ensure_session(ctx, session, &anchor_url)?;
-    let (root, anchor_url) = match anchor_url.below(&open.root_url()) {
-        Some(_) => (root, anchor_url),
-        // The session was sent on: the working copy has to know first.
-        None => {
-            let (to, url) = (open.root_url(), open.url());
-            let home = wc.root().to_string_lossy();
-            relocate(ctx, &home, &root, &to, how.ignore_externals)?;
-            (to, url)
-        }
-    };
+    let (root, anchor_url) = follow(ctx, wc, (root, anchor_url), open, how)?;
     check_uuid(wc, repos_id, open)?;
-    let wanted = match how.revision {
-        Revision::Unspecified => Revision::Head,
-        other => other,
-    };
-    let revision = match wanted {
-        Revision::Base | Revision::Committed | Revision::Previous | Revision::Working => {
-            working::Node::find(ctx, &shown.to_string_lossy())?.number_of(wanted)?
-        }
-        other => number_of(open, other)?,
-    };
+    let revision = wanted_revision(ctx, &shown, open, how.revision)?;
     let inherited = inherited_props(wc, relpath, depth, open, revision)?;
     open.reparent(&anchor_url)?;
     let children = if sticky {

@@ -133,28 +133,39 @@ fn range(invocation: &Invocation) -> (Range, bool) {
     }
 }
 
-fn run(invocation: &mut Invocation) -> SvnResult<()> {
-    let targets = invocation.targets()?;
-    if targets.is_empty() {
-        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
-    }
-    let (range, end_of_target) = range(invocation);
-    let diff = match &invocation.opt.extensions {
-        Some(words) => {
-            let words: Vec<&str> = words.split_ascii_whitespace().collect();
-            sapwood_diff::Options::parse(&words)?
-        }
-        None => sapwood_diff::Options::default(),
-    };
+fn check(invocation: &Invocation) -> SvnResult<()> {
     let xml = invocation.has(Opt::Xml);
-    let whole = xml && !invocation.has(Opt::Incremental);
-    let out = invocation.out.clone();
     if xml && invocation.has(Opt::Verbose) {
         return Err(usage_error("'verbose' option invalid in XML mode"));
     }
     if !xml && invocation.has(Opt::Incremental) {
         return Err(usage_error("'incremental' option only valid in XML mode"));
     }
+    Ok(())
+}
+
+/// What the user wants of the lines of each target.
+fn extensions(invocation: &Invocation) -> SvnResult<sapwood_diff::Options> {
+    match &invocation.opt.extensions {
+        Some(words) => {
+            let words: Vec<&str> = words.split_ascii_whitespace().collect();
+            Ok(sapwood_diff::Options::parse(&words)?)
+        }
+        None => Ok(sapwood_diff::Options::default()),
+    }
+}
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let targets = invocation.targets()?;
+    if targets.is_empty() {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    }
+    let (range, end_of_target) = range(invocation);
+    let diff = extensions(invocation)?;
+    let xml = invocation.has(Opt::Xml);
+    let whole = xml && !invocation.has(Opt::Incremental);
+    let out = invocation.out.clone();
+    check(invocation)?;
     if whole {
         xml_out::header(&out, "blame")?;
     }
@@ -179,41 +190,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             force: invocation.has(Opt::Force),
             merged,
         };
-        let mut begun = false;
-        // A target of which nothing comes leaves no trace.
-        let mut begin = || -> SvnResult<()> {
-            if xml && !begun {
-                begun = true;
-                let mut text = String::new();
-                let path = local_style(&target.text);
-                xml::open(&mut text, "target", Tag::Normal, &[("path", path)]);
-                out.bytes(text.as_bytes())?;
-            }
-            Ok(())
-        };
-        let result = blame(&invocation.ctx, &request, &mut |line, youngest| {
-            begin()?;
-            if xml { printer.xml(line) } else { printer.text(line, youngest) }
-        });
-        match result {
-            Ok(()) => {
-                begin()?;
-                if xml {
-                    xml_out::footer(&out, "target")?;
-                }
-            }
-            Err(error) if error.code() == ErrorCode::CLIENT_IS_BINARY_FILE => {
-                out.stderr(&format!(
-                    "Skipping binary file (use --force to treat as text): '{}'\n",
-                    arg.text()
-                ));
-            }
-            Err(error) if is_missing(error.code()) => {
-                out.warn(&error);
-                missing = true;
-            }
-            Err(error) => return Err(error),
-        }
+        missing |= !one_target(invocation, &printer, &request, &arg.text())?;
     }
     if whole {
         xml_out::footer(&out, "blame")?;
@@ -225,6 +202,49 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         ));
     }
     Ok(())
+}
+
+/// Prints the lines of one target, `given` so by the user. False when there is no such target.
+fn one_target(
+    invocation: &Invocation,
+    printer: &Printer,
+    request: &Request<'_>,
+    given: &str,
+) -> SvnResult<bool> {
+    let (out, xml) = (&printer.out, invocation.has(Opt::Xml));
+    let mut begun = false;
+    // A target of which nothing comes leaves no trace.
+    let mut begin = || -> SvnResult<()> {
+        if xml && !begun {
+            begun = true;
+            let mut text = String::new();
+            let path = local_style(request.target);
+            xml::open(&mut text, "target", Tag::Normal, &[("path", path)]);
+            out.bytes(text.as_bytes())?;
+        }
+        Ok(())
+    };
+    let result = blame(&invocation.ctx, request, &mut |line, youngest| {
+        begin()?;
+        if xml { printer.xml(line) } else { printer.text(line, youngest) }
+    });
+    match result {
+        Ok(()) => {
+            begin()?;
+            if xml {
+                xml_out::footer(out, "target")?;
+            }
+        }
+        Err(error) if error.code() == ErrorCode::CLIENT_IS_BINARY_FILE => {
+            out.stderr(&format!("Skipping binary file (use --force to treat as text): '{given}'\n"))
+        }
+        Err(error) if is_missing(error.code()) => {
+            out.warn(&error);
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(true)
 }
 
 fn is_missing(code: ErrorCode) -> bool {

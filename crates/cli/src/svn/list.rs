@@ -196,6 +196,15 @@ fn check(invocation: &Invocation) -> SvnResult<()> {
     Err(usage_error(wrong))
 }
 
+/// The patterns to search for.
+fn patterns(invocation: &Invocation) -> SvnResult<Vec<String>> {
+    let one = |group: &Vec<String>| match group.as_slice() {
+        [pattern] => Ok(fold(pattern)),
+        _ => Err(usage_error("'search-and' option is not supported")),
+    };
+    invocation.opt.search.iter().map(one).collect()
+}
+
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     check(invocation)?;
@@ -205,13 +214,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     if whole {
         xml_out::header(&out, "lists")?;
     }
-    let mut patterns = Vec::new();
-    for group in &invocation.opt.search {
-        let [pattern] = group.as_slice() else {
-            return Err(usage_error("'search-and' option is not supported"));
-        };
-        patterns.push(fold(pattern));
-    }
+    let patterns = patterns(invocation)?;
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     let verbose = xml || invocation.has(Opt::Verbose);
     let fields = if verbose {
@@ -225,12 +228,6 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     for arg in targets {
         invocation.ctx.check_cancel()?;
         let target = invocation.target(Part::Target, &arg)?;
-        if xml {
-            let mut text = String::new();
-            let path = local_style(&target.text);
-            xml::open(&mut text, "list", Tag::Normal, &[("path", path)]);
-            out.bytes(text.as_bytes())?;
-        }
         let request = Request {
             target: &target.text,
             peg: target.peg,
@@ -241,25 +238,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             locks: verbose,
             externals: invocation.has(Opt::IncludeExternals),
         };
-        printer.external = None;
-        let listed = list(&invocation.ctx, &request, &mut |entry| {
-            if xml { printer.xml(entry) } else { printer.text(entry) }
-        });
-        match listed {
-            Err(error) if error.is_no_target() => {
-                out.warn(&error);
-                missing = true;
-            }
-            other => drop(other?),
-        }
-        if xml {
-            let mut text = String::new();
-            if printer.external.is_some() {
-                xml::close(&mut text, "external");
-            }
-            xml::close(&mut text, "list");
-            out.bytes(text.as_bytes())?;
-        }
+        missing |= !one_target(invocation, &mut printer, &request)?;
     }
     if whole {
         xml_out::footer(&out, "lists")?;
@@ -276,4 +255,42 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         });
     }
     externals
+}
+
+/// Prints one target. False when there is no such target.
+fn one_target(
+    invocation: &Invocation,
+    printer: &mut Printer,
+    request: &Request<'_>,
+) -> SvnResult<bool> {
+    let (out, xml) = (&invocation.out, invocation.has(Opt::Xml));
+    if xml {
+        let mut text = String::new();
+        let path = local_style(request.target);
+        xml::open(&mut text, "list", Tag::Normal, &[("path", path)]);
+        out.bytes(text.as_bytes())?;
+    }
+    printer.external = None;
+    let listed = list(&invocation.ctx, request, &mut |entry| {
+        if xml { printer.xml(entry) } else { printer.text(entry) }
+    });
+    let is_there = match listed {
+        Err(error) if error.is_no_target() => {
+            out.warn(&error);
+            false
+        }
+        other => {
+            other?;
+            true
+        }
+    };
+    if xml {
+        let mut text = String::new();
+        if printer.external.is_some() {
+            xml::close(&mut text, "external");
+        }
+        xml::close(&mut text, "list");
+        out.bytes(text.as_bytes())?;
+    }
+    Ok(is_there)
 }

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult, path};
 use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor, TextDelta};
-use sapwood_ra::{ReportKind, ReportRequest};
+use sapwood_ra::{Report, ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::PropChange;
 use sapwood_wc::db::{Kind, Presence};
@@ -66,43 +66,21 @@ pub(super) fn run(
     located.session.reparent(&start_url)?;
     let mut recorder = Recorder::new(&node.wc, start);
     let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
-    {
-        let versus = ReportKind::Diff {
-            versus_url: &url,
-            ignore_ancestry: request.ignore_ancestry,
-            text_deltas: true,
-        };
-        let wanted =
-            ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
-        let mut report = located.session.report(&wanted, &mut recorder)?;
-        let described = match &source {
-            Some(source) => {
-                // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
-                // that changes could apply to.
-                let url = root.join(&source.repos_path);
-                let root = ReportEntry::new(RelPath::ROOT, Revnum::ZERO, Depth::Infinity);
-                let path = RelPath::trusted(target);
-                report
-                    .entry(&root)
-                    .and_then(|()| report.entry(&ReportEntry { path, link: Some(&url), ..root }))
-            }
-            None => {
-                let crawl = Crawl {
-                    target: &node.relpath,
-                    depth: request.depth,
-                    honor_depth_exclude: true,
-                    restore: false,
-                    notify: None,
-                };
-                node.wc.report(&crawl, report.as_mut()).map_err(Into::into)
-            }
-        };
-        if let Err(error) = described {
-            let _aborted = report.abort();
-            return Err(error);
-        }
-        report.finish()?;
+    let versus = ReportKind::Diff {
+        versus_url: &url,
+        ignore_ancestry: request.ignore_ancestry,
+        text_deltas: true,
+    };
+    let wanted = ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
+    let mut report = located.session.report(&wanted, &mut recorder)?;
+    let copied_from = source.as_ref().map(|source| root.join(&source.repos_path));
+    let described =
+        describe(&node, (request.depth, target), copied_from.as_deref(), report.as_mut());
+    if let Err(error) = described {
+        let _aborted = report.abort();
+        return Err(error);
     }
+    report.finish()?;
     let own_url = start_url.join(RelPath::trusted(target));
     let mut originals = [url, own_url];
     if reverse {
@@ -152,6 +130,30 @@ pub(super) fn run(
         };
         walk.compare(&node.relpath)
     })
+}
+
+/// Reports what the working copy has; of a copied node what it was copied from, as of revision 0, when there is nothing,
+/// so that all of it comes as new: BASE has nothing that changes could apply to.
+fn describe(
+    node: &Node,
+    (depth, target): (Depth, &str),
+    copied_from: Option<&Url>,
+    report: &mut dyn Report,
+) -> SvnResult<()> {
+    if let Some(url) = copied_from {
+        let root = ReportEntry::new(RelPath::ROOT, Revnum::ZERO, Depth::Infinity);
+        report.entry(&root)?;
+        let path = RelPath::trusted(target);
+        return report.entry(&ReportEntry { path, link: Some(url), ..root });
+    }
+    let crawl = Crawl {
+        target: &node.relpath,
+        depth,
+        honor_depth_exclude: true,
+        restore: false,
+        notify: None,
+    };
+    Ok(node.wc.report(&crawl, report)?)
 }
 
 /// Whether the location is a file elsewhere than the node. (At the node's own place nothing is asked.)
