@@ -27,6 +27,7 @@ mod fsx_admin;
 mod fsx_locks;
 mod fuzz_kept;
 mod growth;
+mod guide;
 mod http;
 mod http_authz;
 mod http_autoversioning;
