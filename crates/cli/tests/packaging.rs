@@ -188,3 +188,49 @@ fn systemd_finds_nothing_wrong_with_the_units() {
     let ours: Vec<&str> = words.lines().filter(|line| line.contains("sapwood")).collect();
     assert!(said.status.success() && ours.is_empty(), "{words}");
 }
+
+/// What the container runs, and how its health is checked, with other ports and another folder.
+#[test]
+fn the_container_serves_and_its_health_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display().to_string();
+    Programs::reference().run("svnadmin", ["create", &format!("{at}/r")]).expect_success("create");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/Containerfile");
+    let file = std::fs::read_to_string(file).unwrap();
+    let [svn, http, metrics] = [(); 3].map(|()| free_port().to_string());
+    let words = |instruction: &str| -> Vec<String> {
+        let line = file.lines().find_map(|line| {
+            line.strip_prefix(instruction)?.split_once('[').map(|(_, list)| list.to_owned())
+        });
+        let list = line.unwrap_or_else(|| panic!("{instruction} is missing"));
+        let words = list.trim_end_matches(']').split(", ").map(|word| word.trim_matches('"'));
+        words
+            .map(|word| word.replace("/srv/svn", &at).replace("0.0.0.0", "127.0.0.1"))
+            .map(|word| match word.as_str() {
+                "3690" => svn.clone(),
+                "8080" => http.clone(),
+                "127.0.0.1:9117" => format!("127.0.0.1:{metrics}"),
+                _ => word,
+            })
+            .collect()
+    };
+    assert!(file.lines().any(|line| line == "USER 3690:3690"), "the user has a fixed number");
+    let health = words("HEALTHCHECK");
+    let [entry, usual] = ["ENTRYPOINT", "CMD"].map(words);
+    assert_eq!((&*entry[0], &*health[0]), ("sapwood", "sapwood"));
+    let mut command = Programs::ours().command("sapwood");
+    let mut server = command.args(&entry[1..]).args(usual).stdout(Stdio::piped()).spawn().unwrap();
+    let mut text = String::new();
+    let mut out = std::io::BufReader::new(server.stdout.take().unwrap());
+    while !text.contains("Ctrl-C") {
+        assert!(std::io::BufRead::read_line(&mut out, &mut text).unwrap() > 0, "{text}");
+    }
+    for url in [format!("svn://127.0.0.1:{svn}/r"), format!("http://127.0.0.1:{http}/r")] {
+        Programs::reference().run("svn", ["info", &url]).expect_success(&url);
+    }
+    let check = || Programs::ours().run("sapwood", &health[1..]);
+    check().expect_success("the health check");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(check().code, 1);
+}
