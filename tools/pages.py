@@ -114,10 +114,10 @@ Subversion's client to ours at the same server. Requests are counted by the serv
 One history in FSX (1.14's experiment), packed and not, and in FSFS 8; `tools/quiet.py --only fsx` with `--repos DIR`, where DIR holds `f8`
 (`sapwood-bench make-repo --profile ruby --scale 0.15 f8`), `fsx` (`sapwood convert f8 fsx --fs-type fsx`) and `fsxp` (a copy, packed).
 
-Which to choose: FSFS 8. With a warm server the two cost the same, `load` into FSFS takes a sixth less processor time, every program since 1.9 knows it,
+Which to choose: FSFS 8. With a warm server the two cost the same, every program since 1.9 knows it,
 and 1.14 calls FSX an experiment whose format may change. What FSX has is size: the 6,900 revisions take 13.5 MB packed where FSFS takes 22.2, because the texts of
-one path share their parts. Who has an FSX repository can stay, and need not wait for a new server as with 1.14 (2.8 seconds of processor time for a first `log -v` of the packed one with its
-defaults, here 0.1). To leave it, while it is used: `sapwood convert OLD NEW`.
+one path share their parts. Who has an FSX repository can stay, and need not wait for a new server as with 1.14 (2.9 seconds of processor time for a first `log -v` of the packed one with its
+defaults, here 0.06). To leave it, while it is used: `sapwood convert OLD NEW`.
 
 {fsx}"""
 

@@ -15,7 +15,8 @@
 //! the first.
 //!
 //! There are two engines, FSFS and FSX, and `engine` alone finds out which one a folder needs. The types here that an engine
-//! has its own form of are enums over both (`of`).
+//! has its own form of are enums over both (`of`); what they ask of it stands in the traits of `backend`. With the feature
+//! `memory`, which is for tests, there is a third engine, in memory.
 
 pub mod admin;
 mod backend;
