@@ -14,8 +14,11 @@ struct Package {
 /// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users,
 /// strace stops programs before a system call, valgrind counts what a request costs, and
 /// prometheus has the checks of metrics and alarms, systemd those of units.
-const NEEDED: [Package; 14] = [
+const NEEDED: [Package; 17] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
+    Package { name: "apache2-utils", probe: &["sh", "-c", "command -v htpasswd"] },
+    Package { name: "curl", probe: &["curl", "--version"] },
+    Package { name: "openssl", probe: &["openssl", "version"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
     Package { name: "groff", probe: &["groff", "--version"] },
