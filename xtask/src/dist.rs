@@ -129,6 +129,7 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood.toml", CONFIGURATION),
         ("packaging/sapwood.logrotate", LOG_ROTATION),
         ("docs/serve.md", "usr/share/doc/sapwood/serve.md"),
+        ("docs/formats/rules.md", "usr/share/doc/sapwood/formats/rules.md"),
         ("packaging/prometheus/alarms.yml", "usr/share/doc/sapwood/prometheus/alarms.yml"),
         ("packaging/grafana/sapwood.json", "usr/share/doc/sapwood/grafana/sapwood.json"),
         ("packaging/sapwood.sysusers", "usr/lib/sysusers.d/sapwood.conf"),
@@ -138,6 +139,12 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("LICENSE", "usr/share/doc/sapwood/copyright"),
     ] {
         copy(&root().join(from), &tree.join(to), 0o644)?;
+    }
+    let guide = root().join("docs/guide");
+    for entry in fs::read_dir(&guide).map_err(|e| at(&guide, &e))? {
+        let page = entry.map_err(|e| at(&guide, &e))?;
+        let to = tree.join("usr/share/doc/sapwood/guide").join(page.file_name());
+        copy(&page.path(), &to, 0o644)?;
     }
     write(&tree.join("usr/share/doc/sapwood/licences"), &licences::page()?, 0o644)?;
     write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;

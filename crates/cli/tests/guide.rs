@@ -187,29 +187,65 @@ fn the_index_names_each_page() {
     assert_eq!(files, PAGES.len() + 1, "a page that is not in the index, or not run");
 }
 
-macro_rules! pages {
-    ($($name:ident: $page:literal,)*) => {
-        $(
-            #[test]
-            fn $name() {
-                assert!(PAGES.contains(&$page));
-                Machine::new().follow($page);
-            }
-        )*
-    };
+// The pages that build on the first two run these as well.
+
+#[test]
+fn from_svnserve() {
+    follow("from-svnserve");
 }
 
-pages! {
-    // The pages that build on the first two run these as well.
-    from_svnserve: "from-svnserve",
-    from_httpd: "from-httpd",
-    https: "https",
-    directory: "directory",
-    tokens: "tokens",
-    rules: "rules",
-    backup: "backup",
-    replica: "replica",
-    monitoring: "monitoring",
-    upgrade: "upgrade",
-    troubleshooting: "troubleshooting",
+#[test]
+fn from_httpd() {
+    follow("from-httpd");
+}
+
+#[test]
+fn https() {
+    follow("https");
+}
+
+#[test]
+fn directory() {
+    follow("directory");
+}
+
+#[test]
+fn tokens() {
+    follow("tokens");
+}
+
+#[test]
+fn rules() {
+    follow("rules");
+}
+
+#[test]
+fn backup() {
+    follow("backup");
+}
+
+#[test]
+fn replica() {
+    follow("replica");
+}
+
+#[test]
+fn monitoring() {
+    follow("monitoring");
+}
+
+#[test]
+fn upgrade() {
+    follow("upgrade");
+}
+
+#[test]
+fn troubleshooting() {
+    follow("troubleshooting");
+}
+
+/// Runs a page on a machine of its own.
+fn follow(page: &str) {
+    assert!(PAGES.contains(&page));
+    Machine::new().follow(page);
 }
