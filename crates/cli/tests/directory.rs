@@ -57,6 +57,19 @@ const READ_TRUNK: &[&str] = &["ls", "URL/trunk"];
 const ADA: (&str, &str) = ("ada", "secret of ada");
 const BOB: (&str, &str) = ("bob", "secret of bob");
 
+/// Reads the configuration again, with one more location, and waits until that is served.
+fn reload(served: &Served) {
+    let file = served.repo.parent().join("sapwood.toml");
+    let more = "[[location]]\nurl = '/more'\nfolder = '.'\nanonymous = 'read'\n";
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}{more}")).unwrap();
+    let pid = served.pid().to_string();
+    let kill = std::process::Command::new("kill").args(["-s", "HUP", &pid]).status();
+    assert!(kill.unwrap().success());
+    let is_read = || places::status(&served.get("/more/repo/", "")) != 404;
+    assert!(sapwood_testkit::patience::wait(60, is_read), "the configuration is not read again");
+}
+
 /// A commit that each call makes anew.
 fn may_write(served: &Served, who: (&str, &str)) -> bool {
     svn(served, who, &["mkdir", "-m", "new", "URL/new"]).is_ok()
@@ -114,6 +127,9 @@ fn while_the_directory_is_down_those_who_were_in_stay_in() {
     let log = fs::read_to_string(folder.path().join("log")).unwrap();
     let lines = log.lines().filter(|line| line.contains("Directory 'company'")).count();
     assert_eq!(lines, 1, "one line for the fault, not one for each request: {log}");
+    // Nor does a reload of the configuration shut anyone out.
+    reload(&served);
+    svn(&served, ADA, READ_TRUNK).unwrap();
     company.start_again();
     company.hang(true);
     svn(&served, ADA, READ_TRUNK).unwrap();

@@ -133,6 +133,8 @@ fn the_configuration_of_the_package_serves() {
         .replace("127.0.0.1:9117", &format!("127.0.0.1:{}", free_port()))
         .replace("http-port = 8080", &format!("http-port = {port}"));
     let (before, accounts) = moved.split_once("#[[location]]").unwrap();
+    // What follows is for a directory of users in place of accounts.
+    let (accounts, _) = accounts.split_once("\n#\n").unwrap();
     let config = dir.path().join("sapwood.toml");
     let list = |path: &str, more: &[&str]| {
         let url = format!("http://127.0.0.1:{port}{path}");

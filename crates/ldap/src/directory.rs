@@ -90,6 +90,12 @@ impl Directory {
         &self.inner.checked.settings.name
     }
 
+    /// Whether another one was made from the same settings.
+    #[must_use]
+    pub fn has_settings_of(&self, other: &Self) -> bool {
+        self.inner.checked.settings == other.inner.checked.settings
+    }
+
     /// The user, if this is the user's password. Holds no thread while a server is asked; if it is dropped, the question
     /// is given up.
     pub async fn log_in(&self, user: &str, password: &str) -> Login {

@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 /// The settings of a directory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Its name in the configuration.
     pub name: String,
@@ -144,8 +144,7 @@ impl Checked {
         let user_default = if is_ad { USER_OF_AD } else { "(uid={user})" };
         let user_filter =
             template("user-filter", settings.user_filter.as_deref().unwrap_or(user_default))?;
-        if !user_filter.attributes().eq(["user"]) && !user_filter.attributes().all(|a| a == "user")
-        {
+        if !user_filter.attributes().all(|word| word == "user") {
             return Err(WrongSetting::new("user-filter", "only '{user}' is known in it"));
         }
         if user_filter.attributes().next().is_none() {

@@ -514,6 +514,8 @@ mod tests {
             "accounts",
             "directory",
             "members",
+            "metrics-listen",
+            "log-format",
             "authz",
             "authz-in-conf",
             "rules",

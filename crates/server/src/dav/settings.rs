@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sapwood_core::SvnResult;
 
+use sapwood_ldap::Directory;
+
 use super::Master;
 use super::access_log::{AccessForm, AccessLog};
 use crate::common::config::AccessConfig;
@@ -159,6 +161,24 @@ impl HttpSettings {
     pub(super) fn open_access_log(&self) -> SvnResult<Option<Arc<AccessLog>>> {
         let open = |path: &PathBuf| AccessLog::new(path, self.access_form).map(Arc::new);
         self.access_log.as_ref().map(open).transpose()
+    }
+
+    /// Uses the directories of users of other settings where they are the same: they know who logged in a short time ago,
+    /// which counts while no server of theirs answers.
+    pub(super) fn keep_directories(&mut self, others: &Self) {
+        let access = |location: &Location| location.access.clone();
+        let known: Vec<Directory> = others
+            .locations
+            .iter()
+            .filter_map(access)
+            .filter_map(|access| access.directory.clone())
+            .collect();
+        for access in self.locations.iter_mut().filter_map(|location| location.access.as_mut()) {
+            let same = |new: &Directory| known.iter().find(|known| known.has_settings_of(new));
+            if let Some(same) = access.directory.as_ref().and_then(same).cloned() {
+                Arc::make_mut(access).directory = Some(same);
+            }
+        }
     }
 
     /// The directories of the locations, and those of the files that these name: no peer may see them.

@@ -89,15 +89,17 @@ impl HttpState {
         })
     }
 
-    /// The same server with other settings; limits stay as they are.
+    /// The same server with other settings; limits stay as they are, and directories of users keep the logins that they
+    /// know.
     ///
     /// # Errors
     /// When the access log cannot be opened.
     pub(super) fn with(
         &self,
         server: &Arc<ServerState>,
-        settings: HttpSettings,
+        mut settings: HttpSettings,
     ) -> SvnResult<Self> {
+        settings.keep_directories(&self.settings);
         let access_log = settings.open_access_log()?;
         server.folders.add(settings.folders());
         Ok(Self {

@@ -4,6 +4,9 @@
 //! It is not known yet which names are versioned, so some of the work may be wasted. To limit that, it ends with the
 //! reading of wc.db, in the middle of a directory if need be, keeps at most [`MOST`] names, and skips directories with
 //! more than [`LARGE`]. The walk begins where this one began.
+//!
+//! What it gains (27 November 2026, 80,000 files, debug builds, a loaded machine): with cold caches a status takes 0.71 s with it and
+//! 0.79 s without (medians of 12); with warm caches nothing was measured.
 
 use std::collections::HashMap;
 use std::path::Path;

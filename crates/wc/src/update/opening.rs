@@ -48,15 +48,17 @@ impl UpdateEditor<'_> {
             return Ok(self.target.clone());
         }
         let parent = &self.dir(parent)?.relpath;
-        let relpath = parent.child(edit_path.name());
-        if !is_child(&relpath, edit_path) {
+        // The path comes from a peer, and may be empty.
+        let name = Some(edit_path.name()).filter(|name| !name.is_empty());
+        let relpath = name.map(|name| parent.child(name));
+        let Some(relpath) = relpath.filter(|relpath| is_child(relpath, edit_path)) else {
             let shown = self.wc.abspath(parent);
             let message = format!(
                 "'{edit_path}' is not valid as filename in directory '{}'",
                 shown.display()
             );
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
-        }
+        };
         Ok(relpath)
     }
 
