@@ -24,6 +24,7 @@ mod programs;
 mod progress;
 mod remote;
 mod repo;
+mod repo_admin;
 mod report;
 mod revision;
 mod serve;

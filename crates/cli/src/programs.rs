@@ -50,6 +50,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::user::manual),
     },
     Program {
+        name: "repo",
+        linked: false,
+        about: "make repositories from templates, list, archive, delete and restore them",
+        run: crate::repo_admin::run,
+        manual: Some(crate::repo_admin::manual),
+    },
+    Program {
         name: "doctor",
         linked: false,
         about: "say what is wrong with repositories and a server, and what to do",

@@ -198,7 +198,7 @@ fn settings(mode: Mode, options: &Options) -> Settings {
 }
 
 /// The name of the user that the process runs as.
-fn current_user() -> Option<String> {
+pub(crate) fn current_user() -> Option<String> {
     let id = rustix::process::getuid().as_raw().to_string();
     let passwd = std::fs::read("/etc/passwd").unwrap_or_default();
     let listed = passwd.split(|b| *b == b'\n').find_map(|line| {

@@ -55,6 +55,7 @@ mod pack;
 mod packaging;
 mod parts;
 mod pegs;
+mod repo_admin;
 mod revprops;
 mod rules;
 #[cfg(feature = "secret-service")]

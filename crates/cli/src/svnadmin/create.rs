@@ -33,9 +33,17 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 };
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let minor = compatible_minor(&invocation.options)?;
+    let (kind, minor) = wanted(&invocation.options)?;
     invocation.take_args(0, 0)?;
-    let kind = match invocation.options.value(name::FS_TYPE)?.as_deref() {
+    let path = crate::repo::local_style(&invocation.repository);
+    create_of(Path::new(path), &kind, minor)?;
+    Ok(())
+}
+
+/// The filesystem that options ask for, and [`compatible_minor`].
+pub(crate) fn wanted(options: &Options) -> SvnResult<(NewFilesystem, Option<u32>)> {
+    let minor = compatible_minor(options)?;
+    let kind = match options.value(name::FS_TYPE)?.as_deref() {
         None | Some("fsfs") => NewFilesystem::Fsfs(fsfs_options(minor)?),
         Some("fsx") if minor.is_some_and(|minor| minor < 9) => {
             return Err(usage_error(
@@ -60,9 +68,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             ));
         }
     };
-    let path = crate::repo::local_style(&invocation.repository);
-    create_of(Path::new(path), &kind, minor)?;
-    Ok(())
+    Ok((kind, minor))
 }
 
 /// An FSFS filesystem that a version can use.
