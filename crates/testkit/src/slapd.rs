@@ -121,7 +121,7 @@ impl Slapd {
         self.wait();
     }
 
-    /// Stops it, so that it accepts connections and answers nothing; or lets it go on.
+    /// Stops it, so that it accepts connections and answers nothing; or lets it go on. It has stopped when this returns.
     ///
     /// # Panics
     /// If it has ended.
@@ -130,6 +130,17 @@ impl Slapd {
             if stopped { rustix::process::Signal::STOP } else { rustix::process::Signal::CONT };
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).expect("the server");
+        // Its threads stop one after the other.
+        let tasks = format!("/proc/{}/task", self.pid());
+        let is_stopped = || {
+            let threads = fs::read_dir(&tasks).expect("the server's threads");
+            let mut states = threads.filter_map(|thread| {
+                let status = fs::read_to_string(thread.ok()?.path().join("status")).ok()?;
+                Some(status.contains("\nState:\tT"))
+            });
+            states.all(|is_stopped| is_stopped)
+        };
+        assert!(!stopped || wait(20, is_stopped), "slapd does not stop");
     }
 
     /// Changes entries, by LDIF with `changetype`, as the administrator of the database.
