@@ -17,6 +17,7 @@ mod caches;
 pub mod error;
 pub mod file;
 pub mod http;
+mod log_limit;
 mod open;
 pub mod session;
 pub mod settings;

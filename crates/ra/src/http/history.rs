@@ -1,6 +1,5 @@
 //! What became of nodes: mergeinfo, logs, locations, revisions of files. Each is a report with a series of small elements.
 
-use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
@@ -12,6 +11,7 @@ use sapwood_wire_dav::xml::Document;
 use super::client::{Call, LIMITS};
 use super::log::log_entry;
 use super::session::HttpSession;
+use crate::log_limit::LogLimit;
 use crate::session::{
     FileRev, FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest,
     require_mergeinfo,
@@ -75,24 +75,15 @@ impl History for HttpSession {
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.packings())
             .xml(body.write());
-        let (mut nesting, mut count) = (0u64, 0u64);
+        let mut limit = LogLimit::new(request.limit);
         let mut reply = self.client.run_expecting(&call, &[200])?;
         let mut document = Document::open(&mut reply, LIMITS)?;
         while let Some(child) = document.next_child()? {
             let Some(item) = answer::log_item(&child)? else { continue };
             let entry = log_entry(&item, request.revprops, request.include_merged_revisions);
-            if nesting == 0 {
-                count = count.plus(1);
-            }
-            // Old servers know no limit.
-            if request.limit > 0 && nesting == 0 && count > request.limit {
+            let admitted = limit.admits(item.has_children, item.revision.is_none());
+            if !admitted.ok_or_else(|| malformed("log-item"))? {
                 return Ok(());
-            }
-            if item.has_children {
-                nesting = nesting.plus(1);
-            }
-            if item.revision.is_none() {
-                nesting = nesting.checked_sub(1).ok_or_else(|| malformed("log-item"))?;
             }
             // Whatever the receiver says ends the request: the connection is closed.
             entry.drive_report(&item, receiver)?;

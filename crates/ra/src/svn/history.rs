@@ -1,6 +1,5 @@
 //! What became of nodes: mergeinfo, logs, locations, revisions of files.
 
-use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, Segment, SvnResult};
@@ -11,6 +10,7 @@ use super::file_revs::{Chunks, file_rev};
 use super::log::{WantedRevprops, changed_paths, log_entry, write_log};
 use super::session::SvnSession;
 use super::streams::{ReceiverEnd, in_step, next};
+use crate::log_limit::LogLimit;
 use crate::session::{
     FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest, once_a_path,
     require_mergeinfo,
@@ -61,7 +61,7 @@ impl History for SvnSession {
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
         self.authenticate_reader(&mut conn)?;
-        let (mut ceased, mut nesting, mut count) = (ReceiverEnd::default(), 0u64, 0u64);
+        let (mut ceased, mut limit) = (ReceiverEnd::default(), LogLimit::new(request.limit));
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
                 let words = read_log_entry(tuple.rest())?;
@@ -70,18 +70,9 @@ impl History for SvnSession {
                 if request.include_merged_revisions {
                     once_a_path(&mut entry.changes);
                 }
-                if nesting == 0 {
-                    count = count.plus(1);
-                }
-                // Old servers know no limit.
-                if request.limit > 0 && nesting == 0 && count > request.limit {
+                let admitted = limit.admits(entry.has_children, entry.revision.is_none());
+                if !admitted.ok_or(WireError::Malformed)? {
                     return Ok(());
-                }
-                if entry.has_children {
-                    nesting = nesting.plus(1);
-                }
-                if entry.revision.is_none() {
-                    nesting = nesting.checked_sub(1).ok_or(WireError::Malformed)?;
                 }
                 if ceased.0.is_some() { Ok(()) } else { ceased.note(receiver(&entry)) }
             });
