@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, SvnResult, fold, glob};
 
 use crate::file::Rules;
-use crate::path_pattern::PathPattern;
 use crate::rule::{Rule, is_about};
 use crate::size;
 
@@ -138,7 +138,7 @@ struct Check<'a> {
     /// Paths that break the rule, by what is wrong with them.
     wrong: BTreeMap<String, Paths>,
     /// New names, by their directories.
-    new: BTreeMap<String, Vec<String>>,
+    new: BTreeMap<FsPathBuf, Vec<String>>,
 }
 
 #[derive(Default)]
@@ -194,7 +194,10 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         self.count = self.count.saturating_add(1);
-        let Some((parent, name)) = split(change.path) else { return Ok(()) };
+        if change.path.is_root() {
+            return Ok(());
+        }
+        let (parent, name) = change.path.parent_and_name();
         if change.is_new {
             if glob::matches_any(&self.rule.forbidden_names, name) {
                 self.add("No file or directory may have such a name".to_owned(), change.path);
@@ -231,16 +234,13 @@ impl<'a> Check<'a> {
     /// What is protected may be made, with all that is in it, and neither changed nor removed afterwards.
     fn protected(&mut self, change: Change<'_>) -> SvnResult<()> {
         let path = change.path;
-        let above = |pattern: &PathPattern| pattern.matches_above(path);
         let removes = change.is_gone && self.rule.paths.iter().any(|p| p.may_match_below(path));
-        let own = self.rule.paths.iter().filter_map(above).min();
-        let subject = match own {
-            Some(parts) => first_parts(path, parts),
-            None if removes => path.as_str().to_owned(),
+        let own = self.rule.paths.iter().filter_map(|pattern| pattern.highest_match(path));
+        let subject = match own.min_by_key(|protected| protected.len()) {
+            Some(protected) => protected,
+            None if removes => path,
             None => return Ok(()),
         };
-        // A path of some of the parts of a path is one.
-        let Ok(subject) = FsPath::new(&subject) else { return Ok(()) };
         if self.commit.was_there(subject)? {
             self.add("What is there can be neither changed nor removed".to_owned(), path);
         }
@@ -250,10 +250,9 @@ impl<'a> Check<'a> {
     /// New names that differ from others of their directory in case or Unicode form only.
     fn clashes(&mut self) -> SvnResult<()> {
         for (directory, new) in std::mem::take(&mut self.new) {
-            let Ok(directory) = FsPath::new(&directory) else { continue };
             let mut by_form: HashMap<String, Vec<String>> =
                 new.iter().map(|name| (fold::same_name(name), Vec::new())).collect();
-            self.commit.names(directory, &mut |name| {
+            self.commit.names(&directory, &mut |name| {
                 if let Some(names) = by_form.get_mut(&fold::same_name(name)) {
                     names.push(name.to_owned());
                 }
@@ -277,20 +276,6 @@ impl<'a> Check<'a> {
             paths.named.push(what);
         }
     }
-}
-
-/// The directory of a path, and its name there; `None` for the root.
-fn split(path: &FsPath) -> Option<(&str, &str)> {
-    let (parent, name) = path.as_str().rsplit_once('/')?;
-    let parent = if parent.is_empty() { "/" } else { parent };
-    (!name.is_empty()).then_some((parent, name))
-}
-
-/// The path of the first parts of a path.
-fn first_parts(path: &FsPath, parts: usize) -> String {
-    let first: Vec<&str> =
-        path.as_str().split('/').filter(|part| !part.is_empty()).take(parts).collect();
-    format!("/{}", first.join("/"))
 }
 
 #[cfg(test)]

@@ -21,19 +21,23 @@ impl PathPattern {
 
     /// Whether it is about this path.
     pub(crate) fn matches(&self, path: &FsPath) -> bool {
-        is_match(&parts(&self.text), &parts(path.as_str()))
+        is_match(&parts(&self.text), &names(path))
     }
 
-    /// Whether it is about this path, or about one above it; the number of that one's parts.
-    pub(crate) fn matches_above(&self, path: &FsPath) -> Option<usize> {
-        let (pattern, path) = (parts(&self.text), parts(path.as_str()));
-        (0..=path.len()).find(|end| is_match(&pattern, path.get(..*end).unwrap_or(&path)))
+    /// The highest path that it is about, of this one and those above it.
+    pub(crate) fn highest_match<'p>(&self, path: &'p FsPath) -> Option<&'p FsPath> {
+        let above = |path: &&'p FsPath| (!path.is_root()).then(|| path.parent());
+        std::iter::successors(Some(path), above).filter(|path| self.matches(path)).last()
     }
 
     /// Whether it may be about a path below this one.
     pub(crate) fn may_match_below(&self, path: &FsPath) -> bool {
-        could_continue(&parts(&self.text), &parts(path.as_str()))
+        could_continue(&parts(&self.text), &names(path))
     }
+}
+
+fn names(path: &FsPath) -> Vec<&str> {
+    path.names().collect()
 }
 
 fn parts(path: &str) -> Vec<&str> {
@@ -125,8 +129,8 @@ mod tests {
     #[test]
     fn what_is_above_and_below() {
         let tags = PathPattern::parse("/*/tags/*").unwrap();
-        assert_eq!(tags.matches_above(path("/p/tags/1/a/b")), Some(3));
-        assert_eq!(tags.matches_above(path("/p/tags")), None);
+        assert_eq!(tags.highest_match(path("/p/tags/1/a/b")), Some(path("/p/tags/1")));
+        assert_eq!(tags.highest_match(path("/p/tags")), None);
         for (text, may) in [("/", true), ("/p", true), ("/p/tags", true), ("/p/x", false)] {
             assert_eq!(tags.may_match_below(path(text)), may, "{text}");
         }

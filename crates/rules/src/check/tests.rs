@@ -61,9 +61,8 @@ impl Commit for Example {
 
     fn names(&self, directory: &FsPath, visit: &mut dyn FnMut(&str)) -> SvnResult<()> {
         for path in &self.after {
-            if let Some((parent, name)) = split(FsPath::new(path).unwrap())
-                && parent == directory.as_str()
-            {
+            let (parent, name) = FsPath::new(path).unwrap().parent_and_name();
+            if parent == directory {
                 visit(name);
             }
         }
