@@ -23,7 +23,8 @@ pub(crate) struct Digest([u8; 32]);
 /// The logins.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    key: [u8; 32],
+    /// With the key, and nothing else yet.
+    mac: Hmac<Sha256>,
     logins: Mutex<HashMap<Digest, (Instant, Arc<Member>)>>,
 }
 
@@ -32,26 +33,20 @@ impl Cache {
     pub(crate) fn new() -> Option<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).ok()?;
-        Some(Self { key, logins: Mutex::new(HashMap::new()) })
+        let mac = Hmac::new_from_slice(&key).ok()?;
+        Some(Self { mac, logins: Mutex::new(HashMap::new()) })
     }
 
     /// The digest of a name and password, or of a name alone.
     pub(crate) fn digest(&self, user: &str, password: Option<&str>) -> Digest {
-        let user = user.as_bytes();
         let length = sapwood_core::exact::len64(user.len()).to_le_bytes();
-        let mut parts = vec![&length[..], user];
-        if let Some(password) = password {
-            parts.push(password.as_bytes());
-        }
-        // A key of 32 bytes fits; if it did not, no two digests would be the same.
-        let Ok(mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
-            let mut random = [0; 32];
-            let _ = getrandom::fill(&mut random);
-            return Digest(random);
-        };
-        let kind = [u8::from(password.is_some())];
-        let mac =
-            parts.into_iter().fold(mac.chain_update(kind), |mac, part| mac.chain_update(part));
+        let mac = self
+            .mac
+            .clone()
+            .chain_update([u8::from(password.is_some())])
+            .chain_update(length)
+            .chain_update(user)
+            .chain_update(password.unwrap_or(""));
         Digest(mac.finalize().into_bytes().into())
     }
 

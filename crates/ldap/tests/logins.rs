@@ -20,7 +20,7 @@ async fn users_log_in_with_their_passwords_and_have_their_groups() {
             ("ada", ""),
             ("", ""),
             ("", "secret of ada"),
-            ("nobody-of-this-name", "x"),
+            ("unknown", "x"),
             ("a*", "secret of ada"),
             ("ada)(uid=*", "secret of ada"),
             ("*", "secret of ada"),
