@@ -64,6 +64,19 @@ pub(crate) struct Manual {
     pub(crate) files: Vec<(&'static str, &'static str)>,
 }
 
+impl Manual {
+    /// That of a program whose help text is laid out by hand: usage lines, an empty line, the rest.
+    pub(crate) fn of_help(help: &str) -> Self {
+        let (usage, text) = help.split_once("\n\n").unwrap_or((help, ""));
+        let plain = |line: &str| line.trim_start_matches("usage:").trim().to_owned();
+        Self {
+            synopsis: usage.lines().map(plain).collect(),
+            laid_out: text.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
 impl Program {
     /// The manual of a program with subcommands.
     pub(crate) fn manual(&self) -> Manual {

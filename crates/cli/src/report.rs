@@ -23,6 +23,11 @@ pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
     out
 }
 
+/// The same in one line, without an end.
+pub(crate) fn one_line(error: &SvnError) -> String {
+    lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
+}
+
 /// The error's own sentence, else that of its code.
 pub(crate) fn best_message(error: &SvnError) -> &str {
     match error.message() {

@@ -309,12 +309,7 @@ pub(crate) fn metrics_address(config: &Path) -> SvnResult<Option<SocketAddr>> {
 
 /// The manual page.
 pub(crate) fn manual() -> crate::manual::Manual {
-    let (usage, text) = HELP.split_once("\n\n").unwrap_or((HELP, ""));
-    crate::manual::Manual {
-        synopsis: usage.lines().map(|l| l.trim_start_matches("usage:").trim().to_owned()).collect(),
-        laid_out: text.to_owned(),
-        ..crate::manual::Manual::default()
-    }
+    crate::manual::Manual::of_help(HELP)
 }
 
 fn parse(args: Vec<OsString>) -> Result<Options, String> {

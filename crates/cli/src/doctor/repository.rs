@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sapwood_core::SvnResult;
 use sapwood_core::config::Config;
 use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::Filesystem;
 use sapwood_repos::{Repository, Rules};
 use sapwood_server::common::config::AccessConfig;
@@ -16,6 +16,7 @@ use sapwood_server::{ServerState, Settings};
 
 use super::finding::Findings;
 use super::{hooks, machine, rights, shown};
+use crate::report;
 
 /// A transaction that is older than this is of no use any more: two days.
 const OLD: Duration = Duration::from_secs(2 * 24 * 3600);
@@ -38,8 +39,10 @@ pub(super) fn look(path: &Path) -> Findings {
             rules(&repository, &mut findings);
         }
         Err(error) => {
-            findings
-                .problem(format!("it cannot be opened: {}", sentence(&error)), open_advice(path));
+            findings.problem(
+                format!("it cannot be opened: {}", report::one_line(&error)),
+                open_advice(path),
+            );
         }
     }
     rights::look(path, &mut findings);
@@ -54,13 +57,8 @@ fn open_advice(path: &Path) -> String {
 
 fn note(result: SvnResult<()>, findings: &mut Findings, todo: impl FnOnce() -> String) {
     if let Err(error) = result {
-        findings.problem(sentence(&error), todo());
+        findings.problem(report::one_line(&error), todo());
     }
-}
-
-/// All sentences of an error in one line.
-fn sentence(error: &SvnError) -> String {
-    crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
 /// Format, revisions, what is left of old commits, packing.
@@ -153,7 +151,7 @@ fn access(repository: &Repository, findings: &mut Findings) -> SvnResult<()> {
     let mut warnings = Vec::new();
     let named = lookup::rules(&shared, repository.path(), &access, &mut |w| warnings.push(w))?;
     for warning in warnings {
-        findings.warning(sentence(&warning), "svnauthz validate says the same");
+        findings.warning(report::one_line(&warning), "svnauthz validate says the same");
     }
     if let Some(groups) = config_without_effect(&config, named.is_some()) {
         findings.warning(groups, format!("name it in {}", shown(&file)));
@@ -175,7 +173,7 @@ fn rules(repository: &Repository, findings: &mut Findings) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return,
         Err(error) => {
-            let what = format!("no commit is possible: {}", sentence(&error));
+            let what = format!("no commit is possible: {}", report::one_line(&error));
             return findings.problem(what, format!("ls -l {}", shown(&path)));
         }
     };

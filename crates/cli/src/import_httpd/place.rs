@@ -427,8 +427,7 @@ impl MergedSections {
         let (members, groups) = self.members();
         let directory = self.login.asks_directory().then(|| self.login.ldap.written(&groups));
         let directory = directory.flatten();
-        let users = self.login.users().map(|(name, file)| (name, file.clone()));
-        let has_users = users.is_some() || directory.is_some();
+        let has_users = self.login.users().is_some() || directory.is_some();
         let terms = self.terms(around);
         let anonymous = self.access.level(false, terms);
         // A group of a directory has members only where the directory is asked.
@@ -464,21 +463,10 @@ impl MergedSections {
             return closed(url, served);
         }
         self.put_settings(served, rules.is_some(), &mut written.lines);
-        let lines = &mut written.lines;
         if asks {
-            lines.extend(
-                self.login.realm.as_ref().map(|realm| format!("realm = {}", quoted(realm))),
-            );
-            lines.extend(users.map(|(name, file)| format!("{name} = {file}")));
-            if !members.is_empty() {
-                lines.push(format!("members = [{}]", members.join(", ")));
-            }
-            if let Some(directory) = directory {
-                let note = |why: &String| Note::new(&self.required_at, "AuthLDAPURL", why);
-                self.notes.extend(directory.notes.iter().map(note));
-                written.directory = Some(directory);
-            }
+            self.put_login(&members, directory, &mut written);
         }
+        let lines = &mut written.lines;
         if let Some(rules) = &rules {
             put_rules(rules, lines);
         }
@@ -504,6 +492,26 @@ impl MergedSections {
             members.push(quoted(&name));
         }
         (members, groups)
+    }
+
+    /// Writes what says who users are, and which of them are let in.
+    fn put_login(
+        &mut self,
+        members: &[String],
+        directory: Option<TomlDirectory>,
+        written: &mut TomlPlace,
+    ) {
+        let lines = &mut written.lines;
+        lines.extend(self.login.realm.as_ref().map(|realm| format!("realm = {}", quoted(realm))));
+        lines.extend(self.login.users().map(|(name, file)| format!("{name} = {file}")));
+        if !members.is_empty() {
+            lines.push(format!("members = [{}]", members.join(", ")));
+        }
+        if let Some(directory) = directory {
+            let note = |why: &String| Note::new(&self.required_at, "AuthLDAPURL", why);
+            self.notes.extend(directory.notes.iter().map(note));
+            written.directory = Some(directory);
+        }
     }
 
     fn put_settings(&self, served: &Repositories, has_rules: bool, lines: &mut Vec<String>) {

@@ -8,9 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::{SvnError, SvnResult};
-use sapwood_repos::Repository;
-use sapwood_repos::Rules;
 use sapwood_repos::authz::{Authz, ConfigSource};
+use sapwood_repos::{Repository, Rules};
 use sapwood_server::common::htpasswd::Htpasswd;
 use sapwood_server::dav::{Master, TlsFiles};
 use sapwood_server::{Listener, ServerState, Settings};
@@ -18,6 +17,7 @@ use sapwood_server::{Listener, ServerState, Settings};
 use super::config::{File, LocationConfig};
 use super::directories;
 use super::lines::Problem;
+use crate::report;
 
 type Problems = Vec<Problem>;
 
@@ -176,7 +176,7 @@ fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
         }
     }
     match place.accounts.as_ref().map(|path| shared.files.accounts(path)) {
-        Some(Err(error)) => found.push(Problem::error("accounts", sentences(&error))),
+        Some(Err(error)) => found.push(Problem::error("accounts", report::one_line(&error))),
         Some(Ok(open)) if open.accounts.users().is_empty() => {
             let why = "there are no users in it: see 'sapwood user --help'";
             found.push(Problem::warning("accounts", why));
@@ -184,17 +184,12 @@ fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
         _ => {}
     }
     match place.svnserve_users.as_ref().map(|path| shared.files.passwords(path)) {
-        Some(Err(error)) => found.push(Problem::error("svnserve-users", sentences(&error))),
+        Some(Err(error)) => found.push(Problem::error("svnserve-users", report::one_line(&error))),
         Some(Ok(Some(users))) if !users.has_section("users") => {
             found.push(Problem::warning("svnserve-users", "there is no section [users] in it"));
         }
         _ => {}
     }
-}
-
-/// All sentences of an error.
-fn sentences(error: &SvnError) -> String {
-    crate::report::lines(error, "").trim_end().replace(":\n", ": ").replace('\n', ": ")
 }
 
 /// Rules that refuse all users.
@@ -206,14 +201,14 @@ fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
     if let Some(rules) = place.authz.as_ref().filter(is_file) {
         let groups = groups.map(String::as_str);
         if let Err(error) = Authz::read(&source, rules, groups, "authz", &mut |_| {}) {
-            found.push(Problem::error("authz", sentences(&error)));
+            found.push(Problem::error("authz", report::one_line(&error)));
         }
         return;
     }
     if let Some(groups) = groups
         && let Err(error) = source.load(groups)
     {
-        found.push(Problem::error("groups", sentences(&error)));
+        found.push(Problem::error("groups", report::one_line(&error)));
     }
     let inner = |repository: &Path| match (&place.authz_in_conf, &place.authz) {
         (Some(name), _) => Some(repository.join("conf").join(name).to_string_lossy().into_owned()),
@@ -227,7 +222,7 @@ fn of_rules(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
     for repository in repositories(place) {
         let Some(rules) = inner(&repository) else { return };
         if let Err(error) = Authz::read(&source, &rules, None, "authz", &mut |_| {}) {
-            found.push(Problem::warning(name, sentences(&error)));
+            found.push(Problem::warning(name, report::one_line(&error)));
         }
     }
 }
