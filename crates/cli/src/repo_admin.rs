@@ -64,7 +64,8 @@ Deleted and archived repositories have a file 'format.deleted' in place of 'form
 program opens or serves them. A commit that is being written is waited for; where transactions are
 not finished, 'delete' and 'archive' refuse: commits may be in progress.
 
-If root makes or moves a repository, it belongs to the owner of the folder that it is in.
+A repository that root makes belongs to the owner of the folder that it is in, and so do its bin and
+archive when root makes them.
 ";
 
 static TOOL: Tool = Tool {

@@ -148,25 +148,25 @@ fn compare(names: &[&str]) -> String {
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let (wanted, in_the_end) = outcomes(&Programs::reference(), folders[0].path(), &cases);
     let (found, at_our_end) = outcomes(&Programs::ours(), folders[1].path(), &cases);
-    let mut told = String::new();
+    let mut differences = String::new();
     for ((case, wanted), found) in cases.iter().zip(wanted).zip(found) {
         if wanted != found {
-            writeln!(told, "svnmucc {case:?}\n1.14: {wanted}\nours: {found}").unwrap();
+            writeln!(differences, "svnmucc {case:?}\n1.14: {wanted}\nours: {found}").unwrap();
         }
     }
     for block in in_the_end.symmetric_difference(&at_our_end) {
         let side = if in_the_end.contains(block) { "1.14" } else { "ours" };
-        writeln!(told, "only {side}: {block}").unwrap();
+        writeln!(differences, "only {side}: {block}").unwrap();
     }
-    told
+    differences
 }
 
 #[test]
 fn values_of_properties_as_the_reference_takes_them() {
     let (one, two) = NAMES.split_at(NAMES.len() / 2);
-    let told = std::thread::scope(|scope| {
+    let differences = std::thread::scope(|scope| {
         let other = scope.spawn(|| compare(two));
         compare(one) + &other.join().unwrap()
     });
-    assert!(told.is_empty(), "{told}");
+    assert!(differences.is_empty(), "{differences}");
 }

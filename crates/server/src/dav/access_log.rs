@@ -182,7 +182,7 @@ mod tests {
             "192.0.2.1 - ada l [01/Jan/1970:00:00:00 +0000] \"GET /a%20b?p=1 HTTP/1.1\" 200 12 \
              \"-\" \"x\\\"y\"\n"
         );
-        let nobody = Outcome { user: None, status: 304, bytes: 0, time };
-        assert!(line(&head, nobody, 0, false).ends_with("HTTP/1.1\" 304 -\n"));
+        let anonymous = Outcome { user: None, status: 304, bytes: 0, time };
+        assert!(line(&head, anonymous, 0, false).ends_with("HTTP/1.1\" 304 -\n"));
     }
 }
