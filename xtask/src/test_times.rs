@@ -14,7 +14,8 @@ struct Case {
     /// The test program, and the test's name in it.
     name: String,
     seconds: f64,
-    is_flaky: bool,
+    /// What the first try of a test printed that passed in its second.
+    first_failure: Option<String>,
 }
 
 /// Prints the slowest tests of a report, and fails where some needed a second try.
@@ -26,7 +27,13 @@ pub(crate) fn print(report: &Path) -> Result<(), String> {
     for case in cases.iter().take(SLOWEST) {
         eprintln!("{:>8.1}  {}", case.seconds, case.name);
     }
-    let flaky: Vec<&str> = cases.iter().filter(|c| c.is_flaky).map(|c| c.name.as_str()).collect();
+    let mut flaky = Vec::new();
+    for case in &cases {
+        if let Some(failure) = &case.first_failure {
+            eprintln!("xtask: {} failed once:\n{failure}", case.name);
+            flaky.push(case.name.as_str());
+        }
+    }
     if flaky.is_empty() {
         return Ok(());
     }
@@ -51,10 +58,18 @@ fn cases(text: &str) -> Vec<Case> {
         found.push(Case {
             name: format!("{program} {name}"),
             seconds: attribute(" time").and_then(|time| time.parse().ok()).unwrap_or(0.0),
-            is_flaky: children.contains("<flakyFailure") || children.contains("<flakyError"),
+            first_failure: first_failure(children),
         });
     }
     found
+}
+
+/// What stands in the first failure of a test that passed later: what it printed, as the report has it.
+fn first_failure(children: &str) -> Option<String> {
+    let (_, failure) =
+        children.split_once("<flakyFailure").or_else(|| children.split_once("<flakyError"))?;
+    let end = failure.find("</flaky").unwrap_or(failure.len());
+    Some(failure.get(..end).unwrap_or(failure).to_owned())
 }
 
 #[cfg(test)]
@@ -66,20 +81,19 @@ mod tests {
     <testsuite name="sapwood-cli::it" tests="2">
         <testcase name="a::quick" classname="sapwood-cli::it" timestamp="2026-11-26T22:00:00Z" time="0.145"/>
         <testcase name="b::slow" classname="sapwood-cli::it" timestamp="2026-11-26T22:00:00Z" time="2.500">
-            <flakyFailure timestamp="2026-11-26T22:00:00Z" time="1.6" type="test failure"></flakyFailure>
+            <flakyFailure timestamp="2026-11-26T22:00:00Z" time="1.6" type="test failure">took 38 MiB</flakyFailure>
         </testcase>
     </testsuite>
 </testsuites>"#;
 
     #[test]
     fn a_second_try_fails_the_run() {
-        let case =
-            |name: &str, seconds, is_flaky| Case { name: name.to_owned(), seconds, is_flaky };
-        let wanted = [
-            case("sapwood-cli::it a::quick", 0.145, false),
-            case("sapwood-cli::it b::slow", 2.5, true),
-        ];
-        assert_eq!(cases(REPORT), wanted);
+        let found = cases(REPORT);
+        let [quick, slow] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((quick.name.as_str(), quick.seconds), ("sapwood-cli::it a::quick", 0.145));
+        assert_eq!(quick.first_failure, None);
+        assert_eq!((slow.name.as_str(), slow.seconds), ("sapwood-cli::it b::slow", 2.5));
+        assert!(slow.first_failure.as_ref().unwrap().ends_with("took 38 MiB"));
         let folder = std::env::temp_dir().join(format!("sapwood-junit-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         let file = folder.join("junit.xml");

