@@ -24,6 +24,7 @@ use sapwood_server::common::current::Current;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::dav::{Http, HttpServer, TlsFiles};
 use sapwood_server::operation_log::OpLog;
+use sapwood_server::settings::RootUsers;
 use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, ServerState, Settings};
 
@@ -125,6 +126,7 @@ struct Options {
     check: bool,
     file: config::File,
     http: HttpSettings,
+    users: RootUsers,
 }
 
 impl Options {
@@ -246,7 +248,9 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         options.file = file;
         return Ok((options, problems));
     }
-    file.http(&mut options.http)?;
+    let directories = directories::open(&file)?;
+    file.http(&mut options.http, &directories)?;
+    options.users = file.root_users(&directories)?;
     // A command line option that differs from the default stays.
     if bulk != BulkUpdates::Prefer {
         options.http.bulk_updates = bulk;
@@ -430,6 +434,7 @@ fn prepare(options: &Options) -> SvnResult<Prepared> {
     settings.scratch = std::env::temp_dir();
     settings.only = is_one.then_some(root);
     options.file.others(&mut settings);
+    settings.users = options.users.clone();
     settings.config_file = match &options.config_file {
         Some(file) => Some(
             std::path::absolute(file)

@@ -63,6 +63,7 @@ mod secret_service;
 mod service;
 mod signals;
 mod soak;
+mod svn_accounts;
 mod svn_compare;
 mod svnadmin;
 mod svndumpfilter;

@@ -112,6 +112,7 @@ fn of_what_is_served(file: &File, found: &mut Problems) {
             found.push(Problem::warning(name, format!("'{name}' has no effect without 'path'")));
         }
     }
+    of_root_users(file, found);
     let is_json = file.log_format == Some(LogFormat::Json);
     if is_json && file.access_log_form.is_some() {
         let why = "'access-log-form' has no effect: 'log-format' is json";
@@ -124,6 +125,23 @@ fn of_what_is_served(file: &File, found: &mut Problems) {
     if file.access_log.is_none() && file.access_log_form.is_some() {
         let why = "'access-log-form' has no effect without 'access-log'";
         found.push(Problem::warning("access-log-form", why));
+    }
+}
+
+/// Users of repositories that `svnserve.conf` files configure, where there are no such repositories or no such users.
+fn of_root_users(file: &File, found: &mut Problems) {
+    let Some(users) = &file.users else { return };
+    if file.path.is_none() && file.location.iter().all(LocationConfig::has_access) {
+        let why = "'[users]' has no effect: no svnserve.conf says who may do what";
+        found.push(Problem::warning("users", why));
+    }
+    if users.plain_over_svn && users.accounts.is_none() && users.directory.is_none() {
+        let why = "'plain-over-svn' has no effect without 'accounts' or 'directory'";
+        found.push(Problem::warning("users.plain-over-svn", why));
+    }
+    if users.plain_over_svn && file.path.is_none() {
+        let why = "'plain-over-svn' has no effect without 'path'";
+        found.push(Problem::warning("users.plain-over-svn", why));
     }
 }
 
@@ -394,6 +412,10 @@ mod tests {
         ("trusted-proxies = ['10.0.0.0/8', 'proxy']", "'proxy' is no address"),
         ("tls-client-crl = '/c'", "needs 'tls-client-ca'"),
         ("require-certificate = true", "needs 'tls-client-ca'"),
+        ("[users]", "no svnserve.conf says"),
+        ("path = '/x'\n[users]\nplain-over-svn = true", "without 'accounts' or"),
+        ("[users]\naccounts = '/a'\nplain-over-svn = true", "without 'path'"),
+        ("path = '/x'\n[users]\ndirectory = 'd'", "no [[directory]] with the name 'd'"),
     ];
 
     /// The same of a redirect and of a location.

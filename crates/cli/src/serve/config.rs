@@ -14,7 +14,7 @@ use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Log
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{AccessForm, ClientAuthorities, Master};
 use sapwood_server::operation_log;
-use sapwood_server::settings::{Network, Settings};
+use sapwood_server::settings::{Network, RootUsers, Settings};
 use serde::Deserialize;
 
 use super::check::{MOST_DELAY, MOST_WAIT};
@@ -55,6 +55,7 @@ pub(super) struct File {
     pub(super) location: Vec<LocationConfig>,
     pub(super) redirect: Vec<RedirectConfig>,
     pub(super) directory: Vec<DirectoryConfig>,
+    pub(super) users: Option<UsersConfig>,
     /// Where the settings stand.
     #[serde(skip)]
     pub(super) lines: Lines,
@@ -84,6 +85,18 @@ pub(super) enum Bulk {
     On,
     Off,
     Prefer,
+}
+
+/// Users of the repositories that `svnserve.conf` files configure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct UsersConfig {
+    pub(super) accounts: Option<PathBuf>,
+    pub(super) directory: Option<String>,
+    #[serde(default)]
+    members: Vec<String>,
+    #[serde(default)]
+    pub(super) plain_over_svn: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -218,7 +231,8 @@ impl File {
             } = place;
             [folder, repository, users, digest_users, svnserve_users, accounts, rules, master_ca]
         });
-        for path in own.into_iter().chain(places).flatten() {
+        let users = self.users.iter_mut().map(|users| &mut users.accounts);
+        for path in own.into_iter().chain(places).chain(users).flatten() {
             *path = base.join(&*path);
         }
         self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
@@ -243,11 +257,14 @@ impl File {
     /// Puts what the file says into the settings of http.
     ///
     /// # Errors
-    /// E125009 for masters' files and directories that cannot be used.
-    pub(super) fn http(&self, settings: &mut HttpSettings) -> SvnResult<()> {
-        let directories = directories::open(self)?;
+    /// E125009 for masters' files that cannot be used.
+    pub(super) fn http(
+        &self,
+        settings: &mut HttpSettings,
+        directories: &Directories,
+    ) -> SvnResult<()> {
         for place in &self.location {
-            settings.locations.push(place.location(&directories)?);
+            settings.locations.push(place.location(directories)?);
         }
         settings.redirects = self
             .redirect
@@ -289,6 +306,21 @@ impl File {
             Some(LogFormat::Json) => operation_log::LogForm::Json,
             _ => operation_log::LogForm::Text,
         }
+    }
+
+    /// The users of repositories that `svnserve.conf` files configure.
+    ///
+    /// # Errors
+    /// E125009 for the name of a directory that there is not.
+    pub(super) fn root_users(&self, directories: &Directories) -> SvnResult<RootUsers> {
+        let Some(users) = &self.users else { return Ok(RootUsers::default()) };
+        let directory = users.directory.as_deref();
+        Ok(RootUsers {
+            accounts: users.accounts.clone(),
+            directory: directory.map(|name| directories::named(directories, name)).transpose()?,
+            members: users.members.clone(),
+            plain_over_svn: users.plain_over_svn,
+        })
     }
 
     /// Puts what the file says into the other settings.
@@ -362,11 +394,8 @@ impl LocationConfig {
             .master
             .as_deref()
             .map(|url| Master::new(url, version, self.master_ca.as_deref()).map(Arc::new));
-        let named = self.directory.as_ref().map(|name| {
-            let why = || wrong(Path::new(&self.url), format!("there is no directory '{name}'"));
-            directories.get(name).cloned().ok_or_else(why)
-        });
-        let directory = named.transpose()?;
+        let directory = self.directory.as_deref();
+        let directory = directory.map(|name| directories::named(directories, name)).transpose()?;
         Ok(Location {
             access: self.has_access().then(|| Arc::new(self.access(directory))),
             levels: match (&self.repository, self.flat) {
@@ -418,6 +447,7 @@ impl LocationConfig {
             accounts: self.accounts.clone(),
             directory,
             members: self.members.clone(),
+            plain_over_svn: false,
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
             requires_certificate: self.require_certificate,
             certificate_name: self.certificate_user.as_deref().and_then(CertificateName::of),

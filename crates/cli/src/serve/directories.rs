@@ -106,6 +106,16 @@ pub(super) fn open(file: &File) -> SvnResult<Directories> {
     file.directory.iter().map(open).collect()
 }
 
+/// The directory with this name.
+///
+/// # Errors
+/// E125009 if there is none.
+pub(super) fn named(directories: &Directories, name: &str) -> SvnResult<Directory> {
+    let why = || format!("There is no [[directory]] with the name '{name}'");
+    let missing = || SvnError::new(ErrorCode::BAD_CONFIG_VALUE, why());
+    directories.get(name).cloned().ok_or_else(missing)
+}
+
 /// What is wrong with directories, and with the names by which locations call them. No server is asked.
 pub(super) fn problems(file: &File) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -122,14 +132,23 @@ pub(super) fn problems(file: &File) -> Vec<Problem> {
             found.push(Problem::error(setting, format!("directory '{}': {wrong}", config.name)));
         }
         let used = |name: &String| *name == config.name;
-        if !file.location.iter().any(|place| place.directory.as_ref().is_some_and(used)) {
-            let why = format!("directory '{}': no location names it", config.name);
+        let of_root = file.users.as_ref().and_then(|users| users.directory.as_ref());
+        let named = file.location.iter().filter_map(|place| place.directory.as_ref());
+        if !named.chain(of_root).any(used) {
+            let why = format!("directory '{}': no location and not [users] names it", config.name);
             found.push(Problem::warning(format!("directory.{at}.name"), why));
         }
     }
+    let is_missing = |name: &String| !file.directory.iter().any(|config| config.name == *name);
+    if let Some(name) = file.users.as_ref().and_then(|users| users.directory.as_ref())
+        && is_missing(name)
+    {
+        let why = format!("'directory': there is no [[directory]] with the name '{name}'");
+        found.push(Problem::error("users.directory", why));
+    }
     for (at, place) in file.location.iter().enumerate() {
         let Some(name) = &place.directory else { continue };
-        if !file.directory.iter().any(|config| config.name == *name) {
+        if is_missing(name) {
             let why = format!(
                 "location '{}': 'directory': there is no [[directory]] with the name '{name}'",
                 place.url

@@ -59,6 +59,9 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
         found.push(Problem::error("svnserve-conf", error.message()));
     }
     found.extend(directories::ask(file));
+    if let Some(accounts) = file.users.as_ref().and_then(|users| users.accounts.as_ref()) {
+        of_accounts("users.accounts", accounts, &shared, &mut found);
+    }
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, &shared, &mut own);
@@ -152,6 +155,18 @@ fn of_place(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
     of_rules(place, shared, found);
 }
 
+/// A file of accounts that cannot be read, or has no users.
+fn of_accounts(setting: &str, path: &Path, shared: &ServerState, found: &mut Problems) {
+    match shared.files.accounts(path) {
+        Err(error) => found.push(Problem::error(setting, report::one_line(&error))),
+        Ok(open) if open.accounts.users().is_empty() => {
+            let why = "there are no users in it: see 'sapwood user --help'";
+            found.push(Problem::warning(setting, why));
+        }
+        Ok(_) => {}
+    }
+}
+
 /// Users that can never log in.
 fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) {
     let text =
@@ -175,13 +190,8 @@ fn of_users(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
             found.push(Problem::warning("digest-users", why));
         }
     }
-    match place.accounts.as_ref().map(|path| shared.files.accounts(path)) {
-        Some(Err(error)) => found.push(Problem::error("accounts", report::one_line(&error))),
-        Some(Ok(open)) if open.accounts.users().is_empty() => {
-            let why = "there are no users in it: see 'sapwood user --help'";
-            found.push(Problem::warning("accounts", why));
-        }
-        _ => {}
+    if let Some(path) = &place.accounts {
+        of_accounts("accounts", path, shared, found);
     }
     match place.svnserve_users.as_ref().map(|path| shared.files.passwords(path)) {
         Some(Err(error)) => found.push(Problem::error("svnserve-users", report::one_line(&error))),

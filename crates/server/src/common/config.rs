@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sapwood_ldap::Directory;
 
+use crate::common::settings::RootUsers;
+
 /// What a user may do, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blanket {
@@ -102,12 +104,14 @@ pub struct AccessConfig {
     pub htpasswd: Option<PathBuf>,
     /// The same for Digest authentication.
     pub htdigest: Option<PathBuf>,
-    /// A file of accounts of our own, for http.
+    /// A file of accounts of our own.
     pub accounts: Option<PathBuf>,
     /// A directory service that knows users, for http.
     pub directory: Option<Directory>,
     /// The only users who are let in, and groups (`group:NAME`) whose members are; all, if there is none.
     pub members: Vec<String>,
+    /// Whether users of the accounts and the directory may send their passwords over svn://.
+    pub plain_over_svn: bool,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
     /// Whether a client must show a certificate. (Over http)
@@ -150,6 +154,24 @@ pub struct AccessConfig {
 }
 
 impl AccessConfig {
+    /// The same, with users of the whole server besides.
+    #[must_use]
+    pub(crate) fn and_users(self, users: &RootUsers) -> Self {
+        Self {
+            accounts: users.accounts.clone(),
+            directory: users.directory.clone(),
+            members: users.members.clone(),
+            plain_over_svn: users.plain_over_svn,
+            ..self
+        }
+    }
+
+    /// Whether users of accounts and a directory can log in over svn://.
+    #[must_use]
+    pub(crate) const fn has_plain_users(&self) -> bool {
+        self.plain_over_svn && (self.accounts.is_some() || self.directory.is_some())
+    }
+
     /// Whether there is a password file or a directory for users to authenticate with.
     #[must_use]
     pub const fn has_passwords(&self) -> bool {

@@ -147,6 +147,7 @@ pub fn describe(
         None => {
             let (config, base) = configuration(shared, &repository)?;
             AccessConfig::from_config(&config, &base, settings.read_only)?
+                .and_users(&settings.users)
         }
     };
     let passwords = match &config.password_db {

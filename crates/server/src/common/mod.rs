@@ -17,6 +17,7 @@
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 //! * [`folders`]: the directories of this machine that no peer may see.
 //! * [`metrics`]: counts and times for monitoring; `process`: what the process takes of the machine.
+//! * [`users`]: the files and directories that know users, and how a password is checked; `tasks`: how a thread waits for them.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
@@ -46,3 +47,5 @@ pub mod spool;
 pub mod standing;
 pub mod state;
 pub mod svnserve_conf;
+pub(crate) mod tasks;
+pub mod users;

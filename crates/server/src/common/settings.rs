@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sapwood_core::SvnError;
 use sapwood_core::exact::Exact;
+use sapwood_ldap::Directory;
 
 /// All settings of a server. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Settings {
     pub read_only: bool,
     /// A configuration file for all repositories, in place of each one's own.
     pub config_file: Option<PathBuf>,
+    /// Users whom the server knows, besides those of the repositories' own files.
+    pub users: RootUsers,
     /// A file of rules for commits to all repositories, besides their own.
     pub rules: Option<PathBuf>,
     /// Bytes of memory for all caches together.
@@ -37,6 +40,30 @@ pub struct Settings {
     pub report_first: Option<fn(&SvnError)>,
     /// The folder for temporary files.
     pub scratch: PathBuf,
+}
+
+/// Users of what is below the root, besides those that `svnserve.conf` files name.
+#[derive(Clone, Debug, Default)]
+pub struct RootUsers {
+    /// A file of accounts.
+    pub accounts: Option<PathBuf>,
+    /// A directory of users.
+    pub directory: Option<Directory>,
+    /// Only these users and groups may log in, if there are any.
+    pub members: Vec<String>,
+    /// Whether users of the accounts and the directory may send their passwords over svn://, where they are not encrypted.
+    pub plain_over_svn: bool,
+}
+
+impl RootUsers {
+    /// Uses the directory of other settings where it is the same: it knows who logged in a short time ago.
+    pub(crate) fn keep_directory(&mut self, others: &Self) {
+        if let (Some(new), Some(known)) = (&self.directory, &others.directory)
+            && known.has_settings_of(new)
+        {
+            self.directory = Some(known.clone());
+        }
+    }
 }
 
 /// A range of addresses.
@@ -154,6 +181,7 @@ impl Settings {
             virtual_host: false,
             read_only: false,
             config_file: None,
+            users: RootUsers::default(),
             rules: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             compression: 5,

@@ -12,6 +12,7 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
 use crate::common::ending::Ending;
+use crate::common::fair::FairPermits;
 use crate::common::files::{ConfigFiles, FileCache};
 use crate::common::folders::Folders;
 use crate::common::htpasswd::VerifiedPasswords;
@@ -24,6 +25,8 @@ use crate::common::request_number::RequestNumbers;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
 use crate::common::standing::Standing;
+use crate::common::tasks::Tasks;
+use crate::common::users::PasswordCheck;
 
 /// The limit of repositories that are kept open.
 const MAX_OPEN: usize = 4096;
@@ -80,6 +83,10 @@ pub struct ServerState {
     pub cancel: CancelToken,
     /// Passwords of httpd's files that were verified.
     pub proved: Arc<VerifiedPasswords>,
+    /// Password hashes that are being computed: one for each processor.
+    pub(crate) hashes: Arc<FairPermits>,
+    /// What threads of connections wait for.
+    pub(crate) tasks: Arc<Tasks>,
     /// Counts for monitoring.
     pub metrics: Arc<Metrics>,
     /// The numbers of requests.
@@ -96,6 +103,7 @@ impl ServerState {
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
         let caches = Caches::holding(settings.cache_bytes, resident);
         let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             logins: LoginDelay::default(),
             requests,
@@ -110,6 +118,8 @@ impl ServerState {
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
             proved: Arc::default(),
+            hashes: FairPermits::new(processors),
+            tasks: Arc::default(),
             metrics: Arc::default(),
             numbers: Arc::default(),
             ending: Arc::default(),
@@ -120,7 +130,8 @@ impl ServerState {
 
     /// The same server with other settings and another log. The size of the caches and the limits stay as they are.
     #[must_use]
-    pub fn with(&self, settings: Settings, log: Option<Arc<OpLog>>) -> Self {
+    pub fn with(&self, mut settings: Settings, log: Option<Arc<OpLog>>) -> Self {
+        settings.users.keep_directory(&self.settings.users);
         self.folders.add_of(&settings);
         Self {
             settings,
@@ -136,11 +147,22 @@ impl ServerState {
             options: self.options.clone(),
             cancel: self.cancel.clone(),
             proved: Arc::clone(&self.proved),
+            hashes: Arc::clone(&self.hashes),
+            tasks: Arc::clone(&self.tasks),
             metrics: Arc::clone(&self.metrics),
             numbers: Arc::clone(&self.numbers),
             ending: Arc::clone(&self.ending),
             protocols: Arc::clone(&self.protocols),
             open: Arc::clone(&self.open),
+        }
+    }
+
+    /// What checks passwords.
+    pub(crate) fn password_check(&self) -> PasswordCheck {
+        PasswordCheck {
+            proved: Arc::clone(&self.proved),
+            hashes: Arc::clone(&self.hashes),
+            log: self.log.clone(),
         }
     }
 

@@ -60,6 +60,7 @@ impl AccessConfig {
             accounts: None,
             directory: None,
             members: Vec::new(),
+            plain_over_svn: false,
             user_header: None,
             requires_certificate: false,
             certificate_name: None,

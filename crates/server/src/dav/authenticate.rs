@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::credentials::{Claim, Evidence, Users, Verdict};
+use super::credentials::{Claim, Evidence};
 use super::digest::Proof;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
@@ -10,6 +10,7 @@ use super::state::HttpState;
 use super::workers;
 use crate::common::config::{AccessConfig, Blanket, Login};
 use crate::common::principal::{Principal, granted};
+use crate::common::users::{Users, Verdict};
 
 /// Whether users can authenticate here.
 pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
@@ -73,7 +74,7 @@ pub(super) fn user(
     let delay = access.password_delay;
     let known = match &evidence {
         Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
-        Evidence::Password(word, users) => users.have_proved(&shared.server, &user, word),
+        Evidence::Password(word, users) => users.have_proved(&shared.server.proved, &user, word),
     };
     if known.is_some()
         && shared.server.logins.prove_at_once(Some(head.client), &user, delay, Instant::now())
@@ -97,7 +98,7 @@ pub(super) fn visitor(
         Some(path) => shared.server.files.passwords(path)?,
         None => None,
     };
-    let users = Users::of(&shared.server, access, plain)?;
+    let users = Users::of(&shared.server.files, access, plain)?;
     let user = user(shared, head, access, &users)?;
     let required = if workers::reads(&head.method) { Blanket::Read } else { Blanket::Write };
     if !may_come_in(access, user.as_ref(), required) {

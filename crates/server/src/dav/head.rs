@@ -8,8 +8,9 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 
 use super::certificate::ClientCertificate;
-use super::credentials::{self, Verdict};
+use super::credentials;
 use crate::common::request_number::RequestNumber;
+use crate::common::users::Verdict;
 use crate::settings::Network;
 
 /// The head of a request.

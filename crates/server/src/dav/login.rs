@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::credentials::{Claim, Evidence, Users, Verdict};
+use super::credentials::{Claim, Evidence};
 use super::head::Head;
 use super::state::HttpState;
 use crate::common::fair::Caller;
@@ -15,6 +15,7 @@ use crate::common::login_delay::{self, LoginDelay};
 use crate::common::metrics::Limit;
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::principal::Principal;
+use crate::common::users::Verdict;
 
 /// Checks the credentials of a request.
 pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) -> Verdict {
@@ -28,8 +29,8 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
         Evidence::Digest(true) => Verdict::Right(Principal::named(user.clone())),
         Evidence::Digest(false) => Verdict::Wrong,
         Evidence::Password(password, users) => {
-            let found = in_files(shared, head, &users, &user, &password).await;
-            users.in_directory(&shared.server, found, (&user, &password)).await
+            let caller = Caller::new(Some(head.client), Some(&user));
+            shared.server.password_check().check(&users, caller, &user, &password).await
         }
     };
     match verdict {
@@ -49,30 +50,6 @@ pub(super) async fn prove(shared: &Arc<HttpState>, head: &Head, claim: Claim) ->
     shared.server.note(subject, &operation);
     tokio::time::sleep(penalty.wait).await;
     Verdict::Wrong
-}
-
-/// The user, if a file of the location knows the password: its hash is computed by one of a few threads.
-async fn in_files(
-    shared: &Arc<HttpState>,
-    head: &Head,
-    users: &Users,
-    user: &str,
-    password: &str,
-) -> Option<Principal> {
-    if !users.have_files() {
-        return None;
-    }
-    let caller = Caller::new(Some(head.client), Some(user));
-    let permit = shared.workers.hashes.acquire(caller).await;
-    let (shared, users) = (Arc::clone(shared), users.clone());
-    let (user, password) = (user.to_owned(), password.to_owned());
-    let known = tokio::task::spawn_blocking(move || {
-        let known = users.in_files(&shared.server, &user, &password);
-        drop(permit);
-        known
-    });
-    // After a fault of ours no user is admitted.
-    known.await.unwrap_or(None)
 }
 
 /// Waits until an attempt may be checked; `None` when that takes too long.

@@ -24,7 +24,6 @@ use super::autoversioning;
 use super::body::{Body, RawBody};
 use super::certificate::ClientCertificate;
 use super::continued;
-use super::credentials::Verdict;
 use super::exchange::Exchange;
 use super::fail::client_gone;
 use super::head::Head;
@@ -44,6 +43,7 @@ use crate::common::fair::{Caller, Permit};
 use crate::common::metrics::Limit;
 use crate::common::principal::Principal;
 use crate::common::request_memory::Share;
+use crate::common::users::Verdict;
 
 /// Bytes of a body that are collected in memory.
 const WINDOW: usize = 32 << 10;

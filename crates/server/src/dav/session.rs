@@ -12,7 +12,6 @@ use sapwood_wire_dav::{Resource, headers};
 
 use super::admission::Admission;
 use super::authenticate;
-use super::credentials::Users;
 use super::fail::{DavResult, Fail, allowed};
 use super::head::Head;
 use super::lookup::InRepository;
@@ -20,6 +19,7 @@ use super::settings::Location;
 use super::state::HttpState;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
+use crate::common::users::Users;
 
 /// The state of one request to a repository.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl<'s> Session<'s> {
         let InRepository { found, root, below, location } = place;
         let resource = Resource::parse(&below, SPECIAL)?;
         let host = head.client.to_string();
-        let users = Users::of(&shared.server, &found.config, found.passwords)?;
+        let users = Users::of(&shared.server.files, &found.config, found.passwords)?;
         let can_authenticate = authenticate::can_authenticate(&found.config, &users);
         let user = authenticate::user(shared, head, &found.config, &users)?;
         let access = UserAccess::new(

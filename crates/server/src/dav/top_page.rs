@@ -10,7 +10,6 @@ use sapwood_core::{FsPath, uri};
 
 use super::authenticate::{self, may_come_in};
 use super::browse;
-use super::credentials::Users;
 use super::error_page;
 use super::exchange::Exchange;
 use super::head::Head;
@@ -19,6 +18,7 @@ use super::settings::Location;
 use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
 use crate::common::config::Blanket;
+use crate::common::users::Users;
 
 /// Writes the page, if the request is a browser's for the top, and there is anything to name.
 pub(super) fn write(shared: &HttpState, head: &Head, exchange: &mut Exchange) -> bool {

@@ -56,12 +56,11 @@ impl Workers {
     pub(crate) fn new(server: &ServerState, spool_bytes: u64) -> Arc<Self> {
         let Settings { limits, scratch, .. } = &server.settings;
         let threads = limits.connections.min(THREADS);
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Arc::new(Self {
             readers: FairPermits::new(threads),
             writers: FairPermits::new(threads),
             streams: FairPermits::new(threads.min(STREAMS)),
-            hashes: FairPermits::new(processors),
+            hashes: Arc::clone(&server.hashes),
             unread: FairPermits::new(UNREAD),
             attempts: FairPermits::new(ATTEMPTS),
             spool: Spool::new(scratch.clone(), spool_bytes),

@@ -6,7 +6,7 @@ use sapwood_core::{SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
 
 use crate::common::access::{Action, Decision};
-use crate::common::config::Blanket;
+use crate::common::config::{AccessConfig, Blanket};
 use crate::common::principal::Principal;
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::mechanisms::{CramMd5, cram_md5, password_failed, password_proved, refuse};
@@ -38,6 +38,12 @@ impl Mechanisms {
     }
 }
 
+/// Whether users log in by mechanisms of SASL: those of accounts and directories send their passwords, which the protocol's
+/// own mechanism does not.
+pub(crate) const fn asks_by_sasl(config: &AccessConfig) -> bool {
+    config.sasl.is_some() || config.has_plain_users()
+}
+
 /// Asks the client to authenticate. The client may decline, so access has to be checked again
 /// afterwards.
 ///
@@ -48,7 +54,7 @@ pub(crate) fn request_auth(
     required: Blanket,
     needs_username: bool,
 ) -> SvnResult<()> {
-    if session.access.config().sasl.is_some() {
+    if asks_by_sasl(session.access.config()) {
         return sasl::request_auth(session, required, needs_username);
     }
     let offered = Mechanisms::of(session, required, needs_username);
@@ -145,7 +151,7 @@ pub(crate) fn must_have_access(
 ) -> SvnResult<()> {
     let can_authenticate = session.tunnel_user().is_some()
         || session.passwords.is_some()
-        || session.access.config().sasl.is_some();
+        || asks_by_sasl(session.access.config());
     match session.access.decide(required, path, needs_username, can_authenticate) {
         Decision::Allow => {
             trivial_auth(&mut session.conn);

@@ -19,6 +19,7 @@ use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
 use crate::common::standing::Standing;
 use crate::common::state::ServerState;
+use crate::common::tasks::Tasks;
 use crate::svn::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
@@ -181,6 +182,29 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Waits for a task, until the client disconnects or `cancel` is set; the output is sent before.
+    ///
+    /// # Errors
+    /// As of [`Tasks::wait`]; E210002 when the client has gone; E200015.
+    pub(crate) fn wait_for<T: Send + 'static>(
+        &mut self,
+        tasks: &Tasks,
+        cancel: &CancelToken,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> SvnResult<T> {
+        self.flush()?;
+        let hangup = self.hangup();
+        let result = tasks.wait(task, || {
+            cancel.check()?;
+            let has_gone = hangup.as_ref().is_some_and(Hangup::has_gone);
+            if has_gone { Err(closed()) } else { Ok(()) }
+        });
+        match result {
+            Err(error) if error.code() == closed().code() => self.note(Err(error)),
+            other => other,
+        }
     }
 
     /// The client's address.

@@ -17,7 +17,7 @@ use crate::svn::session::Session;
 ///
 /// # Errors
 /// E210002 when the client has disconnected meanwhile, or would have to wait too long.
-fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<Attempt> {
+pub(crate) fn begin_attempt(session: &mut Session<'_>, user: &str) -> SvnResult<Attempt> {
     let first = session.access.config().password_delay;
     let address = session.conn.remote_address();
     let begun = Instant::now();
@@ -43,6 +43,19 @@ pub(crate) fn password_failed(
     user: Option<&str>,
 ) -> SvnResult<()> {
     let attempt = begin_attempt(session, user.unwrap_or(""))?;
+    attempt_failed(session, attempt, mechanism, user)
+}
+
+/// The same, of an attempt that has begun.
+///
+/// # Errors
+/// As of [`password_failed`].
+pub(crate) fn attempt_failed(
+    session: &mut Session<'_>,
+    attempt: Attempt,
+    mechanism: &str,
+    user: Option<&str>,
+) -> SvnResult<()> {
     let penalty = attempt.failed(Instant::now());
     session.log_command(&Operation::WrongPassword { mechanism, user, failures: penalty.failures });
     session.conn.pause(penalty.wait, &session.cancel)

@@ -2,7 +2,8 @@
 //!
 //! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), CRAM-MD5, LOGIN and PLAIN. Data
 //! is sent as base64, except for CRAM-MD5. Passwords are those of `password-db`; with
-//! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM).
+//! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM). Users of the server's
+//! accounts and directories log in by LOGIN and PLAIN, also without `use-sasl`.
 //!
 //! Invariants: a mechanism is offered only when it can succeed. None of these encrypts the
 //! connection, so with a `min-encryption` above 0 none is offered, and no client can log in.
@@ -11,6 +12,7 @@ mod options;
 mod saslauthd;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
@@ -19,15 +21,21 @@ use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
 use crate::common::config::Blanket;
+use crate::common::fair::Caller;
 use crate::common::principal::Principal;
+use crate::common::users::{Users, Verdict};
 use crate::svn::connection::{Connection, Wait};
-use crate::svn::mechanisms::{CramMd5, cram_md5, password_failed, password_proved, refuse};
+use crate::svn::mechanisms::{
+    CramMd5, attempt_failed, begin_attempt, cram_md5, password_failed, password_proved, refuse,
+};
 use crate::svn::session::Session;
 
 /// The name of this service in SASL.
 const SERVICE: &str = "svn";
 
 const FAILED: &str = "SASL(-13): authentication failure: Password verification failed";
+const UNAVAILABLE: &str =
+    "SASL(-1): generic failure: The directory of users does not answer; try again later";
 const BAD_PROTOCOL: &str = "SASL(-5): bad protocol / cancel: malformed message";
 const NO_MECHANISM: &str = "SASL(-4): no mechanism available: Couldn't find mech";
 
@@ -61,6 +69,8 @@ struct Verifier {
     passwords: Option<Arc<Config>>,
     realm: String,
     tunnel_user: Option<String>,
+    /// The users of accounts and a directory, if they may log in here.
+    users: Option<Users>,
     anonymous: bool,
     /// Whether users may authenticate at all.
     authenticated: bool,
@@ -70,6 +80,8 @@ struct Verifier {
 enum Outcome {
     /// The user is authenticated, or anonymous; the server's last message.
     Success(Option<String>, Option<Vec<u8>>),
+    /// A name and a password that are to be checked by accounts and directories.
+    Claimed { user: String, password: String },
     /// The reason of a failure. The client may try again.
     Refused(String),
     /// The password of this user (`None`: the client sent no valid name) is wrong.
@@ -94,9 +106,9 @@ pub(crate) fn request_auth(
     required: Blanket,
     needs_username: bool,
 ) -> SvnResult<()> {
-    let verifier = Verifier::new(session, required, needs_username);
+    let verifier = Verifier::new(session, required, needs_username)?;
     let config = session.access.config();
-    let can_be_weak = config.sasl.is_some_and(|strength| strength.min == 0);
+    let can_be_weak = config.sasl.is_none_or(|strength| strength.min == 0);
     let offered: Vec<(&str, Mechanism)> = MECHANISMS
         .into_iter()
         .filter(|(name, mechanism)| can_be_weak && verifier.offers(name, *mechanism))
@@ -142,6 +154,13 @@ pub(crate) fn request_auth(
                 out.raw(b") ) ");
                 return Ok(());
             }
+            Outcome::Claimed { user, password } => {
+                if let Some(principal) = verifier.verify(session, &name, user, password)? {
+                    session.access.set_user(Some(principal));
+                    session.conn.out().raw(b"( success ( ) ) ");
+                    return Ok(());
+                }
+            }
             Outcome::Refused(why) => refuse(&mut session.conn, &why),
             Outcome::NotProven(user) => {
                 password_failed(session, &name, user.as_deref())?;
@@ -153,17 +172,59 @@ pub(crate) fn request_auth(
 }
 
 impl Verifier {
-    fn new(session: &Session<'_>, required: Blanket, needs_username: bool) -> Self {
+    fn new(session: &Session<'_>, required: Blanket, needs_username: bool) -> SvnResult<Self> {
         let config = session.access.config();
-        let options = SaslOptions::read(&session.shared.settings.sasl_config);
-        Self {
+        let options = match config.sasl {
+            Some(_) => SaslOptions::read(&session.shared.settings.sasl_config),
+            None => SaslOptions::default(),
+        };
+        let users = config.has_plain_users();
+        let users = users.then(|| Users::of(&session.shared.files, config, None)).transpose()?;
+        Ok(Self {
+            users,
             passwords: session.passwords.clone().filter(|_| options.auxprop),
             options,
             realm: session.realm.clone(),
             tunnel_user: session.tunnel_user().map(str::to_owned),
             anonymous: !needs_username && config.anon_access >= required,
             authenticated: config.auth_access >= required,
+        })
+    }
+
+    /// The user, if accounts or a directory know this password. Otherwise the client has been answered.
+    fn verify(
+        &self,
+        session: &mut Session<'_>,
+        mechanism: &str,
+        user: String,
+        password: String,
+    ) -> SvnResult<Option<Principal>> {
+        let Some(users) = &self.users else { return Err(SvnError::internal("no users")) };
+        let attempt = begin_attempt(session, &user)?;
+        let shared = session.shared;
+        let verdict = match users.have_proved(&shared.proved, &user, &password) {
+            Some(principal) => Verdict::Right(principal),
+            None => {
+                let caller = Caller::new(session.conn.remote_address(), Some(&user));
+                let (check, users, user) = (shared.password_check(), users.clone(), user.clone());
+                let task = async move { check.check(&users, caller, &user, &password).await };
+                let cancel = session.cancel.clone();
+                session.conn.wait_for(&shared.tasks, &cancel, task)?
+            }
+        };
+        match verdict {
+            Verdict::Right(principal) => {
+                attempt.succeeded(Instant::now());
+                return Ok(Some(principal));
+            }
+            Verdict::Wrong => {
+                attempt_failed(session, attempt, mechanism, Some(&user))?;
+                refuse(&mut session.conn, FAILED);
+            }
+            // They say nothing about the password.
+            Verdict::TooMany | Verdict::Unavailable => refuse(&mut session.conn, UNAVAILABLE),
         }
+        Ok(None)
     }
 
     fn offers(&self, name: &str, mechanism: Mechanism) -> bool {
@@ -173,11 +234,15 @@ impl Verifier {
                 Mechanism::External => self.authenticated && self.tunnel_user.is_some(),
                 // These need the password itself.
                 Mechanism::Scram(_) | Mechanism::CramMd5 => {
-                    self.authenticated && self.passwords.is_some()
+                    // A client takes the strongest mechanism for all users, and accounts and directories do not
+                    // know the passwords of theirs.
+                    self.authenticated && self.passwords.is_some() && self.users.is_none()
                 }
                 Mechanism::Login | Mechanism::Plain => {
                     self.authenticated
-                        && (self.passwords.is_some() || self.options.saslauthd.is_some())
+                        && (self.passwords.is_some()
+                            || self.options.saslauthd.is_some()
+                            || self.users.is_some())
                 }
             }
     }
@@ -260,7 +325,10 @@ impl Verifier {
         if !act_as.is_empty() && act_as != user.as_bytes() {
             return "SASL(-14): authorization failure: not authorized".into();
         }
-        let Some(name) = self.local_name(user) else { return Outcome::NotProven(None) };
+        let Some(name) = self.local_name(user) else {
+            // A directory may know users by such names, as Active Directory does.
+            return self.claim(user, password).unwrap_or(Outcome::NotProven(None));
+        };
         let known = self.password(user).is_some_and(|right| is_same(&right, password));
         let asked = || {
             let path = self.options.saslauthd.as_deref();
@@ -269,8 +337,15 @@ impl Verifier {
         if known || asked() {
             self.proven(user, None)
         } else {
-            Outcome::NotProven(Some(name.to_owned()))
+            self.claim(name, password).unwrap_or_else(|| Outcome::NotProven(Some(name.to_owned())))
         }
+    }
+
+    /// What accounts and directories are to check, where there are any.
+    fn claim(&self, user: &str, password: &[u8]) -> Option<Outcome> {
+        self.users.as_ref()?;
+        let password = str::from_utf8(password).ok()?.to_owned();
+        Some(Outcome::Claimed { user: user.to_owned(), password })
     }
 
     fn proven(&self, user: &str, last: Option<Vec<u8>>) -> Outcome {
@@ -344,6 +419,7 @@ mod tests {
             passwords: Some(Arc::new(config.unwrap())),
             realm: "A place".into(),
             tunnel_user: None,
+            users: None,
             anonymous: false,
             authenticated: true,
         }
@@ -393,6 +469,12 @@ mod tests {
         assert_eq!(offered(&verifier), ["LOGIN", "PLAIN"]);
         verifier.options = SaslOptions::parse("pwcheck_method: saslauthd\nmech_list: plain\n");
         assert_eq!(offered(&verifier), ["PLAIN"]);
+        verifier.passwords = Some(Arc::new(Config::default()));
+        verifier.options = SaslOptions::default();
+        verifier.users = Some(Users::default());
+        assert_eq!(offered(&verifier), ["LOGIN", "PLAIN"]);
+        (verifier.users, verifier.passwords) = (None, None);
+        verifier.options = SaslOptions::parse("mech_list: plain\n");
         verifier.authenticated = false;
         verifier.tunnel_user = Some("ada".into());
         assert_eq!(offered(&verifier), [""; 0]);

@@ -17,7 +17,7 @@ use crate::common::lookup::{self, FoundRepository};
 use crate::common::metrics::{Limit, Outcome};
 use crate::common::operation_log::{Operation, Subject};
 use crate::common::state::ServerState;
-use crate::svn::auth::request_auth;
+use crate::svn::auth::{asks_by_sasl, request_auth};
 use crate::svn::commands;
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::session::{CommandResult, Fail, ROOTS, Session};
@@ -101,7 +101,7 @@ impl<'s> Session<'s> {
         let config = &found.config;
         let tunnel_user = shared.settings.tunnel.as_ref().and_then(|t| t.user.as_ref());
         let can_authenticate =
-            tunnel_user.is_some() || found.passwords.is_some() || config.sasl.is_some();
+            tunnel_user.is_some() || found.passwords.is_some() || asks_by_sasl(config);
         if config.anon_access == Blanket::None
             && (config.auth_access == Blanket::None || !can_authenticate)
         {
