@@ -7,6 +7,7 @@ mod demo;
 mod directories;
 mod disk;
 mod lines;
+mod notifications;
 mod reload;
 mod sockets;
 
@@ -454,6 +455,10 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let mut sockets = sockets::Sockets::open(&options, options.only_locations())?;
     let served_root = settings.root.clone();
     let server = Arc::new(ServerState::new(settings, log));
+    server.set_notifications(
+        notifications::targets(&options.file)?,
+        notifications::report(&server),
+    )?;
     let http = Http::new(&server, http)?;
     if let Some(file) = &server.settings.config_file {
         // Errors in it are reported now, not to the first client.

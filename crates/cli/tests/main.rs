@@ -48,6 +48,7 @@ mod maintenance;
 mod mergeinfo_tidy;
 mod missing_paths;
 mod monitor;
+mod notifications;
 mod odd_files;
 mod old_bytes;
 mod output;

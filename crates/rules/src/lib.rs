@@ -16,3 +16,4 @@ mod size;
 pub use check::{Change, Commit, Refusal, RevpropRequest};
 pub use error::{Error, Result};
 pub use file::{MAX_FILE, Rules};
+pub use path_pattern::PathPattern;

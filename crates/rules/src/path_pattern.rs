@@ -7,20 +7,22 @@ use serde::{Deserialize, Deserializer, de};
 
 /// A pattern of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathPattern {
+pub struct PathPattern {
     text: String,
 }
 
 impl PathPattern {
     /// A pattern; `None` if it does not begin with a slash, or ends with one.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let parts = text.strip_prefix('/')?;
         let is_sound = text == "/" || parts.split('/').all(|part| !part.is_empty());
         is_sound.then(|| Self { text: text.to_owned() })
     }
 
     /// Whether it is about this path.
-    pub(crate) fn matches(&self, path: &FsPath) -> bool {
+    #[must_use]
+    pub fn matches(&self, path: &FsPath) -> bool {
         is_match(&parts(&self.text), &names(path))
     }
 

@@ -13,6 +13,7 @@ use sapwood_server::settings::Network;
 use super::config::{File, LocationConfig, LogFormat, LoginWord, RedirectConfig, version};
 use super::directories;
 use super::lines::Problem;
+use super::notifications;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
 pub(super) const MOST_WAIT: u64 = 60;
@@ -42,6 +43,7 @@ pub(super) fn problems(file: &File) -> Problems {
     of_redirects(file, &mut found);
     of_urls(file, &mut found);
     found.extend(directories::problems(file));
+    found.extend(notifications::problems(file));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);
@@ -412,6 +414,34 @@ mod tests {
         ("trusted-proxies = ['10.0.0.0/8', 'proxy']", "'proxy' is no address"),
         ("tls-client-crl = '/c'", "needs 'tls-client-ca'"),
         ("require-certificate = true", "needs 'tls-client-ca'"),
+        ("queue-folder = '/q'", "without '[[webhook]]'"),
+        ("[[webhook]]\nurl = 'http://h/'\nname = 'ci'", "need 'queue-folder'"),
+        ("queue-folder = '/q'\n[[webhook]]\nname = 'ci'\nurl = 'ftp://h/'", "it is no URL"),
+        ("queue-folder = '/q'\n[[webhook]]\nurl = 'http://h/'\nname = '../x'", "is no name"),
+        (
+            "queue-folder = '/q'\n[[webhook]]\nname = 'a'\nurl = 'http://h/'\npaths = ['x']",
+            "no pattern",
+        ),
+        (
+            "queue-folder = '/q'\n[[webhook]]\nname = 'a'\nurl = 'http://h/'\nsecret-file = '/none/x'",
+            "/none/x",
+        ),
+        (
+            "queue-folder = '/q'\n[[mail]]\nname = 'a'\nfrom = 'a@b'\nto = ['a@b']\nserver = 'h'",
+            "no address",
+        ),
+        (
+            "queue-folder = '/q'\n[[mail]]\nname = 'a'\nserver = 'smtp://h'\nto = ['a@b']\nfrom = 'a'",
+            "no address of mail",
+        ),
+        (
+            "queue-folder = '/q'\n[[mail]]\nname = 'a'\nserver = 'smtp://h'\nfrom = 'a@b'\nto = []",
+            "names no address",
+        ),
+        (
+            "queue-folder = '/q'\n[[mail]]\nname = 'a'\nserver = 'smtp://h'\nfrom = 'a@b'\nto = ['a@b']\nuser = 'u'",
+            "needs 'password-file'",
+        ),
         ("[users]", "no svnserve.conf says"),
         ("path = '/x'\n[users]\nplain-over-svn = true", "without 'accounts' or"),
         ("[users]\naccounts = '/a'\nplain-over-svn = true", "without 'path'"),

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use super::check::{MOST_DELAY, MOST_WAIT};
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
+use super::notifications::{MailConfig, WebhookConfig};
 
 /// The file.
 #[derive(Debug, Default, Deserialize)]
@@ -56,6 +57,9 @@ pub(super) struct File {
     pub(super) redirect: Vec<RedirectConfig>,
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
+    pub(super) queue_folder: Option<PathBuf>,
+    pub(super) webhook: Vec<WebhookConfig>,
+    pub(super) mail: Vec<MailConfig>,
     /// Where the settings stand.
     #[serde(skip)]
     pub(super) lines: Lines,
@@ -216,6 +220,7 @@ impl File {
             &mut self.access_log,
             &mut self.svnserve_conf,
             &mut self.rules,
+            &mut self.queue_folder,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
             let LocationConfig {
@@ -236,6 +241,8 @@ impl File {
             *path = base.join(&*path);
         }
         self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
+        self.webhook.iter_mut().for_each(|webhook| webhook.make_absolute(base));
+        self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {

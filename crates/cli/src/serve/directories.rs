@@ -181,7 +181,7 @@ mod tests {
     fn the_page_has_all_settings() {
         let page = include_str!("../../../../docs/serve.md");
         let (_, page) = page.split_once("## Users of a directory").unwrap();
-        let (page, _) = page.split_once("## File managers").unwrap();
+        let (page, _) = page.split_once("## Webhooks and mail").unwrap();
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
         let named: Vec<&str> = rows
             .flat_map(|cell| cell.split('`').filter(|word| !word.is_empty() && *word != ", "))

@@ -38,7 +38,7 @@ impl Problem {
 }
 
 /// The lines of settings, by their names: `listen`, `location.0.users` for one of the first `[[location]]`,
-/// `location.0` for its heading.
+/// `location.0` for its heading, `users.accounts` for one of `[users]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lines(HashMap<String, usize>);
 
@@ -64,7 +64,12 @@ impl Lines {
                         self.0.insert(name, line_at(text, value.span().start));
                     }
                 }
-                _ => drop(self.0.insert(name, line_at(text, key.span().start))),
+                value => {
+                    if let DeValue::Table(inner) = value {
+                        self.add(&format!("{name}."), inner, text);
+                    }
+                    self.0.insert(name, line_at(text, key.span().start));
+                }
             }
         }
     }
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn lines_of_settings() {
-        let text = "listen = 'x'\n\n[[location]]\nurl = '/a'\n[[location]]\n# b\nurl = '/b'\ntrusted = []\n";
+        let text = "listen = 'x'\n\n[[location]]\nurl = '/a'\n[[location]]\n# b\nurl = '/b'\ntrusted = []\n[users]\naccounts = '/c'\n";
         let lines = Lines::of_text(text);
         for (setting, line) in [
             ("listen", Some(1)),
@@ -120,6 +125,8 @@ mod tests {
             ("location.1", Some(5)),
             ("location.1.url", Some(7)),
             ("location.1.users", Some(5)),
+            ("users", Some(9)),
+            ("users.accounts", Some(10)),
             ("http-port", None),
         ] {
             assert_eq!(lines.of(setting), line, "{setting}");

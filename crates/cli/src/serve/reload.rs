@@ -15,7 +15,7 @@ use sapwood_server::dav::Http;
 use sapwood_server::operation_log::LogForm;
 
 use super::lines::Problem;
-use super::{Options, Prepared, parse, prepare, take_config, tls_files};
+use super::{Options, Prepared, notifications, parse, prepare, take_config, tls_files};
 use crate::report;
 
 /// What reads the configuration again.
@@ -105,6 +105,8 @@ impl Reload {
         }
         let state = self.http.with(&server, http)?;
         self.http.renew(state, tls_files(options, &options.file))?;
+        let targets = notifications::targets(&options.file)?;
+        server.set_notifications(targets, notifications::report(&server))?;
         self.server.replace(server);
         *log_file = (options.log_file.clone(), options.file.operation_form());
         Ok(())

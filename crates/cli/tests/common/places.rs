@@ -84,6 +84,12 @@ impl Served {
         self.child.id()
     }
 
+    /// Starts a server that has ended again.
+    pub(crate) fn start_again(&mut self) {
+        self.child.wait().unwrap();
+        self.child = serve(&self.repo.parent().join("sapwood.toml"));
+    }
+
     /// Ends the server as an administrator would, and waits for that.
     pub(crate) fn end(&mut self) {
         let pid = self.child.id().to_string();

@@ -1,7 +1,7 @@
 //! The user of a connection, and what they may do.
 
 use sapwood_core::FsPath;
-use sapwood_core::SvnResult;
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
 use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId, SubtreeAccess};
 
@@ -134,6 +134,17 @@ impl<'s> UserAccess<'s> {
         Hooks::new(repository, config.hooks_env.as_deref())
             .with_time_limit(config.hook_time_limit)
             .with_rules(rules.collect(), &self.authz_name, groups)
+    }
+
+    /// Notes a commit of the user's.
+    pub fn committed(&self, repository: &Repository, revision: Revnum) {
+        self.shared.committed(self.subject(), repository, &self.authz_name, revision);
+    }
+
+    /// The repository's name in authz files.
+    #[must_use]
+    pub fn authz_name(&self) -> &str {
+        &self.authz_name
     }
 
     /// What log lines are about.

@@ -18,10 +18,12 @@
 //! * [`folders`]: the directories of this machine that no peer may see.
 //! * [`metrics`]: counts and times for monitoring; `process`: what the process takes of the machine.
 //! * [`users`]: the files and directories that know users, and how a password is checked; `tasks`: how a thread waits for them.
+//! * `commit_source`: commits for webhooks and mail.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
 pub mod accounts;
+pub(crate) mod commit_source;
 pub mod config;
 pub mod current;
 pub mod ending;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
-use sapwood_core::{CancelToken, SvnResult};
+use sapwood_core::{CancelToken, Revnum, SvnResult};
 use sapwood_fs::{Caches, Identity, OpenOptions};
+use sapwood_notify::{Notifier, Report, Target};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
+use crate::common::commit_source::CommitSource;
 use crate::common::ending::Ending;
 use crate::common::fair::FairPermits;
 use crate::common::files::{ConfigFiles, FileCache};
@@ -93,6 +95,7 @@ pub struct ServerState {
     pub numbers: Arc<RequestNumbers>,
     /// How the server ends.
     pub ending: Arc<Ending>,
+    notifier: Arc<Mutex<Option<Notifier>>>,
     protocols: Arc<RwLock<Vec<Weak<dyn Protocol>>>>,
     open: Arc<Mutex<HashMap<PathBuf, (Identity, Repository)>>>,
 }
@@ -123,6 +126,7 @@ impl ServerState {
             metrics: Arc::default(),
             numbers: Arc::default(),
             ending: Arc::default(),
+            notifier: Arc::default(),
             protocols: Arc::default(),
             open: Arc::default(),
         }
@@ -152,6 +156,7 @@ impl ServerState {
             metrics: Arc::clone(&self.metrics),
             numbers: Arc::clone(&self.numbers),
             ending: Arc::clone(&self.ending),
+            notifier: Arc::clone(&self.notifier),
             protocols: Arc::clone(&self.protocols),
             open: Arc::clone(&self.open),
         }
@@ -225,6 +230,46 @@ impl ServerState {
         if let Some(log) = &self.log {
             log.command(subject, operation);
         }
+    }
+
+    /// A commit was made: counts it, writes its line to the operational log, and has webhooks and mail sent. `name` is the
+    /// repository's in authz files.
+    pub fn committed(
+        &self,
+        subject: Subject<'_>,
+        repository: &Repository,
+        name: &str,
+        revision: Revnum,
+    ) {
+        self.note(subject, &Operation::Commit { revision });
+        if let Some(notifier) = &*self.notifier.lock() {
+            notifier.committed(repository.path(), name, revision);
+        }
+    }
+
+    /// Sends webhooks and mail from now on, from the queue in a folder, or none any more. `report` gets what fails.
+    ///
+    /// # Errors
+    /// When the queue cannot be used; then nothing changes.
+    pub fn set_notifications(
+        &self,
+        wanted: Option<(PathBuf, Vec<Target>)>,
+        report: Arc<Report>,
+    ) -> SvnResult<()> {
+        let mut notifier = self.notifier.lock();
+        let Some((folder, targets)) = wanted else {
+            *notifier = None;
+            return Ok(());
+        };
+        match &*notifier {
+            Some(known) if known.folder() == folder => known.set_targets(targets, report),
+            _ => {
+                let (caches, options) = (Arc::clone(&self.caches), self.options.clone());
+                let source = Arc::new(CommitSource { caches, options });
+                *notifier = Some(Notifier::start(&folder, targets, source, report)?);
+            }
+        }
+        Ok(())
     }
 
     /// The server is about to end: no connection is accepted any more, and no commit begins. The second time it does not

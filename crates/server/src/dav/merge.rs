@@ -16,7 +16,6 @@ use super::session::Session;
 use super::tokens::{lock_tokens, tokens};
 use super::txn_resource;
 use super::txns::Name;
-use crate::common::operation_log::Operation;
 
 pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let root = Document::open(&mut exchange.body, Limits::default())?.into_root()?;
@@ -48,7 +47,7 @@ pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
         _ => error.into(),
     })?;
     drop(locked);
-    session.log_command(&Operation::Commit { revision: committed.revision });
+    session.access.committed(&session.repository, committed.revision);
     if session.head.has_word(headers::OPTIONS, headers::options::RELEASE_LOCKS) {
         release(session, to_release);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sapwood_core::FsPath;
-use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, Root};
 use sapwood_repos::authz::Access;
 use sapwood_repos::{
@@ -21,7 +21,7 @@ use super::super::state::HttpState;
 use super::held::DavLock;
 use super::pending::{Change, ChangeKind, Commit, Context, JoinedChanges, Owner, Save, State};
 use super::{begin, describe, not_there, refused, youngest};
-use crate::common::operation_log::{Operation, Subject};
+use crate::common::operation_log::Subject;
 
 /// How often a commit is tried again when others commit at the same time.
 const ATTEMPTS: usize = 5;
@@ -76,6 +76,7 @@ fn context(session: &Session<'_>) -> Context {
         repository: session.repository.at_rest(),
         hooks: session.access.hooks(&session.repository),
         name: session.access.subject().repository.map(str::to_owned),
+        authz_name: session.access.authz_name().to_owned(),
     }
 }
 
@@ -200,8 +201,9 @@ fn make(shared: &HttpState, who: &Owner, context: &Context, changes: &[Change], 
     for attempt in 1..=ATTEMPTS {
         match revision(&repository, who, context, changes, &failed, there) {
             Ok(None) => break,
-            Ok(Some(operation)) => {
-                shared.server.note(subject, &operation);
+            Ok(Some(revision)) => {
+                let name = &context.authz_name;
+                shared.server.committed(subject, &repository, name, revision);
                 break;
             }
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}
@@ -221,7 +223,7 @@ fn revision(
     changes: &[Change],
     failed: &dyn Fn(&SvnError),
     there: &dyn Fn(),
-) -> SvnResult<Option<Operation<'static>>> {
+) -> SvnResult<Option<Revnum>> {
     let mut editor = TxnEditor::begin(TxnRequest {
         repository,
         hooks: context.hooks.clone(),
@@ -247,7 +249,7 @@ fn revision(
     if let Some(why) = &committed.post_commit_error {
         failed(&SvnError::new(ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED, why));
     }
-    Ok(Some(Operation::Commit { revision: committed.revision }))
+    Ok(Some(committed.revision))
 }
 
 /// Files that were locked while they were pending get a lock in the repository, now that they exist

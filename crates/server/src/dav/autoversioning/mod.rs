@@ -33,7 +33,6 @@ use super::fail::{DavResult, Fail};
 use super::session::Session;
 use super::tokens::{all_tokens, lock_tokens};
 use crate::common::access::Action;
-use crate::common::operation_log::Operation;
 
 pub(super) use discovery::discovered;
 pub(super) use flush::flush_due;
@@ -152,7 +151,7 @@ fn describe(editor: &mut TxnEditor, paths: &[&FsPath]) -> SvnResult<()> {
 fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &FsPath) -> DavResult<CommitResult> {
     describe(&mut editor, &[path])?;
     let committed = editor.commit().map_err(refused)?;
-    session.log_command(&Operation::Commit { revision: committed.revision });
+    session.access.committed(&session.repository, committed.revision);
     if let Some(why) = &committed.post_commit_error {
         session.log_error(&SvnError::new(ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED, why));
     }

@@ -97,6 +97,8 @@ pub struct Context {
     pub hooks: Hooks,
     /// Its name, for the log.
     pub name: Option<String>,
+    /// Its name in authz files.
+    pub authz_name: String,
 }
 
 /// The pending changes of one user at one address.

@@ -10,7 +10,6 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
 use super::locks::unlock_all;
 use crate::common::access::Action;
-use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
 use crate::svn::connection::{Connection, Wait};
 use crate::svn::session::{CommandResult, Fail, Session};
@@ -55,7 +54,7 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     session.conn.success();
     let shown = tokens.clone();
     let Some(committed) = take_edit(session, revprops, shown)? else { return Ok(()) };
-    session.log_command(&Operation::Commit { revision: committed.revision });
+    session.access.committed(&session.repository, committed.revision);
     trivial_auth(&mut session.conn);
     if !keep_locks {
         release_locks(session, tokens);
