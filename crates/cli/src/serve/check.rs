@@ -10,14 +10,12 @@ use sapwood_server::dav::Master;
 use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
-use super::config::{File, LocationConfig, LogFormat, LoginWord, RedirectConfig, version};
+use super::config::{
+    File, LocationConfig, LogFormat, LoginWord, MOST_DELAY, MOST_WAIT, RedirectConfig, version,
+};
 use super::directories;
 use super::lines::Problem;
 
-/// Most seconds that changes of DAV programs wait for the rest of a save.
-pub(super) const MOST_WAIT: u64 = 60;
-/// Most seconds that the seventh wrong password waits.
-pub(super) const MOST_DELAY: u64 = 60;
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
 /// The most path components that are compared for a location.
@@ -41,7 +39,9 @@ pub(super) fn problems(file: &File) -> Problems {
     }
     of_redirects(file, &mut found);
     of_urls(file, &mut found);
-    found.extend(directories::problems(file));
+    let named: Vec<_> =
+        file.location.iter().map(|place| (&*place.url, place.directory.as_deref())).collect();
+    found.extend(directories::problems(&file.directory, &named));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);

@@ -17,9 +17,13 @@ use sapwood_server::operation_log;
 use sapwood_server::settings::{Network, Settings};
 use serde::Deserialize;
 
-use super::check::{MOST_DELAY, MOST_WAIT};
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
+
+/// Most seconds that changes of DAV programs wait for the rest of a save.
+pub(super) const MOST_WAIT: u64 = 60;
+/// Most seconds that the seventh wrong password waits.
+pub(super) const MOST_DELAY: u64 = 60;
 
 /// The file.
 #[derive(Debug, Default, Deserialize)]
@@ -245,7 +249,7 @@ impl File {
     /// # Errors
     /// E125009 for masters' files and directories that cannot be used.
     pub(super) fn http(&self, settings: &mut HttpSettings) -> SvnResult<()> {
-        let directories = directories::open(self)?;
+        let directories = directories::open(&self.directory)?;
         for place in &self.location {
             settings.locations.push(place.location(&directories)?);
         }

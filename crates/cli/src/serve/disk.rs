@@ -58,7 +58,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     {
         found.push(Problem::error("svnserve-conf", error.message()));
     }
-    found.extend(directories::ask(file));
+    found.extend(directories::ask(&file.directory));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, &shared, &mut own);
