@@ -15,8 +15,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The crates that this is true of.
+/// The crates whose modules form no circle.
 const CRATES: [&str; 6] = ["core", "fsfs", "ra", "repos", "server", "store"];
+
+/// The crates within whose folders the modules form no circle.
+const FOLDERS_OF: [&str; 10] =
+    ["bench", "cli", "client", "core", "fsfs", "ra", "repos", "server", "store", "wc"];
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
@@ -168,7 +172,7 @@ fn modules_form_no_circle() {
 #[test]
 fn folders_form_no_circle() {
     let mut seen = 0;
-    for name in CRATES {
+    for name in FOLDERS_OF {
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(name).join("src");
         let mut folders = BTreeMap::new();
         inside(&src, "crate", &mut folders);

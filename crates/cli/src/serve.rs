@@ -249,7 +249,7 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         options.file = file;
         return Ok((options, problems));
     }
-    let directories = directories::open(&file)?;
+    let directories = directories::open(&file.directory)?;
     file.http(&mut options.http, &directories)?;
     options.users = file.root_users(&directories)?;
     // A command line option that differs from the default stays.
@@ -455,10 +455,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let mut sockets = sockets::Sockets::open(&options, options.only_locations())?;
     let served_root = settings.root.clone();
     let server = Arc::new(ServerState::new(settings, log));
-    server.set_notifications(
-        notifications::targets(&options.file)?,
-        notifications::report(&server),
-    )?;
+    server.set_notifications(options.file.targets()?, notifications::report(&server))?;
     let http = Http::new(&server, http)?;
     if let Some(file) = &server.settings.config_file {
         // Errors in it are reported now, not to the first client.

@@ -184,13 +184,8 @@ impl Both {
             .unwrap();
         let both =
             Self { ours: (serve(&at.join("ours.toml")), ours), httpd: (httpd, port), folder };
-        let is_up = (0..500).any(|_| {
-            let up = TcpStream::connect(("127.0.0.1", port)).is_ok();
-            if !up {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            up
-        });
+        let is_up =
+            sapwood_testkit::patience::wait(10, || TcpStream::connect(("127.0.0.1", port)).is_ok());
         let error = fs::read_to_string(both.folder.path().join("error")).unwrap_or_default();
         assert!(is_up, "httpd does not answer: {error}");
         both

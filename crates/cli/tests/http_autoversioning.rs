@@ -341,11 +341,7 @@ fn what_nothing_follows_is_a_revision_soon() {
     for (path, made) in [("/dav/repo/one", before + 1), ("/dav/repo/two", before + 2)] {
         assert_eq!(served.ada("PUT", path, "", ""), 201);
         // Bounded: a failure is that it never comes.
-        let comes = (0..600).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            served.youngest() == made
-        });
-        assert!(comes, "{path}");
+        assert!(sapwood_testkit::patience::wait(30, || served.youngest() == made), "{path}");
     }
 }
 

@@ -95,13 +95,12 @@ fn what_a_trusted_proxy_says_and_the_access_log() {
     assert!(served.get("/a", said).contains("location: https://svn.example.org/b\r\n"));
     // The lines are written when the replies are over, which the client knows a little earlier.
     let path = served.repo.parent().join("log");
-    let written = |_| {
-        let log = fs::read_to_string(&path).unwrap();
-        let whole = log.lines().count() == 2;
-        (!whole).then(|| std::thread::sleep(std::time::Duration::from_millis(20)));
-        whole.then_some(log)
-    };
-    let log = (0..500).find_map(written).expect("both requests are logged");
+    let mut log = String::new();
+    let are_logged = sapwood_testkit::patience::wait(10, || {
+        log = fs::read_to_string(&path).unwrap();
+        log.lines().count() == 2
+    });
+    assert!(are_logged, "{log}");
     // Those of two connections come in either order.
     let first = log.lines().find(|line| line.contains("/repo/")).unwrap();
     assert!(first.starts_with("192.0.2.7 - ada ["), "{log}");

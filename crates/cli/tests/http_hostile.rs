@@ -309,11 +309,11 @@ fn clients_that_are_idle() {
     idle.iter_mut().for_each(ask);
     // With hyper's buffers they would hold 16 KiB each.
     let limit = before + 400 * 8;
-    let settled = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(100));
-        own(&served) < limit
-    });
-    assert!(settled, "{} KiB, {before} before", own(&served));
+    assert!(
+        sapwood_testkit::patience::wait(20, || own(&served) < limit),
+        "{} KiB, {before} before",
+        own(&served)
+    );
     idle.iter_mut().for_each(ask);
 }
 

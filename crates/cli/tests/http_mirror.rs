@@ -363,11 +363,8 @@ fn status(port: u16, request: &str) -> String {
 
 /// Waits until the server has no more threads than without work.
 fn await_few_threads(served: &Served, what: &str) {
-    let begun = std::time::Instant::now();
-    while status_of(served, "Threads") > 20 {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let few = || status_of(served, "Threads") <= 20;
+    assert!(sapwood_testkit::patience::wait(PATIENCE.as_secs(), few), "{what}");
 }
 
 /// A master that takes requests and says nothing: what is passed on to it keeps other users neither from reading

@@ -45,11 +45,10 @@ fn process(served: &Served, name: &str) -> u64 {
 
 /// Waits until something is so.
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "not so after {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    assert!(
+        sapwood_testkit::patience::wait(PATIENCE.as_secs(), &is_so),
+        "not so after {PATIENCE:?}: {what}"
+    );
 }
 
 fn connect(served: &Served) -> TcpStream {

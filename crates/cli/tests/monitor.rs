@@ -6,7 +6,6 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use sapwood_testkit::Programs;
 use sapwood_testkit::server::free_port;
@@ -26,11 +25,7 @@ pub(crate) fn ask(port: u16, path: &str, headers: &str) -> (u16, String) {
 
 /// Waits for an event that another process makes.
 pub(crate) fn until(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "still waiting for {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    assert!(sapwood_testkit::patience::wait(60, &is_there), "still waiting for {what}");
 }
 
 /// The value of a series, which is written as in the text.

@@ -15,7 +15,6 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 use sapwood_testkit::{Programs, Server};
 
@@ -52,8 +51,7 @@ impl Desktop {
         let mut keyring = keyring.spawn().expect("gnome-keyring is not installed");
         keyring.stdin.take().unwrap().write_all(b"master").unwrap();
         desktop.running.push(keyring);
-        let there = (0..400).any(|_| {
-            std::thread::sleep(Duration::from_millis(25));
+        let there = sapwood_testkit::patience::wait(10, || {
             let mut ask = desktop.command(Command::new("dbus-send"));
             ask.args(["--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"]);
             ask.args(["org.freedesktop.DBus.GetNameOwner", "string:org.freedesktop.secrets"]);

@@ -254,9 +254,6 @@ fn a_daemon_whose_pid_file_cannot_be_written_ends() {
             .arg(folder.path()),
     );
     assert_eq!(out.code, 1, "{out:?}");
-    let ended = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        std::net::TcpStream::connect(address).is_err()
-    });
-    assert!(ended, "the server still listens");
+    let ended = || std::net::TcpStream::connect(address).is_err();
+    assert!(sapwood_testkit::patience::wait(10, ended), "the server still listens");
 }

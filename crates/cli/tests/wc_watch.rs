@@ -11,7 +11,6 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use sapwood_testkit::Programs;
@@ -93,11 +92,8 @@ impl Place {
     }
 
     fn wait(&self) {
-        let answers = (0..1000).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            ask::list(&self.socket()).is_ok()
-        });
-        assert!(answers, "the monitor does not answer");
+        let answers = || ask::list(&self.socket()).is_ok();
+        assert!(sapwood_testkit::patience::wait(20, answers), "the monitor does not answer");
     }
 
     /// The directories that the monitor says have changed since a token, `None` when it does not know, and

@@ -15,7 +15,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
-use sapwood_delta::{Applier, Editor, Handle, ReportEntry, TextDelta};
+use sapwood_delta::{Applier, EditStep, Handle, ReportEntry, StepEditor, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
@@ -479,32 +479,8 @@ impl ExportEditor<'_> {
         }
         Ok(self.root.join(below.as_str()))
     }
-}
 
-impl Editor for ExportEditor<'_> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.revision = Some(revision);
-        Ok(())
-    }
-
-    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        open_root_dir(self.ctx, &self.root, self.shown, self.how)?;
-        Ok(self.open(RelPathBuf::default()))
-    }
-
-    fn delete_entry(&mut self, _: &RelPath, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        below: &RelPath,
-        parent: Handle,
-        _copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
+    fn add_directory(&mut self, below: &RelPath, parent: Handle) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let to = self.safe(below, parent)?;
         // Most often there is none.
@@ -521,35 +497,7 @@ impl Editor for ExportEditor<'_> {
         Ok(self.open(below.to_owned()))
     }
 
-    fn open_directory(
-        &mut self,
-        below: &RelPath,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        // To a report of nothing no server opens anything: it has to be made as well.
-        self.add_directory(below, parent, None)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if let (names::EXTERNALS, Some(value), Some(below)) = (name, value, self.dirs.get(&dir.0)) {
-            let value = String::from_utf8_lossy(value).into_owned();
-            self.externals.push((below.clone(), value));
-        }
-        Ok(())
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.dirs.remove(&dir.0);
-        Ok(())
-    }
-
-    fn add_file(
-        &mut self,
-        below: &RelPath,
-        parent: Handle,
-        _copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
+    fn add_file(&mut self, below: &RelPath, parent: Handle) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let url = self.url.join(below);
         let form = FileForm::new(url, self.repos_root.clone());
@@ -559,21 +507,15 @@ impl Editor for ExportEditor<'_> {
         Ok(Handle(0))
     }
 
-    fn open_file(
-        &mut self,
-        below: &RelPath,
-        parent: Handle,
-        _: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.add_file(below, parent, None)
+    /// Keeps what a directory has of externals.
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) {
+        if let (names::EXTERNALS, Some(value), Some(below)) = (name, value, self.dirs.get(&dir.0)) {
+            let value = String::from_utf8_lossy(value).into_owned();
+            self.externals.push((below.clone(), value));
+        }
     }
 
-    fn apply_textdelta(
-        &mut self,
-        _file: Handle,
-        _base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
+    fn take_text(&mut self, delta: &mut dyn TextDelta) -> SvnResult<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut applier = Applier::new(std::io::empty());
         while let Some(window) = delta.next_window()? {
@@ -584,14 +526,7 @@ impl Editor for ExportEditor<'_> {
         Ok(())
     }
 
-    fn change_file_prop(&mut self, _: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if let Some(file) = &mut self.file {
-            file.form.take(name, value);
-        }
-        Ok(())
-    }
-
-    fn close_file(&mut self, _: Handle, text: Option<Md5>) -> SvnResult<()> {
+    fn close_file(&mut self, text: Option<Md5>) -> SvnResult<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let to = file.to;
         let (came, md5) = file.text.finish();
@@ -615,9 +550,43 @@ impl Editor for ExportEditor<'_> {
         notify_written(self.ctx, &WrittenPath { shown, is_file: true });
         Ok(())
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for ExportEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use NodeKind::{Dir, File};
+        match step {
+            EditStep::TargetRevision(revision) => self.revision = Some(revision),
+            EditStep::OpenRoot(_) => {
+                open_root_dir(self.ctx, &self.root, self.shown, self.how)?;
+                return Ok(self.open(RelPathBuf::default()));
+            }
+            // To a report of nothing no server opens anything: what is opened has to be made as well.
+            EditStep::Add { kind: Dir, path, parent, .. }
+            | EditStep::Open { kind: Dir, path, parent, .. } => {
+                return self.add_directory(path, parent);
+            }
+            EditStep::Add { kind: File, path, parent, .. }
+            | EditStep::Open { kind: File, path, parent, .. } => {
+                return self.add_file(path, parent);
+            }
+            EditStep::Prop { kind: Dir, node, name, value } => {
+                self.change_dir_prop(node, name, value);
+            }
+            EditStep::Prop { kind: File, name, value, .. } => {
+                if let Some(file) = &mut self.file {
+                    file.form.take(name, value);
+                }
+            }
+            EditStep::Text { delta, .. } => self.take_text(delta)?,
+            EditStep::CloseDirectory(dir) => drop(self.dirs.remove(&dir.0)),
+            EditStep::CloseFile { text, .. } => self.close_file(text)?,
+            EditStep::Delete { .. }
+            | EditStep::Absent { .. }
+            | EditStep::CloseEdit
+            | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
 

@@ -255,6 +255,32 @@ fn report_tree(
     Ok(())
 }
 
+/// What a node inherits, with the path or URL that each list comes from.
+fn inherited_of(node: &Node, name: Option<&str>) -> SvnResult<Vec<(String, PropList)>> {
+    let (root, ..) = node.repository()?;
+    let lists = node.wc.inherited_props(&node.relpath, name)?.into_iter().map(|above| {
+        let from = match above.source {
+            Source::Node(relpath) => node.wc.abspath(&relpath).display().to_string(),
+            Source::Repository(relpath) => root.join(RelPath::trusted(&relpath)).into_string(),
+        };
+        (from, above.props)
+    });
+    Ok(lists.collect())
+}
+
+/// Takes a path, its properties, and what it inherits.
+type SendProps<'s> = dyn FnMut(&RelPath, &PropList, Vec<(String, PropList)>) -> SvnResult<()> + 's;
+
+/// Sends the values of one property at and below a node.
+fn send_values(ctx: &Context, node: &Node, name: &str, send: &mut SendProps<'_>) -> SvnResult<()> {
+    let mut found = node.wc.values_below(&node.relpath, name)?;
+    found.sort_by(|(a, _), (b, _)| path::compare(a, b));
+    found.into_iter().try_for_each(|(relpath, value)| {
+        ctx.check_cancel()?;
+        send(&relpath, &[(name, value.as_slice())].into_iter().collect(), Vec::new())
+    })
+}
+
 fn local_list(
     ctx: &Context,
     request: &Request<'_>,
@@ -263,26 +289,19 @@ fn local_list(
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
     let abspath = ctx.absolute(request.target);
-    let shown = abspath.display();
+    let unversioned = || {
+        let message = format!("'{}' is not under version control", abspath.display());
+        SvnError::new(ErrorCode::UNVERSIONED_RESOURCE, message)
+    };
     let node = Node::find(ctx, request.target).map_err(|error| match error.code() {
-        ErrorCode::WC_PATH_NOT_FOUND => SvnError::new(
-            ErrorCode::UNVERSIONED_RESOURCE,
-            format!("'{shown}' is not under version control"),
-        ),
+        ErrorCode::WC_PATH_NOT_FOUND => unversioned(),
         _ => error,
     })?;
-    let known = inherited.is_some();
-    let mut inherited = inherited.unwrap_or_default();
-    if request.inherited && !known && !node.is_deleted() {
-        let (root, ..) = node.repository()?;
-        for above in node.wc.inherited_props(&node.relpath, request.name)? {
-            let from = match above.source {
-                Source::Node(relpath) => node.wc.abspath(&relpath).display().to_string(),
-                Source::Repository(relpath) => root.join(RelPath::trusted(&relpath)).into_string(),
-            };
-            inherited.push((from, above.props));
-        }
-    }
+    let mut inherited = match inherited {
+        Some(known) => known,
+        None if request.inherited && !node.is_deleted() => inherited_of(&node, request.name)?,
+        None => Vec::new(),
+    };
     let mut failed = None;
     let mut send = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
         let below = path::rest_below(&node.relpath, relpath)?;
@@ -297,10 +316,7 @@ fn local_list(
         })
     };
     if node.is_deleted() && !pristine {
-        return Err(SvnError::new(
-            ErrorCode::UNVERSIONED_RESOURCE,
-            format!("'{shown}' is not under version control"),
-        ));
+        return Err(unversioned());
     }
     let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
     if pristine {
@@ -318,12 +334,7 @@ fn local_list(
     if let (Some(name), Depth::Infinity, true) = (request.name, request.depth, wanted.is_empty())
         && inherited.is_empty()
     {
-        let mut found = node.wc.values_below(&node.relpath, name)?;
-        found.sort_by(|(a, _), (b, _)| path::compare(a, b));
-        return found.into_iter().try_for_each(|(relpath, value)| {
-            ctx.check_cancel()?;
-            send(&relpath, &[(name, value.as_slice())].into_iter().collect(), Vec::new())
-        });
+        return send_values(ctx, &node, name, &mut send);
     }
     node.wc
         .walk_nodes(&node.relpath, request.depth, &mut |view| {

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::{ReportKind, ReportRequest, Session};
+use sapwood_ra::{ReportKind, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
-use sapwood_wc::report::Crawl;
 use sapwood_wc::update::{Params, UpdateEditor};
 
 use crate::context::Context;
@@ -18,7 +17,9 @@ use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::text_base::{TextNotices, with_text_bases};
-use crate::update::{check_uuid, children_of, drive, lock_anchor, notify_path, wait_for_clock};
+use crate::update::{
+    WantedTree, check_uuid, children_of, lock_anchor, notify_path, wait_for_clock,
+};
 
 /// How a path is switched.
 #[derive(Clone, Copy, Debug)]
@@ -120,15 +121,10 @@ fn switch_locked(
     let (session, revision) = (located.session, located.revision);
     let (url, root) = (session.url(), session.root_url());
     check_uuid(wc, wc.repos_location(anchor)?.0, session.as_ref())?;
-    if anchor_url.below(&root).is_none() {
-        let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
-        return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
-    }
+    check_repository(&anchor_url, &root)?;
     let place = url.relpath(&root)?;
     if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
-        let shown = wc.abspath(relpath);
-        let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());
-        return Err(SvnError::new(ErrorCode::CLIENT_UNRELATED_RESOURCES, message));
+        return Err(unrelated(wc, relpath, to));
     }
     let mut inherited = HashMap::new();
     if url != root && unswitched_url(wc, relpath)?.as_ref() != Some(&url) {
@@ -140,11 +136,12 @@ fn switch_locked(
         inherited.insert(relpath.to_owned(), list);
     }
     session.reparent(&anchor_url)?;
-    let children = if sticky {
-        HashMap::new()
-    } else {
-        let session = session.as_ref();
-        children_of(wc, relpath, depth, Some(&place), session, &anchor_url, revision)?
+    let children = match sticky {
+        true => HashMap::new(),
+        false => {
+            let session = session.as_ref();
+            children_of(wc, relpath, depth, Some(&place), session, &anchor_url, revision)?
+        }
     };
     let mut editor = UpdateEditor::new(
         wc,
@@ -164,24 +161,13 @@ fn switch_locked(
             diff3: ctx.merge_text.as_deref(),
         },
     )?;
-    let request = ReportRequest {
-        revision: Some(revision),
-        target,
-        depth: if sticky { depth } else { Depth::Unknown },
-        kind: ReportKind::Switch {
-            url: &url,
-            send_copyfrom: false,
-            ignore_ancestry: how.ignore_ancestry,
-        },
+    let kind = ReportKind::Switch {
+        url: &url,
+        send_copyfrom: false,
+        ignore_ancestry: how.ignore_ancestry,
     };
-    let crawl = Crawl {
-        target: relpath,
-        depth,
-        honor_depth_exclude: !sticky,
-        restore: true,
-        notify: Some(&notify),
-    };
-    drive(wc, session.as_ref(), &request, &crawl, &mut editor)?;
+    let wanted = WantedTree { relpath, target, depth, sticky, revision };
+    wanted.bring(wc, session.as_ref(), kind, Some(&notify), &mut editor)?;
     let reached = editor.revision().unwrap_or(revision);
     drop(editor);
     if matches!(depth, Depth::Infinity | Depth::Unknown) && !how.ignore_externals {
@@ -190,6 +176,22 @@ fn switch_locked(
     }
     notify_path(ctx, &wc.abspath(anchor), Action::UpdateCompleted, Some(reached));
     Ok(Some(reached))
+}
+
+/// E155025 when a working copy is to be switched to another repository.
+fn check_repository(anchor_url: &Url, root: &Url) -> SvnResult<()> {
+    if anchor_url.below(root).is_some() {
+        return Ok(());
+    }
+    let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
+    Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message))
+}
+
+/// E195012 for a target without an ancestor that the node has too.
+fn unrelated(wc: &WorkingCopy, relpath: &RelPath, to: &Target) -> SvnError {
+    let shown = wc.abspath(relpath);
+    let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());
+    SvnError::new(ErrorCode::CLIENT_UNRELATED_RESOURCES, message)
 }
 
 /// E160013 when nothing is at the session's URL.

@@ -218,6 +218,65 @@ fn wanted_revision(
     }
 }
 
+/// What of a working copy an update or a switch brings to a revision.
+pub(crate) struct WantedTree<'t> {
+    pub(crate) relpath: &'t RelPath,
+    /// Its name below the anchor; empty for the anchor itself.
+    pub(crate) target: &'t RelPath,
+    pub(crate) depth: Depth,
+    /// Whether the depth becomes that of the working copy.
+    pub(crate) sticky: bool,
+    pub(crate) revision: Revnum,
+}
+
+impl WantedTree<'_> {
+    /// Reports what the working copy has, and has the editor take the changes.
+    pub(crate) fn bring(
+        &self,
+        wc: &WorkingCopy,
+        session: &dyn Session,
+        kind: ReportKind<'_>,
+        notify: Option<&dyn Fn(&Notify<'_>)>,
+        editor: &mut UpdateEditor<'_>,
+    ) -> SvnResult<()> {
+        let request = ReportRequest {
+            revision: Some(self.revision),
+            target: self.target,
+            depth: if self.sticky { self.depth } else { Depth::Unknown },
+            kind,
+        };
+        let crawl = Crawl {
+            target: self.relpath,
+            depth: self.depth,
+            honor_depth_exclude: !self.sticky,
+            restore: true,
+            notify,
+        };
+        drive(wc, session, &request, &crawl, editor)
+    }
+}
+
+/// Repository and path of the anchor of an update. `None`, which is reported, where there is nothing to update, or a conflict.
+fn location_to_update(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    anchor: &RelPath,
+) -> SvnResult<Option<(i64, RelPathBuf)>> {
+    let shown = wc.abspath(relpath);
+    let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
+    let location = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
+    if location.is_none() {
+        notify_path(ctx, &shown, Action::UpdateSkipWorkingOnly, None);
+        return Ok(None);
+    }
+    if has_conflict(wc, relpath)? {
+        notify_path(ctx, &shown, Action::SkipConflicted, None);
+        return Ok(None);
+    }
+    Ok(location)
+}
+
 fn update_locked(
     ctx: &Context,
     wc: &WorkingCopy,
@@ -231,37 +290,23 @@ fn update_locked(
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
     let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let shown = wc.abspath(relpath);
-    let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
-    let place = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
-    let Some((repos_id, repos_path)) = place else {
-        notify_path(ctx, &shown, Action::UpdateSkipWorkingOnly, None);
+    let Some((repos_id, repos_path)) = location_to_update(ctx, wc, relpath, anchor)? else {
         return Ok(None);
     };
-    if has_conflict(wc, relpath)? {
-        notify_path(ctx, &shown, Action::SkipConflicted, None);
-        return Ok(None);
-    }
     let root = wc.db().repository(repos_id)?.root;
     let anchor_url = root.join(&repos_path);
-    let notify = ctx.notify.as_deref();
-    let notify = |value: &Notify<'_>| {
-        if let Some(notify) = notify {
-            notify(value);
-        }
-    };
+    let notify = |value: &Notify<'_>| ctx.notify(value);
     let cropping = sticky && depth < Depth::Infinity;
-    if cropping {
-        if depth == Depth::Exclude {
-            wc.exclude(relpath, Some(&notify), ctx.cancel())?;
-            if !how.ignore_externals {
-                ensure_session(ctx, session, &anchor_url)?;
-                externals::handle(ctx, wc, relpath, depth, &root, session)?;
-            }
-            return Ok(None);
+    if cropping && depth == Depth::Exclude {
+        wc.exclude(relpath, Some(&notify), ctx.cancel())?;
+        if !how.ignore_externals {
+            ensure_session(ctx, session, &anchor_url)?;
+            externals::handle(ctx, wc, relpath, depth, &root, session)?;
         }
-        if is_present_dir(wc, relpath)? {
-            wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
-        }
+        return Ok(None);
+    }
+    if cropping && is_present_dir(wc, relpath)? {
+        wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
     }
     let clean_checkout = is_empty(&shown, relpath == anchor);
     if summary {
@@ -296,20 +341,9 @@ fn update_locked(
             diff3: ctx.merge_text.as_deref(),
         },
     )?;
-    let request = ReportRequest {
-        revision: Some(revision),
-        target,
-        depth: if sticky { depth } else { Depth::Unknown },
-        kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
-    };
-    let crawl = Crawl {
-        target: relpath,
-        depth,
-        honor_depth_exclude: !sticky,
-        restore: true,
-        notify: Some(&notify),
-    };
-    drive(wc, open, &request, &crawl, &mut editor)?;
+    let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
+    let wanted = WantedTree { relpath, target, depth, sticky, revision };
+    wanted.bring(wc, open, kind, Some(&notify), &mut editor)?;
     let reached = editor.revision().unwrap_or(revision);
     drop(editor);
     let recursive = matches!(depth, Depth::Infinity | Depth::Unknown);
@@ -336,7 +370,7 @@ pub(crate) fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session)
 }
 
 /// Reports the working copy's state and has the editor driven.
-pub(crate) fn drive(
+fn drive(
     wc: &WorkingCopy,
     session: &dyn Session,
     request: &ReportRequest<'_>,

@@ -122,38 +122,3 @@ pub trait Editor {
     /// The edit is given up.
     fn abort_edit(&mut self) -> SvnResult<()>;
 }
-
-/// Within an implementation of [`Editor`]: what this user may not see is of no concern. The methods
-/// have no default because an editor that hands all calls on must not forget one; an editor that ignores
-/// them says so with this.
-#[macro_export]
-macro_rules! ignore_absent {
-    () => {
-        fn absent_directory(
-            &mut self,
-            _: &::sapwood_core::paths::RelPath,
-            _: $crate::Handle,
-        ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-
-        fn absent_file(
-            &mut self,
-            _: &::sapwood_core::paths::RelPath,
-            _: $crate::Handle,
-        ) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-    };
-}
-
-/// Within an implementation of [`Editor`]: an edit that is given up leaves nothing to be undone. As
-/// with [`ignore_absent`], it is said, not left out.
-#[macro_export]
-macro_rules! nothing_to_abort {
-    () => {
-        fn abort_edit(&mut self) -> ::sapwood_core::SvnResult<()> {
-            Ok(())
-        }
-    };
-}

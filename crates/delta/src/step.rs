@@ -6,7 +6,7 @@
 use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, NodeKind, Revnum, SvnResult};
 
-use crate::editor::{Editor, Handle};
+use crate::editor::{EditTarget, Editor, Handle};
 use crate::stream::TextDelta;
 
 /// A call of an [`Editor`]: the method of the same name says what it means.
@@ -69,8 +69,13 @@ impl EditStep<'_> {
     }
 }
 
-/// An editor that takes its calls as values. It ignores [`Editor::leads_to`].
+/// An editor that takes its calls as values.
 pub trait StepEditor {
+    /// What [`Editor::leads_to`] announces. Most editors ignore it.
+    fn announced(&mut self, target: &EditTarget<'_>) {
+        let _ = target;
+    }
+
     /// Takes a step. Returns the handle of the node that it opens, and anything for other steps.
     ///
     /// # Errors
@@ -79,6 +84,10 @@ pub trait StepEditor {
 }
 
 impl<E: StepEditor> Editor for E {
+    fn leads_to(&mut self, target: &EditTarget<'_>) {
+        self.announced(target);
+    }
+
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         self.step(EditStep::TargetRevision(revision)).map(drop)
     }

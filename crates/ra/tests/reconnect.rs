@@ -190,12 +190,7 @@ fn a_server_that_was_started_again() {
         .arg(repo.parent())
         .spawn();
     let mut again = again.unwrap();
-    for _ in 0..1000 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    sapwood_testkit::patience::wait(10, || TcpStream::connect(("127.0.0.1", port)).is_ok());
     let kind = session.check_path(RelPath::ROOT, Some(youngest));
     let locks = session.get_locks(RelPath::ROOT, sapwood_core::Depth::Infinity);
     let _ = again.kill();

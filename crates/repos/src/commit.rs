@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use sapwood_core::{
     ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths, uri,
 };
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta};
 
 use crate::authz::Access;
 use crate::hooks::Hooks;
@@ -150,10 +150,6 @@ impl<'a> CommitEditor<'a> {
         let path = self.writable(handle, kind)?;
         self.editor()?.change_prop(&path, name, value)
     }
-}
-
-impl Editor for CommitEditor<'_> {
-    sapwood_delta::ignore_absent!();
 
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         if self.editor.is_some() {
@@ -173,7 +169,7 @@ impl Editor for CommitEditor<'_> {
         Ok(self.insert(Open { path, base, was_copied: false, checked_write: false }))
     }
 
-    fn delete_entry(
+    fn delete(
         &mut self,
         path: &RelPath,
         revision: Option<Revnum>,
@@ -183,15 +179,6 @@ impl Editor for CommitEditor<'_> {
         self.find(parent)?;
         let authorizer = self.setup.authorizer;
         self.editor()?.delete(&path, revision, authorizer)
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, parent, copy_from, NodeKind::Dir)
     }
 
     fn open_directory(
@@ -209,24 +196,6 @@ impl Editor for CommitEditor<'_> {
             ));
         }
         Ok(self.insert(Open { path: full, base, was_copied, checked_write: false }))
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.change_prop(dir, NodeKind::Dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.open.remove(&dir.0);
-        Ok(())
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, parent, copy_from, NodeKind::File)
     }
 
     fn open_file(
@@ -257,15 +226,6 @@ impl Editor for CommitEditor<'_> {
         self.editor()?.apply_delta(&path, base, delta, None)
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.change_prop(file, NodeKind::File, name, value)
-    }
-
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         let Some(open) = self.open.remove(&file.0) else { return Err(no_edit()) };
         let Some(expected) = text else { return Ok(()) };
@@ -283,7 +243,8 @@ impl Editor for CommitEditor<'_> {
         ))
     }
 
-    fn close_edit(&mut self) -> SvnResult<()> {
+    /// Makes the transaction a revision.
+    fn commit(&mut self) -> SvnResult<()> {
         let Some(editor) = self.editor.take() else {
             return Err(SvnError::new(
                 ErrorCode::REPOS_BAD_ARGS,
@@ -293,10 +254,33 @@ impl Editor for CommitEditor<'_> {
         self.committed = Some(editor.commit()?);
         Ok(())
     }
+}
 
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        self.editor = None;
-        Ok(())
+impl StepEditor for CommitEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(base) => return self.open_root(base),
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.add(path, parent, copy_from, kind);
+            }
+            EditStep::Open { kind: NodeKind::Dir, path, parent, base } => {
+                return self.open_directory(path, parent, base);
+            }
+            EditStep::Open { kind: NodeKind::File, path, parent, base } => {
+                return self.open_file(path, parent, base);
+            }
+            EditStep::Delete { path, revision, parent } => self.delete(path, revision, parent)?,
+            EditStep::Prop { kind, node, name, value } => {
+                self.change_prop(node, kind, name, value)?;
+            }
+            EditStep::Text { file, base, delta } => self.apply_textdelta(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => drop(self.open.remove(&dir.0)),
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::CloseEdit => self.commit()?,
+            EditStep::AbortEdit => self.editor = None,
+            EditStep::TargetRevision(_) | EditStep::Absent { .. } => {}
+        }
+        Ok(Handle::NONE)
     }
 }
 

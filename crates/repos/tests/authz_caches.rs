@@ -5,7 +5,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use sapwood_core::FsPath;
 use sapwood_core::{CancelToken, Depth, DirentFields, Revnum, SvnResult};
@@ -283,9 +282,7 @@ fn settle(repository: &Repository) {
         let mut revprops = repository.fs().revprops_snapshot();
         revprops.log_span(Revnum(1)).unwrap().is_some()
     };
-    while !is_settled() {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    assert!(sapwood_testkit::patience::wait(20, is_settled), "the revision is not cached");
 }
 
 #[test]

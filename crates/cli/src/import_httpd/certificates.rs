@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Note;
 use super::parse::Directive;
-use super::place::file;
+use super::words::file;
 
 /// The words of `SSLUserName` that are known here, with ours.
 const USERS: [(&str, &str); 9] = [

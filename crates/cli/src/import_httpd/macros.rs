@@ -5,7 +5,12 @@ use std::collections::HashMap;
 use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::parse::SourceLine;
+/// A line of a file, and where it is, for messages.
+#[derive(Clone, Debug)]
+pub(super) struct SourceLine {
+    pub(super) place: String,
+    pub(super) text: String,
+}
 
 /// A macro: the names of its parameters, and its lines.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::conditions::{Answer, Conditions};
 use super::include::matching;
-use super::macros::{Macro, Macros};
+use super::macros::{Macro, Macros, SourceLine};
 use super::words::{is_pattern, words};
 
 /// Files and macros within each other.
@@ -78,13 +78,6 @@ pub(super) struct Reader {
     open: Vec<Open>,
     sections: usize,
     lines: usize,
-}
-
-/// Where lines stand, for messages.
-#[derive(Clone, Debug)]
-pub(super) struct SourceLine {
-    pub(super) place: String,
-    pub(super) text: String,
 }
 
 /// Lines that end with a backslash are one with the next.

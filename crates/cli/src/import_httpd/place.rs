@@ -13,7 +13,7 @@ use super::certificates::{Certificates, Trust};
 use super::directory::{LdapDirectives, TomlDirectory, group_name};
 use super::known;
 use super::parse::{Directive, Section};
-use super::words::quoted;
+use super::words::{file, quoted};
 use sapwood_accounts::GROUP_PREFIX;
 use sapwood_server::dav::Master;
 
@@ -32,14 +32,6 @@ const NOT_NEEDED: [&str; 7] = [
 /// Directives of the whole server, not of a location.
 pub(super) const OF_SERVER: [&str; 5] =
     ["svncompressionlevel", "svninmemorycachesize", "svnuseutf8", "customlog", "transferlog"];
-
-/// The name of a file, which may be relative, in quotes.
-pub(super) fn file(root: &Path, name: &str) -> String {
-    if sapwood_core::uri::is_url(name) {
-        return quoted(name);
-    }
-    quoted(&root.join(name).to_string_lossy())
-}
 
 fn is_on(directive: &Directive) -> bool {
     directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("on"))

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::parse::Directive;
-use super::place::file;
 use super::sections::ImportedPlace;
 use super::servers::{Server, listening};
+use super::words::file;
 use super::words::quoted;
 use super::{Note, known};
 

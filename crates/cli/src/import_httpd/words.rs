@@ -2,7 +2,17 @@
 //!
 //! Invariant: where it is not certain what a pattern matches, [`Pattern::could_match`] says that it could.
 
+use std::path::Path;
+
 use sapwood_core::exact::{Cut as _, Exact as _};
+
+/// The name of a file, which may be relative, in quotes.
+pub(super) fn file(root: &Path, name: &str) -> String {
+    if sapwood_core::uri::is_url(name) {
+        return quoted(name);
+    }
+    quoted(&root.join(name).to_string_lossy())
+}
 
 /// The words of a line. Only a word that begins with a quote is quoted, as in httpd.
 pub(super) fn words(line: &str) -> Vec<String> {

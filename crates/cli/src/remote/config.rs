@@ -9,7 +9,7 @@ use sapwood_core::{ErrorCode, SvnResult};
 use crate::command::usage_error;
 use crate::report;
 
-use super::config_names;
+use super::config_names::{self, ConfigOption};
 
 /// The two files.
 #[derive(Debug)]
@@ -100,25 +100,6 @@ fn read(path: &Path) -> SvnResult<Option<Config>> {
         _ => e,
     })?;
     bytes.map(|bytes| Config::parse_file(&shown.to_string(), &bytes, Case::INSENSITIVE)).transpose()
-}
-
-/// Parses `FILE:SECTION:OPTION=[VALUE]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ConfigOption<'a> {
-    pub(super) file: &'a str,
-    pub(super) section: &'a str,
-    pub(super) option: &'a str,
-    value: &'a str,
-}
-
-impl<'a> ConfigOption<'a> {
-    pub(super) fn parse(text: &'a str) -> Option<Self> {
-        let (file, rest) = text.split_once(':')?;
-        let (section, rest) = rest.split_once(':')?;
-        let (option, value) = rest.split_once('=')?;
-        let all_there = !file.is_empty() && !section.is_empty() && !option.is_empty();
-        all_there.then_some(Self { file, section, option, value })
-    }
 }
 
 /// Checks the form of a `--config-option`, and warns of unknown names.

@@ -3,8 +3,26 @@
 
 use sapwood_core::{ErrorCode, SvnError};
 
-use super::config::ConfigOption;
 use crate::similarity::score;
+
+/// An option that `--config-option` sets: `FILE:SECTION:OPTION=[VALUE]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ConfigOption<'a> {
+    pub(super) file: &'a str,
+    pub(super) section: &'a str,
+    pub(super) option: &'a str,
+    pub(super) value: &'a str,
+}
+
+impl<'a> ConfigOption<'a> {
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let (file, rest) = text.split_once(':')?;
+        let (section, rest) = rest.split_once(':')?;
+        let (option, value) = rest.split_once('=')?;
+        let all_there = !file.is_empty() && !section.is_empty() && !option.is_empty();
+        all_there.then_some(Self { file, section, option, value })
+    }
+}
 
 const FILES: &[&str] = &["servers", "config"];
 

@@ -10,15 +10,13 @@ use sapwood_server::dav::Master;
 use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
-use super::config::{File, LocationConfig, LogFormat, LoginWord, RedirectConfig, version};
+use super::config::{
+    File, LocationConfig, LogFormat, LoginWord, MOST_DELAY, MOST_WAIT, RedirectConfig, version,
+};
 use super::directories;
 use super::lines::Problem;
 use super::notifications;
 
-/// Most seconds that changes of DAV programs wait for the rest of a save.
-pub(super) const MOST_WAIT: u64 = 60;
-/// Most seconds that the seventh wrong password waits.
-pub(super) const MOST_DELAY: u64 = 60;
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
 /// The most path components that are compared for a location.
@@ -42,8 +40,11 @@ pub(super) fn problems(file: &File) -> Problems {
     }
     of_redirects(file, &mut found);
     of_urls(file, &mut found);
-    found.extend(directories::problems(file));
-    found.extend(notifications::problems(file));
+    let named: Vec<_> =
+        file.location.iter().map(|place| (&*place.url, place.directory.as_deref())).collect();
+    let of_root = file.users.as_ref().and_then(|users| users.directory.as_deref());
+    found.extend(directories::problems(&file.directory, &named, of_root));
+    found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);

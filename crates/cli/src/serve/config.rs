@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_ldap::Directory;
+use sapwood_notify::Target;
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{AccessForm, ClientAuthorities, Master};
@@ -17,10 +18,14 @@ use sapwood_server::operation_log;
 use sapwood_server::settings::{Network, RootUsers, Settings};
 use serde::Deserialize;
 
-use super::check::{MOST_DELAY, MOST_WAIT};
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
-use super::notifications::{MailConfig, WebhookConfig};
+use super::notifications::{self, MailConfig, WebhookConfig};
+
+/// Most seconds that changes of DAV programs wait for the rest of a save.
+pub(super) const MOST_WAIT: u64 = 60;
+/// Most seconds that the seventh wrong password waits.
+pub(super) const MOST_DELAY: u64 = 60;
 
 /// The file.
 #[derive(Debug, Default, Deserialize)]
@@ -328,6 +333,14 @@ impl File {
             members: users.members.clone(),
             plain_over_svn: users.plain_over_svn,
         })
+    }
+
+    /// The folder of the queue and the targets of messages after commits, if there are any.
+    ///
+    /// # Errors
+    /// E125009 for one that cannot be used.
+    pub(super) fn targets(&self) -> SvnResult<Option<(PathBuf, Vec<Target>)>> {
+        notifications::targets(self.queue_folder.as_deref(), &self.webhook, &self.mail)
     }
 
     /// Puts what the file says into the other settings.

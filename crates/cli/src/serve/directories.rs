@@ -8,7 +8,6 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_ldap::{Directory, Kind, Settings};
 use serde::Deserialize;
 
-use super::config::File;
 use super::lines::Problem;
 
 /// A directory, as the file says.
@@ -95,7 +94,7 @@ impl DirectoryConfig {
 ///
 /// # Errors
 /// E125009 for one that cannot be used.
-pub(super) fn open(file: &File) -> SvnResult<Directories> {
+pub(super) fn open(configs: &[DirectoryConfig]) -> SvnResult<Directories> {
     let open = |config: &DirectoryConfig| {
         let directory = Directory::new(config.settings()).map_err(|wrong| {
             let why = format!("directory '{}': {wrong}", config.name);
@@ -103,7 +102,7 @@ pub(super) fn open(file: &File) -> SvnResult<Directories> {
         })?;
         Ok((config.name.clone(), directory))
     };
-    file.directory.iter().map(open).collect()
+    configs.iter().map(open).collect()
 }
 
 /// The directory with this name.
@@ -116,14 +115,19 @@ pub(super) fn named(directories: &Directories, name: &str) -> SvnResult<Director
     directories.get(name).cloned().ok_or_else(missing)
 }
 
-/// What is wrong with directories, and with the names by which locations call them. No server is asked.
-pub(super) fn problems(file: &File) -> Vec<Problem> {
+/// What is wrong with directories, and with the names by which locations call them: `locations` has the URL of each, and
+/// the name of its directory; `of_root` is that of `[users]`. No server is asked.
+pub(super) fn problems(
+    configs: &[DirectoryConfig],
+    locations: &[(&str, Option<&str>)],
+    of_root: Option<&str>,
+) -> Vec<Problem> {
     let mut found = Vec::new();
-    for (at, config) in file.directory.iter().enumerate() {
+    for (at, config) in configs.iter().enumerate() {
         if config.name.trim().is_empty() {
             found.push(Problem::error(format!("directory.{at}.name"), "'name' is empty"));
         }
-        if file.directory.iter().take(at).any(|before| before.name == config.name) {
+        if configs.iter().take(at).any(|before| before.name == config.name) {
             let why = format!("directory '{}': there is another one with this name", config.name);
             found.push(Problem::error(format!("directory.{at}.name"), why));
         }
@@ -131,27 +135,22 @@ pub(super) fn problems(file: &File) -> Vec<Problem> {
             let setting = format!("directory.{at}.{}", wrong.setting);
             found.push(Problem::error(setting, format!("directory '{}': {wrong}", config.name)));
         }
-        let used = |name: &String| *name == config.name;
-        let of_root = file.users.as_ref().and_then(|users| users.directory.as_ref());
-        let named = file.location.iter().filter_map(|place| place.directory.as_ref());
-        if !named.chain(of_root).any(used) {
+        let named = locations.iter().filter_map(|(_, name)| *name);
+        if !named.chain(of_root).any(|name| name == config.name) {
             let why = format!("directory '{}': no location and not [users] names it", config.name);
             found.push(Problem::warning(format!("directory.{at}.name"), why));
         }
     }
-    let is_missing = |name: &String| !file.directory.iter().any(|config| config.name == *name);
-    if let Some(name) = file.users.as_ref().and_then(|users| users.directory.as_ref())
-        && is_missing(name)
-    {
+    let is_missing = |name: &str| !configs.iter().any(|config| config.name == name);
+    if let Some(name) = of_root.filter(|name| is_missing(name)) {
         let why = format!("'directory': there is no [[directory]] with the name '{name}'");
         found.push(Problem::error("users.directory", why));
     }
-    for (at, place) in file.location.iter().enumerate() {
-        let Some(name) = &place.directory else { continue };
+    for (at, (url, name)) in locations.iter().enumerate() {
+        let Some(name) = name else { continue };
         if is_missing(name) {
             let why = format!(
-                "location '{}': 'directory': there is no [[directory]] with the name '{name}'",
-                place.url
+                "location '{url}': 'directory': there is no [[directory]] with the name '{name}'"
             );
             found.push(Problem::error(format!("location.{at}.directory"), why));
         }
@@ -160,9 +159,9 @@ pub(super) fn problems(file: &File) -> Vec<Problem> {
 }
 
 /// What the servers of each directory say to the account that searches: warnings, since servers may be down for a while.
-pub(super) fn ask(file: &File) -> Vec<Problem> {
+pub(super) fn ask(configs: &[DirectoryConfig]) -> Vec<Problem> {
     let mut found = Vec::new();
-    for (at, config) in file.directory.iter().enumerate() {
+    for (at, config) in configs.iter().enumerate() {
         let Ok(directory) = Directory::new(config.settings()) else { continue };
         for error in directory.check() {
             let why = format!("directory '{}': {error}", config.name);

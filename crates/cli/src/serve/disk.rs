@@ -58,7 +58,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     {
         found.push(Problem::error("svnserve-conf", error.message()));
     }
-    found.extend(directories::ask(file));
+    found.extend(directories::ask(&file.directory));
     if let Some(accounts) = file.users.as_ref().and_then(|users| users.accounts.as_ref()) {
         of_accounts("users.accounts", accounts, &shared, &mut found);
     }

@@ -10,7 +10,6 @@ use sapwood_notify::{
 use sapwood_server::ServerState;
 use serde::Deserialize;
 
-use super::config::File;
 use super::lines::Problem;
 use crate::report;
 
@@ -120,10 +119,13 @@ impl MailConfig {
 /// A target, or why it is none, with the name of its table, its number there and its name.
 type Made<'f> = (&'static str, usize, &'f str, Result<Target, WrongSetting>);
 
-fn made(file: &File) -> impl Iterator<Item = Made<'_>> {
-    let hooks = file.webhook.iter().enumerate();
+fn made<'f>(
+    webhooks: &'f [WebhookConfig],
+    mail: &'f [MailConfig],
+) -> impl Iterator<Item = Made<'f>> {
+    let hooks = webhooks.iter().enumerate();
     let hooks = hooks.map(|(at, own)| ("webhook", at, own.name.as_str(), own.target()));
-    let mail = file.mail.iter().enumerate();
+    let mail = mail.iter().enumerate();
     hooks.chain(mail.map(|(at, own)| ("mail", at, own.name.as_str(), own.target())))
 }
 
@@ -131,16 +133,20 @@ fn made(file: &File) -> impl Iterator<Item = Made<'_>> {
 ///
 /// # Errors
 /// E125009 for one that cannot be used.
-pub(super) fn targets(file: &File) -> SvnResult<Option<(PathBuf, Vec<Target>)>> {
+pub(super) fn targets(
+    queue: Option<&Path>,
+    webhooks: &[WebhookConfig],
+    mail: &[MailConfig],
+) -> SvnResult<Option<(PathBuf, Vec<Target>)>> {
     let wrong = |why: String| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, why);
-    let targets = made(file)
+    let targets = made(webhooks, mail)
         .map(|(table, _, name, target)| {
             target.map_err(|why| wrong(format!("{table} '{name}': {why}")))
         })
         .collect::<SvnResult<Vec<Target>>>()?;
-    match (&file.queue_folder, targets.is_empty()) {
+    match (queue, targets.is_empty()) {
         (_, true) => Ok(None),
-        (Some(folder), false) => Ok(Some((folder.clone(), targets))),
+        (Some(folder), false) => Ok(Some((folder.to_owned(), targets))),
         (None, false) => Err(wrong(NEEDS_QUEUE.to_owned())),
     }
 }
@@ -159,10 +165,14 @@ pub(super) fn report(server: &ServerState) -> Arc<Report> {
 }
 
 /// What is wrong with webhooks and mail. No target is asked.
-pub(super) fn problems(file: &File) -> Vec<Problem> {
+pub(super) fn problems(
+    queue: Option<&Path>,
+    webhooks: &[WebhookConfig],
+    mail: &[MailConfig],
+) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut names: Vec<&str> = Vec::new();
-    for (table, at, name, target) in made(file) {
+    for (table, at, name, target) in made(webhooks, mail) {
         if names.contains(&name) {
             let why = format!("{table} '{name}': there is another target with this name");
             found.push(Problem::error(format!("{table}.{at}.name"), why));
@@ -173,9 +183,9 @@ pub(super) fn problems(file: &File) -> Vec<Problem> {
             found.push(Problem::error(setting, format!("{table} '{name}': {wrong}")));
         }
     }
-    match (&file.queue_folder, names.is_empty()) {
+    match (queue, names.is_empty()) {
         (None, false) => {
-            let table = if file.webhook.is_empty() { "mail" } else { "webhook" };
+            let table = if webhooks.is_empty() { "mail" } else { "webhook" };
             found.push(Problem::error(format!("{table}.0.name"), NEEDS_QUEUE));
         }
         (Some(_), true) => {

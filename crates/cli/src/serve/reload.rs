@@ -105,7 +105,7 @@ impl Reload {
         }
         let state = self.http.with(&server, http)?;
         self.http.renew(state, tls_files(options, &options.file))?;
-        let targets = notifications::targets(&options.file)?;
+        let targets = options.file.targets()?;
         server.set_notifications(targets, notifications::report(&server))?;
         self.server.replace(server);
         *log_file = (options.log_file.clone(), options.file.operation_form());

@@ -1,23 +1,22 @@
 //! `--accept`: how conflicts are resolved, those that an operation met or those of `svn resolve`. Without it
 //! the user is asked about each ([`super::questions`]).
 
-use std::process::{Command, Stdio};
-
 use sapwood_client::Context;
 use sapwood_client::resolve::resolve;
 use sapwood_client::resolver::{Knowledge, TreeConflict};
 use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::conflict::{Conflict, TextConflict};
+use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
 
 use super::Invocation;
+use super::external_merge::run_merge_tool;
 use super::given::Accept;
 use super::questions::{End, Questions};
 use super::tree_questions::note_settled;
 use crate::remote::editor;
-use crate::{report, signals};
+use crate::report;
 
 impl Invocation {
     /// Resolves the conflicts that an operation met, as `--accept` says.
@@ -176,55 +175,4 @@ impl Walk<'_> {
         self.program(done, ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, true)?;
         Ok(clean.then_some(Choice::Working))
     }
-}
-
-/// Runs a merge tool on the three texts and the file; whether it left no conflict. `None` when not all of
-/// them are there.
-pub(super) fn run_merge_tool(
-    inv: &Invocation,
-    wc: &WorkingCopy,
-    relpath: &RelPath,
-    text: &TextConflict,
-) -> SvnResult<Option<bool>> {
-    let (Some(base), Some(theirs), Some(mine)) = (&text.old, &text.theirs, &text.mine) else {
-        return Ok(None);
-    };
-    let tool = merge_tool(inv)?;
-    let files = [base, theirs, mine].map(|file| wc.abspath(file));
-    let merged = wc.abspath(relpath);
-    let status = signals::while_child_has_terminal(|| {
-        let mut process = Command::new(&tool);
-        process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
-    });
-    // A program that cannot be started counts as one that failed.
-    match status.map_or(Some(255), |status| status.code()) {
-        Some(code @ (0 | 1)) => Ok(Some(code == 0)),
-        code => Err(SvnError::new(
-            ErrorCode::EXTERNAL_PROGRAM,
-            format!(
-                "The external merge tool '{tool}' exited with exit code {}.",
-                code.unwrap_or(-1)
-            ),
-        )),
-    }
-}
-
-fn merge_tool(inv: &Invocation) -> SvnResult<String> {
-    let config = inv.ctx.config();
-    let variable = std::env::var_os("SVN_MERGE").map(|v| v.to_string_lossy().into_owned());
-    let configured = || config.get("helpers", "merge-tool-cmd").map(|v| v.into_owned());
-    let wrong = |text: &str| SvnError::new(ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, text);
-    let Some(tool) = variable.or_else(configured) else {
-        return Err(wrong(
-            "The environment variable SVN_MERGE and the merge-tool-cmd run-time \
-                 configuration option were not set.\n",
-        ));
-    };
-    if tool.trim_ascii().is_empty() {
-        return Err(wrong(
-            "The SVN_MERGE environment variable is empty or consists solely of whitespace. \
-                 Expected a shell command.\n",
-        ));
-    }
-    Ok(tool)
 }

@@ -2,8 +2,8 @@
 
 use sapwood_core::SvnResult;
 
+use super::experiments::commands;
 use super::options::{GLOBAL, Opt};
-use super::shelves::commands;
 use super::{COMMANDS, Command, Invocation, find};
 use crate::command::{RA_MODULES, name, to_text, version_text};
 use crate::report;

@@ -15,7 +15,9 @@ mod copy;
 mod delete;
 mod diff;
 mod diff3;
+mod experiments;
 mod export;
+mod external_merge;
 mod given;
 mod help;
 mod import;
@@ -190,7 +192,7 @@ static VERSION: Command = Command {
 
 /// The subcommand of this name or alias.
 fn find(name: &str) -> Option<&'static Command> {
-    let mut all = COMMANDS.iter().chain(shelves::commands());
+    let mut all = COMMANDS.iter().chain(experiments::commands());
     all.find(|c| c.name == name || c.aliases.contains(&name))
 }
 
@@ -631,7 +633,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_options_consistent() {
         let mut names: Vec<&str> = Vec::new();
-        for command in COMMANDS.iter().chain(shelves::all_commands()) {
+        for command in COMMANDS.iter().chain(experiments::all_commands()) {
             names.push(command.name);
             names.extend(command.aliases);
             assert!(command.help.ends_with('\n') && command.help.contains("usage: "));
@@ -639,7 +641,7 @@ mod tests {
                 assert!(command.options.contains(opt), "{}: {opt:?}", command.name);
             }
         }
-        for command in COMMANDS.iter().chain(shelves::all_commands()) {
+        for command in COMMANDS.iter().chain(experiments::all_commands()) {
             // These take no targets.
             let none = ["auth", "help", "x-shelf-diff", "x-unshelve"];
             let mut rows = TABLE.iter().filter(|row| row.program == "svn");
@@ -651,6 +653,6 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(COMMANDS.iter().map(|c| c.name).is_sorted());
-        assert!(shelves::all_commands().iter().map(|c| c.name).is_sorted());
+        assert!(experiments::all_commands().iter().map(|c| c.name).is_sorted());
     }
 }

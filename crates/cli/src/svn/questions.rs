@@ -18,7 +18,7 @@ use sapwood_wc::conflict::{Conflict, Operation, PropConflict, TextConflict};
 use sapwood_wc::local::{Choice, Part};
 
 use super::Invocation;
-use super::conflicts::run_merge_tool;
+use super::external_merge::run_merge_tool;
 use super::notify::display_below;
 use crate::remote::editor;
 use crate::terminal;

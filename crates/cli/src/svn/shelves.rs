@@ -1,4 +1,4 @@
-//! Shelves: which of the experimental subcommands there are, and what they have in common.
+//! What the experimental subcommands of shelves have in common.
 //!
 //! The variable `SVN_EXPERIMENTAL_COMMANDS` has them, and says in which store: `shelf2` or `shelf3`.
 
@@ -9,25 +9,12 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 
+use super::Invocation;
 use super::given::number;
 use super::options::Opt;
 use super::out::Out;
-use super::{Command, Invocation};
 use crate::command::usage_error;
 use crate::pegs::Part;
-
-/// The subcommands, in the order of their names. The last one is there with the store of working copies alone.
-static COMMANDS: &[Command] = &[
-    super::x_shelf_diff::COMMAND,
-    super::x_shelf_drop::COMMAND,
-    super::x_shelf_list::COMMAND,
-    super::x_shelf_list_by_paths::COMMAND,
-    super::x_shelf_log::COMMAND,
-    super::x_shelf_save::COMMAND,
-    super::x_shelve::COMMAND,
-    super::x_unshelve::COMMAND,
-    super::x_wc_copy_mods::COMMAND,
-];
 
 /// The end of each help text.
 macro_rules! experiment {
@@ -43,7 +30,7 @@ pub(super) use experiment;
 const VARIABLE: &str = "SVN_EXPERIMENTAL_COMMANDS";
 
 /// The store that the variable names, if it does.
-fn chosen() -> Option<Store> {
+pub(super) fn chosen() -> Option<Store> {
     let value = std::env::var_os(VARIABLE)?;
     let value = value.to_string_lossy();
     match (value.contains("shelf3"), value.contains("shelf2")) {
@@ -51,21 +38,6 @@ fn chosen() -> Option<Store> {
         (false, true) => Some(Store::V2),
         (false, false) => None,
     }
-}
-
-/// The experimental subcommands that there are in this run.
-pub(super) fn commands() -> &'static [Command] {
-    match chosen() {
-        None => &[],
-        Some(Store::V2) => COMMANDS.split_last().map_or(COMMANDS, |(_, shared)| shared),
-        Some(Store::V3) => COMMANDS,
-    }
-}
-
-/// All of them, whatever the environment says.
-#[cfg(test)]
-pub(super) fn all_commands() -> &'static [Command] {
-    COMMANDS
 }
 
 /// The store of this run: without it there are no subcommands that ask.

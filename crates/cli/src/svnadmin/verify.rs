@@ -65,31 +65,18 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let out = &mut invocation.out;
     verify(&repository, &request, &mut |notice| {
         progress.clear();
-        let text = match &notice {
-            VerifyNotice::Error(revision, error) => {
-                out.flush()?;
-                report::stderr(&match revision {
-                    None => "* Error verifying repository metadata.\n".to_owned(),
-                    Some(revision) => format!("* Error verifying revision {revision}.\n"),
-                });
-                if !keep_going {
-                    return Err(error.clone());
-                }
-                report::error(error, &prefix);
-                summary.push((*revision, error.clone()));
-                return Ok(());
+        if let VerifyNotice::Error(revision, error) = &notice {
+            out.flush()?;
+            report::stderr(&failure_line(*revision));
+            if !keep_going {
+                return Err(error.clone());
             }
-            VerifyNotice::Warning(kind, text) => {
-                format!("WARNING 0x{:04x}: {text}\n", kind.number())
-            }
-            VerifyNotice::Revision(revision) => format!("* Verified revision {revision}.\n"),
-            VerifyNotice::Metadata(None) => "* Verifying repository metadata ...\n".to_owned(),
-            VerifyNotice::Metadata(Some(revision)) => {
-                format!("* Verifying metadata at revision {revision} ...\n")
-            }
-        };
+            report::error(error, &prefix);
+            summary.push((*revision, error.clone()));
+            return Ok(());
+        }
         if !quiet {
-            out.text(&text)?;
+            out.text(&notice_line(&notice))?;
             // The administrator sees each line as it comes, as with the reference.
             out.flush()?;
         }
@@ -112,6 +99,26 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ErrorCode::CL_REPOS_VERIFY_FAILED,
         format!("Failed to verify repository '{}'", crate::repo::local_style(&path)),
     ))
+}
+
+fn failure_line(revision: Option<Revnum>) -> String {
+    match revision {
+        None => "* Error verifying repository metadata.\n".to_owned(),
+        Some(revision) => format!("* Error verifying revision {revision}.\n"),
+    }
+}
+
+/// The line for a notice; of an error it is [`failure_line`].
+fn notice_line(notice: &VerifyNotice) -> String {
+    match notice {
+        VerifyNotice::Error(revision, _) => failure_line(*revision),
+        VerifyNotice::Warning(kind, text) => format!("WARNING 0x{:04x}: {text}\n", kind.number()),
+        VerifyNotice::Revision(revision) => format!("* Verified revision {revision}.\n"),
+        VerifyNotice::Metadata(None) => "* Verifying repository metadata ...\n".to_owned(),
+        VerifyNotice::Metadata(Some(revision)) => {
+            format!("* Verifying metadata at revision {revision} ...\n")
+        }
+    }
 }
 
 /// The summary that `--keep-going` prints at the end.

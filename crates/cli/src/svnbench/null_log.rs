@@ -7,7 +7,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
 
 use super::{arguments, located, number, parse_limit, ranges, table, timed};
-use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
+use crate::command::{Invocation, Options, Runner, Subcommand, name, usage_error};
 use crate::pegs::{Of, Part, canonical_target};
 use crate::remote::grouped;
 use crate::remote::target::{Target, move_to};
@@ -121,32 +121,41 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Arguments(run),
 };
 
+/// The ranges of `-r` or `-c`.
+fn wanted_ranges(options: &Options) -> SvnResult<Vec<RevisionRange>> {
+    let (mut ranges, changes) = ranges(options)?;
+    if changes {
+        if options.has(name::REVISION) && ranges.len() > 1 {
+            let message = "-c and -r are mutually exclusive";
+            return Err(SvnError::new(ErrorCode::CLIENT_BAD_REVISION, message));
+        }
+        ranges.iter_mut().for_each(as_revisions);
+    }
+    Ok(ranges)
+}
+
+/// E205000 when what follows a URL is no relative path.
+fn check_relative(arguments: &[String]) -> SvnResult<()> {
+    let is_wrong = |a: &&String| repo::is_url(a) || a.starts_with('/');
+    arguments.iter().find(is_wrong).map_or(Ok(()), |bad| {
+        Err(usage_error(format!(
+            "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \
+             not a relative path"
+        )))
+    })
+}
+
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut arguments: Vec<String> = arguments(invocation, true)?
         .iter()
         .map(|text| canonical_target(text))
         .collect::<SvnResult<_>>()?;
-    let (mut ranges, changes) = ranges(&invocation.options)?;
-    if changes {
-        if invocation.options.has(name::REVISION) && ranges.len() > 1 {
-            return Err(SvnError::new(
-                ErrorCode::CLIENT_BAD_REVISION,
-                "-c and -r are mutually exclusive",
-            ));
-        }
-        ranges.iter_mut().for_each(as_revisions);
-    }
+    let ranges = wanted_ranges(&invocation.options)?;
     let first = arguments.remove(0);
     let of = |part| Of { program: "svnbench", command: "null-log", part };
     let target = of(Part::Target).pegged_canonical(&first)?;
-    let is_wrong = |a: &&String| repo::is_url(a) || a.starts_with('/');
-    if target.is_url()
-        && let Some(bad) = arguments.iter().find(is_wrong)
-    {
-        return Err(usage_error(format!(
-            "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \
-             not a relative path"
-        )));
+    if target.is_url() {
+        check_relative(&arguments)?;
     }
     let mut paths = Vec::with_capacity(arguments.len());
     for text in &arguments {

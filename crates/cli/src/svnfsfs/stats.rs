@@ -165,6 +165,25 @@ fn by_rep_size(of: &ExtensionStats) -> u64 {
 }
 
 fn report(s: &Stats) -> String {
+    let mut out = totals(s);
+    for (title, of) in [
+        ("Directory representation", &s.dir_rep_stats),
+        ("File representation", &s.file_rep_stats),
+        ("Directory property representation", &s.dir_prop_rep_stats),
+        ("File property representation", &s.file_prop_rep_stats),
+    ] {
+        out.push_str(&format!("\n{title} statistics:\n{}", rep_stats(of)));
+    }
+    out.push_str("\nLargest representations:\n");
+    for rep in s.largest_changes.iter().take_while(|rep| rep.size > 0) {
+        out.push_str(&format!("{:>12} r{:<8} {}\n", commas(rep.size), rep.revision.0, rep.path));
+    }
+    out.push_str(&all_extensions(s));
+    out.push_str(&histograms(s));
+    out
+}
+
+fn totals(s: &Stats) -> String {
     let reps = &s.total_rep_stats;
     let nodes = |of: CountAndSum, what: &str| bytes_in(of.sum, of.count, what);
     let packed = |of: &RepStats, what: &str| bytes_in(of.total.packed_size, of.total.count, what);
@@ -195,18 +214,11 @@ fn report(s: &Stats) -> String {
         average(reps.chain_len, reps.total.count),
         commas(reps.total.overhead_size)
     ));
-    for (title, of) in [
-        ("Directory representation", &s.dir_rep_stats),
-        ("File representation", &s.file_rep_stats),
-        ("Directory property representation", &s.dir_prop_rep_stats),
-        ("File property representation", &s.file_prop_rep_stats),
-    ] {
-        out.push_str(&format!("\n{title} statistics:\n{}", rep_stats(of)));
-    }
-    out.push_str("\nLargest representations:\n");
-    for rep in s.largest_changes.iter().take_while(|rep| rep.size > 0) {
-        out.push_str(&format!("{:>12} r{:<8} {}\n", commas(rep.size), rep.revision.0, rep.path));
-    }
+    out
+}
+
+fn all_extensions(s: &Stats) -> String {
+    let mut out = String::new();
     out.push_str("\nExtensions by number of representations:\n");
     let files = s.file_histogram.total;
     out.push_str(&extensions(s, by_count, files.count, true, "representations"));
@@ -215,6 +227,11 @@ fn report(s: &Stats) -> String {
     out.push_str("\nExtensions by size of representations:\n");
     let rep_total = s.rep_size_histogram.total.sum;
     out.push_str(&extensions(s, by_rep_size, rep_total, false, "bytes"));
+    out
+}
+
+fn histograms(s: &Stats) -> String {
+    let mut out = String::new();
     for (title, of) in [
         ("expanded node", &s.node_size_histogram),
         ("representation", &s.rep_size_histogram),

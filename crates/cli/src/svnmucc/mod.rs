@@ -12,6 +12,7 @@ use sapwood_client::url_changes::{Plan, anchor, commit};
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_ra::CommitInfo;
 
 use crate::command::{
     Name, OptionSpec, Options, RA_MODULES, name, plain_text, to_text, usage_error, version_text,
@@ -198,14 +199,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         unreadable: crate::remote::config::Unreadable::Warns,
     };
     remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
-    if let Some(path) = given.options.value(name::EXTRA_ARGS)? {
-        let text = match String::from_utf8(input::contents(&path)?) {
-            Ok(text) => text,
-            Err(other) => locale::decode(other.into_bytes())?,
-        };
-        let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
-        given.arguments.extend(lines.map(str::to_owned));
-    }
+    take_extra_arguments(&mut given)?;
     let credentials = Credentials::from_options(&given.options)?;
     let settings = remote::settings(&given.options, credentials, manner)?;
     let message = log_message(&mut given)?;
@@ -249,17 +243,34 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         }
     };
     if let Some(info) = done? {
-        out.text(&format!(
-            "r{} committed by {} at {}\n",
-            info.revision,
-            info.author.as_deref().unwrap_or("(no author)"),
-            info.date.as_deref().unwrap_or("(null)"),
-        ))?;
-        if let Some(warning) = info.post_commit_error {
-            out.text(&format!("\nWarning: {warning}\n"))?;
-        }
+        report_commit(out, &info)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads more arguments from the file of `--extra-args`, one a line.
+fn take_extra_arguments(given: &mut Arguments) -> SvnResult<()> {
+    let Some(path) = given.options.value(name::EXTRA_ARGS)? else { return Ok(()) };
+    let text = match String::from_utf8(input::contents(&path)?) {
+        Ok(text) => text,
+        Err(other) => locale::decode(other.into_bytes())?,
+    };
+    let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
+    given.arguments.extend(lines.map(str::to_owned));
+    Ok(())
+}
+
+fn report_commit(out: &mut Output, info: &CommitInfo) -> SvnResult<()> {
+    out.text(&format!(
+        "r{} committed by {} at {}\n",
+        info.revision,
+        info.author.as_deref().unwrap_or("(no author)"),
+        info.date.as_deref().unwrap_or("(null)"),
+    ))?;
+    match &info.post_commit_error {
+        Some(warning) => out.text(&format!("\nWarning: {warning}\n")),
+        None => Ok(()),
+    }
 }
 
 /// The log message, if one of the ways to give one was used. At most one may be.

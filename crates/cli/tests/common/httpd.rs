@@ -6,7 +6,6 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::Duration;
 
 const MODULES: &str = "/usr/lib/apache2/modules";
 
@@ -76,13 +75,8 @@ impl Httpd {
         fs::write(&file, conf).unwrap();
         let mut command = Command::new("/usr/sbin/apache2");
         let httpd = Self(command.arg("-f").arg(file).arg("-DFOREGROUND").spawn().unwrap());
-        let is_up = (0..500).any(|_| {
-            let up = TcpStream::connect(("127.0.0.1", port)).is_ok();
-            if !up {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            up
-        });
+        let is_up =
+            sapwood_testkit::patience::wait(10, || TcpStream::connect(("127.0.0.1", port)).is_ok());
         let error = fs::read_to_string(folder.join("error")).unwrap_or_default();
         assert!(is_up, "httpd does not answer: {error}");
         httpd

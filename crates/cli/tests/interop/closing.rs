@@ -7,7 +7,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use sapwood_testkit::repository::create;
@@ -245,12 +244,7 @@ fn commits_without_an_answer_are_not_repeated() {
         };
         // The server goes on when the client has gone.
         let settled = |name: &str| {
-            for _ in 0..1000 {
-                if youngest(name) != b"0\n" {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            let _ = sapwood_testkit::patience::wait(20, || youngest(name) != b"0\n");
             assert_eq!(youngest(name), b"1\n", "{} {name}", programs.label);
         };
         let root = proxy.url("r");

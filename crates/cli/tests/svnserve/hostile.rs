@@ -257,13 +257,7 @@ fn replies_have_a_limit_when_asked_for() {
 
 /// Waits until something is so, for a minute at most.
 fn comes_true(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("not within a minute: {what}");
+    assert!(sapwood_testkit::patience::wait(60, &mut is_so), "not within a minute: {what}");
 }
 
 #[test]

@@ -42,11 +42,7 @@ impl Drop for Daemon {
 }
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what} does not happen");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    assert!(sapwood_testkit::patience::wait(20, &mut done), "{what} does not happen");
 }
 
 fn svn(args: &[&str]) -> Output {
@@ -327,7 +323,7 @@ fn a_server_with_idle_clients_ends_at_once() {
     for mut client in idle.iter().step_by(2) {
         assert_eq!(client.read(&mut [0; 9]).unwrap(), 9, "the server's greeting");
     }
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     child.wait().unwrap();
     // Requests under way would be given five seconds.

@@ -36,10 +36,11 @@ impl Server {
             .spawn()
             .unwrap();
         let mut server = Self { child, port };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let is_up = sapwood_testkit::patience::wait(20, || {
             assert!(server.child.try_wait().unwrap().is_none(), "svnserve does not start");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        assert!(is_up, "svnserve does not listen");
         server
     }
 

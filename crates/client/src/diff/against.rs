@@ -49,10 +49,7 @@ pub(super) fn run(
         Status::Added if !is_base => node.wc.origin(&view)?,
         _ => None,
     };
-    // A directory is the start itself; any other node is reported below its parent, and so is a directory that is compared
-    // with a file, for an edit cannot replace its own root.
-    let start_here = node.relpath.is_empty()
-        || (node.top.kind == Kind::Dir && source.is_none() && !is_other_file(&node, &located)?);
+    let start_here = starts_here(&node, source.is_some(), &located)?;
     let (start, target) = match start_here {
         true => (node.relpath.as_path(), ""),
         false => node.relpath.parent_and_name(),
@@ -64,23 +61,8 @@ pub(super) fn run(
     let root = node.wc.db().repository(id)?.root;
     let start_url = root.join(&place);
     located.session.reparent(&start_url)?;
-    let mut recorder = Recorder::new(&node.wc, start);
-    let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
-    let versus = ReportKind::Diff {
-        versus_url: &url,
-        ignore_ancestry: request.ignore_ancestry,
-        text_deltas: true,
-    };
-    let wanted = ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
-    let mut report = located.session.report(&wanted, &mut recorder)?;
     let copied_from = source.as_ref().map(|source| root.join(&source.repos_path));
-    let described =
-        describe(&node, (request.depth, target), copied_from.as_deref(), report.as_mut());
-    if let Err(error) = described {
-        let _aborted = report.abort();
-        return Err(error);
-    }
-    report.finish()?;
+    let recorder = record(&node, request, &located, &url, (start, target), copied_from.as_deref())?;
     let own_url = start_url.join(RelPath::trusted(target));
     let mut originals = [url, own_url];
     if reverse {
@@ -93,9 +75,7 @@ pub(super) fn run(
         session_relpath: start_url.below(&root),
     };
     let mut interesting = Interesting::default();
-    for relpath in recorder.changes.keys() {
-        interesting.add(relpath);
-    }
+    recorder.changes.keys().for_each(|relpath| interesting.add(relpath));
     if !is_base {
         local_changes(ctx, &node, request.depth, &mut interesting)?;
     }
@@ -130,6 +110,39 @@ pub(super) fn run(
         };
         walk.compare(&node.relpath)
     })
+}
+
+/// Whether a report begins at the node. A directory is the start itself; any other node is reported below its parent, and
+/// so is a directory that is compared with a file, for an edit cannot replace its own root.
+fn starts_here(node: &Node, is_copied: bool, located: &LocatedSession) -> SvnResult<bool> {
+    let is_own_dir = node.top.kind == Kind::Dir && !is_copied;
+    Ok(node.relpath.is_empty() || (is_own_dir && !is_other_file(node, located)?))
+}
+
+/// Asks for the changes that lead from a working copy to `url`, and records them.
+fn record<'n>(
+    node: &'n Node,
+    request: &Request<'_>,
+    located: &LocatedSession,
+    url: &Url,
+    (start, target): (&'n RelPath, &str),
+    copied_from: Option<&Url>,
+) -> SvnResult<Recorder<'n>> {
+    let mut recorder = Recorder::new(&node.wc, start);
+    let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
+    let versus = ReportKind::Diff {
+        versus_url: url,
+        ignore_ancestry: request.ignore_ancestry,
+        text_deltas: true,
+    };
+    let wanted = ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
+    let mut report = located.session.report(&wanted, &mut recorder)?;
+    if let Err(error) = describe(node, (request.depth, target), copied_from, report.as_mut()) {
+        let _aborted = report.abort();
+        return Err(error);
+    }
+    report.finish()?;
+    Ok(recorder)
 }
 
 /// Reports what the working copy has; of a copied node what it was copied from, as of revision 0, when there is nothing,

@@ -168,6 +168,13 @@ fn fit_to_gap(ranges: &mut RangeList, gap: MergeRange) {
     *ranges = RangeList::remove(&RangeList(vec![gap]), ranges, false);
 }
 
+/// Ranges made to fit a gap, in the order of the merge.
+fn fitted(ranges: &RangeList, gap: MergeRange, reverse: bool) -> RangeList {
+    let mut list = forward(ranges, reverse);
+    fit_to_gap(&mut list, gap);
+    forward(&list, reverse)
+}
+
 impl Merge<'_> {
     /// The node of a path below the working copy's root.
     pub(super) fn node(&self, relpath: &RelPath) -> SvnResult<Node> {
@@ -266,10 +273,7 @@ impl Merge<'_> {
                     }
                 })?;
             if let Some(gap) = gap.filter(|_| !remaining.is_empty()) {
-                let reverse = source.is_reverse();
-                let mut list = forward(&remaining, reverse);
-                fit_to_gap(&mut list, gap);
-                remaining = forward(&list, reverse);
+                remaining = fitted(&remaining, gap, source.is_reverse());
             }
             if let Some(entry) = self.paths.get_mut(at) {
                 entry.before = before;

@@ -10,9 +10,9 @@ use std::io::{Read as _, Seek as _, Write};
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Md5, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_core::{Md5, NodeKind, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_delta::svndiff::Encoder;
-use sapwood_delta::{Editor, Handle, TextDelta, Version};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta, Version};
 use sapwood_repos::dumpstream::header;
 use tempfile::SpooledTempFile;
 
@@ -42,6 +42,13 @@ struct OpenFile {
     props: PropChanges,
     base: Option<Md5>,
     text: Option<SpooledTempFile>,
+}
+
+impl OpenFile {
+    fn of(path: RelPathBuf, action: &'static str) -> Self {
+        let props = PropChanges::default();
+        Self { path, action, copy_from: None, props, base: None, text: None }
+    }
 }
 
 /// Writes records.
@@ -113,11 +120,6 @@ impl<'o> DumpEditor<'o> {
         self.write(b"\n\n")
     }
 
-    /// Whether the path was deleted before, in this edit; it is not any more.
-    fn replaces(&mut self, path: &RelPath, parent: Handle) -> SvnResult<bool> {
-        Ok(self.dir(parent)?.deleted.remove(path))
-    }
-
     /// The headers of a directory that is added or replaced.
     fn head(
         &mut self,
@@ -146,13 +148,8 @@ impl<'o> DumpEditor<'o> {
         self.write(&record)?;
         self.write(b"\n\n")
     }
-}
 
-impl Editor for DumpEditor<'_> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+    fn open_root(&mut self) -> SvnResult<Handle> {
         let handle = self.handle();
         let mut dir = Dir::default();
         if let Some(anchor) = self.anchor.clone().filter(|anchor| !anchor.is_empty()) {
@@ -173,42 +170,52 @@ impl Editor for DumpEditor<'_> {
         Ok(Handle(handle))
     }
 
-    fn delete_entry(&mut self, path: &RelPath, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+    fn open(&mut self, kind: NodeKind, path: &RelPath) -> SvnResult<Handle> {
         self.flush_node()?;
-        self.dir(parent)?.deleted.insert(path.to_owned());
-        Ok(())
+        let path = path.to_owned();
+        match kind {
+            NodeKind::Dir => Ok(self.push_dir(Dir { path, ..Dir::default() })),
+            NodeKind::File => Ok(self.push_file(OpenFile::of(path, "change"))),
+        }
     }
 
-    fn add_directory(
+    fn push_dir(&mut self, dir: Dir) -> Handle {
+        let handle = self.handle();
+        self.dirs.insert(handle, dir);
+        Handle(handle)
+    }
+
+    fn push_file(&mut self, file: OpenFile) -> Handle {
+        let handle = self.handle();
+        self.files.insert(handle, file);
+        Handle(handle)
+    }
+
+    fn add(
         &mut self,
+        kind: NodeKind,
         path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.flush_node()?;
-        let replaced = self.replaces(path, parent)?;
+        let replaced = self.dir(parent)?.deleted.remove(path);
         let copy_from = copy_from.map(|(from, rev)| (relpath(from), rev));
-        let head = self.head(path, replaced, copy_from, true)?;
-        let mut dir = Dir { path: path.to_owned(), head, ..Dir::default() };
+        let mut props = PropChanges::default();
         if copy_from.is_none() {
-            dir.props.must_be_sent();
+            props.must_be_sent();
         }
-        let handle = self.handle();
-        self.dirs.insert(handle, dir);
-        self.pending = Some(handle);
-        Ok(Handle(handle))
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        _: Handle,
-        _: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.flush_node()?;
-        let handle = self.handle();
-        self.dirs.insert(handle, Dir { path: path.to_owned(), ..Dir::default() });
-        Ok(Handle(handle))
+        if kind == NodeKind::File {
+            let copy_from = copy_from.map(|(from, rev)| (from.to_owned(), rev));
+            let action = if replaced { "replace" } else { "add" };
+            let file = OpenFile { copy_from, props, ..OpenFile::of(path.to_owned(), action) };
+            return Ok(self.push_file(file));
+        }
+        let head = self.head(path, replaced, copy_from, true)?;
+        let dir = Dir { path: path.to_owned(), head, props, ..Dir::default() };
+        let handle = self.push_dir(dir);
+        self.pending = Some(handle.0);
+        Ok(handle)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -240,50 +247,6 @@ impl Editor for DumpEditor<'_> {
         Ok(())
     }
 
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.flush_node()?;
-        let replaced = self.replaces(path, parent)?;
-        let mut props = PropChanges::default();
-        if copy_from.is_none() {
-            props.must_be_sent();
-        }
-        let handle = self.handle();
-        self.files.insert(
-            handle,
-            OpenFile {
-                path: path.to_owned(),
-                action: if replaced { "replace" } else { "add" },
-                copy_from: copy_from.map(|(from, rev)| (relpath(from).to_owned(), rev)),
-                props,
-                base: None,
-                text: None,
-            },
-        );
-        Ok(Handle(handle))
-    }
-
-    fn open_file(&mut self, path: &RelPath, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        self.flush_node()?;
-        let handle = self.handle();
-        self.files.insert(
-            handle,
-            OpenFile {
-                path: path.to_owned(),
-                action: "change",
-                copy_from: None,
-                props: PropChanges::default(),
-                base: None,
-                text: None,
-            },
-        );
-        Ok(Handle(handle))
-    }
-
     fn apply_textdelta(
         &mut self,
         file: Handle,
@@ -305,18 +268,6 @@ impl Editor for DumpEditor<'_> {
         let open = self.file(file)?;
         open.base = base;
         open.text = Some(text);
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        if regular(name) {
-            self.file(file)?.props.take(name, value);
-        }
         Ok(())
     }
 
@@ -360,8 +311,36 @@ impl Editor for DumpEditor<'_> {
         }
         self.write(b"\n\n")
     }
+}
 
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for DumpEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(_) => return self.open_root(),
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.add(kind, path, parent, copy_from);
+            }
+            EditStep::Open { kind, path, .. } => return self.open(kind, path),
+            EditStep::Delete { path, parent, .. } => {
+                self.flush_node()?;
+                self.dir(parent)?.deleted.insert(path.to_owned());
+            }
+            EditStep::Prop { kind: NodeKind::Dir, node, name, value } => {
+                self.change_dir_prop(node, name, value)?;
+            }
+            EditStep::Prop { kind: NodeKind::File, node, name, value } => {
+                if regular(name) {
+                    self.file(node)?.props.take(name, value);
+                }
+            }
+            EditStep::Text { file, base, delta } => self.apply_textdelta(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::TargetRevision(_)
+            | EditStep::Absent { .. }
+            | EditStep::CloseEdit
+            | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
-use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_delta::{Editor, Handle, TextDelta, Version, write_svndiff};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta, Version, write_svndiff};
 use sapwood_wire_dav::post::Post;
 use sapwood_wire_dav::propfind::Name;
 use sapwood_wire_dav::proppatch::Change;
@@ -52,6 +52,21 @@ struct Node {
     props: Vec<(String, Option<Vec<u8>>)>,
     /// The text delta, and the checksum of what it applies to.
     text: Option<(Spool, Option<Md5>)>,
+}
+
+impl Node {
+    fn of(path: &RelPath, parent: Option<usize>, base: Option<Revnum>) -> Self {
+        Self {
+            path: path.to_owned(),
+            parent,
+            added: false,
+            copied: false,
+            base,
+            working: None,
+            props: Vec::new(),
+            text: None,
+        }
+    }
 }
 
 /// The editor of a commit.
@@ -525,76 +540,12 @@ impl HttpCommit<'_> {
         let _ = client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
     }
 
-    fn add(&mut self, path: &RelPath, parent: Handle, copied: bool) -> SvnResult<Handle> {
-        let parent = self.index(parent)?;
-        Ok(self.push(Node {
-            path: path.to_owned(),
-            parent: Some(parent),
-            added: true,
-            copied,
-            base: None,
-            working: None,
-            props: Vec::new(),
-            text: None,
-        }))
-    }
-
-    fn reopen(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let parent = self.index(parent)?;
-        Ok(self.push(Node {
-            path: path.to_owned(),
-            parent: Some(parent),
-            added: false,
-            copied: false,
-            base,
-            working: None,
-            props: Vec::new(),
-            text: None,
-        }))
-    }
-}
-
-impl Drop for HttpCommit<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.give_up();
-        }
-    }
-}
-
-impl CommitEditor for HttpCommit<'_> {
-    fn committed(&self) -> Option<&CommitInfo> {
-        self.info.as_ref()
-    }
-
-    fn late_failure(&self) -> Option<&LateFailure> {
-        self.failed.as_ref()
-    }
-}
-
-impl Editor for HttpCommit<'_> {
-    sapwood_delta::ignore_absent!();
-
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         self.begin()?;
-        Ok(self.push(Node {
-            path: RelPathBuf::default(),
-            parent: None,
-            added: false,
-            copied: false,
-            base,
-            working: None,
-            props: Vec::new(),
-            text: None,
-        }))
+        Ok(self.push(Node::of(RelPath::ROOT, None, base)))
     }
 
-    fn delete_entry(
+    fn delete(
         &mut self,
         path: &RelPath,
         revision: Option<Revnum>,
@@ -637,67 +588,36 @@ impl Editor for HttpCommit<'_> {
         Ok(())
     }
 
-    fn add_directory(
+    fn add(
         &mut self,
+        kind: NodeKind,
         path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         let at = self.index(parent)?;
-        match copy_from {
-            Some(from) => self.copy(path, at, from, "infinity")?,
-            None => {
+        match (copy_from, kind) {
+            (Some(from), NodeKind::Dir) => self.copy(path, at, from, "infinity")?,
+            (Some(from), NodeKind::File) => self.copy(path, at, from, "0")?,
+            (None, NodeKind::Dir) => {
                 let place = self.child_place(at, path)?;
                 let call = self.with_tokens_below(Call::new("MKCOL", &place), path);
                 self.request(call, Some(path), CREATED)?;
             }
+            (None, NodeKind::File) if self.is_free(path, at) => {}
+            (None, NodeKind::File) => self.check_free(path)?,
         }
-        self.add(path, parent, copy_from.is_some())
+        let node = Node::of(path, Some(at), None);
+        Ok(self.push(Node { added: true, copied: copy_from.is_some(), ..node }))
     }
 
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.reopen(path, parent, base)
+    fn open(&mut self, path: &RelPath, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        let parent = self.index(parent)?;
+        Ok(self.push(Node::of(path, Some(parent), base)))
     }
 
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.change_prop(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        let at = self.index(dir)?;
-        self.send_props(at, false)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        let at = self.index(parent)?;
-        match copy_from {
-            Some(from) => self.copy(path, at, from, "0")?,
-            None if self.is_free(path, at) => {}
-            None => self.check_free(path)?,
-        }
-        self.add(path, parent, copy_from.is_some())
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.reopen(path, parent, base)
-    }
-
-    fn apply_textdelta(
+    /// Keeps a text until its file ends.
+    fn keep_text(
         &mut self,
         file: Handle,
         base: Option<Md5>,
@@ -710,13 +630,9 @@ impl Editor for HttpCommit<'_> {
         Ok(())
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.change_prop(file, name, value)
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let at = self.index(dir)?;
+        self.send_props(at, false)
     }
 
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
@@ -725,7 +641,8 @@ impl Editor for HttpCommit<'_> {
         self.send_props(at, true)
     }
 
-    fn close_edit(&mut self) -> SvnResult<()> {
+    /// Makes a revision of what was sent.
+    fn merge(&mut self) -> SvnResult<()> {
         let source = match self.route()? {
             Route::Txn { txn, .. } => txn.clone(),
             Route::Activity(activity) => activity.clone(),
@@ -755,9 +672,43 @@ impl Editor for HttpCommit<'_> {
         }
         Ok(())
     }
+}
 
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        self.give_up();
-        Ok(())
+impl Drop for HttpCommit<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.give_up();
+        }
+    }
+}
+
+impl CommitEditor for HttpCommit<'_> {
+    fn committed(&self) -> Option<&CommitInfo> {
+        self.info.as_ref()
+    }
+
+    fn late_failure(&self) -> Option<&LateFailure> {
+        self.failed.as_ref()
+    }
+}
+
+impl StepEditor for HttpCommit<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(base) => return self.open_root(base),
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.add(kind, path, parent, copy_from);
+            }
+            EditStep::Open { path, parent, base, .. } => return self.open(path, parent, base),
+            EditStep::Delete { path, revision, parent } => self.delete(path, revision, parent)?,
+            EditStep::Prop { node, name, value, .. } => self.change_prop(node, name, value)?,
+            EditStep::Text { file, base, delta } => self.keep_text(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::CloseEdit => self.merge()?,
+            EditStep::AbortEdit => self.give_up(),
+            EditStep::TargetRevision(_) | EditStep::Absent { .. } => {}
+        }
+        Ok(Handle::NONE)
     }
 }

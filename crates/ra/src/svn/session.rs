@@ -69,6 +69,46 @@ struct Greeting {
     capabilities: Vec<String>,
 }
 
+impl Greeting {
+    /// E210006 for a server whose protocol is another one.
+    fn check(&self) -> SvnResult<()> {
+        if self.min > 2 {
+            return Err(bad_version(format!("Server requires minimum version {}", self.min)));
+        }
+        if self.max < 2 {
+            return Err(bad_version(format!("Server only supports versions up to {}", self.max)));
+        }
+        if !self.capabilities.iter().any(|word| word == "edit-pipeline") {
+            return Err(bad_version("Server does not support edit pipelining"));
+        }
+        Ok(())
+    }
+}
+
+/// Writes the answer to a greeting.
+fn greet(out: &mut Vec<u8>, url: &Url, user_agent: &str, client_name: Option<&str>) {
+    out.raw(b"( 2 ( ");
+    out.raw(CAPABILITIES.as_bytes());
+    out.close();
+    out.text(url);
+    out.text(user_agent);
+    out.bracketed_text(client_name);
+    out.close();
+}
+
+/// The repository's root as the server names it; old servers do not.
+fn checked_root(root: Option<String>, url: &Url) -> SvnResult<UrlBuf> {
+    let root_url = match root {
+        None => url.to_owned(),
+        Some(root) => UrlBuf::canonicalize(&root)
+            .map_err(|e| SvnError::new(ErrorCode::BAD_URL, e.to_string()))?,
+    };
+    if root_url.len() > url.len() {
+        return Err(WireError::Part("Impossibly long repository root from server").into());
+    }
+    Ok(root_url)
+}
+
 fn words(list: List<'_>) -> SvnResult<Vec<String>> {
     list.map(|item| match item {
         Item::Word(word) => Ok(word.to_owned()),
@@ -170,27 +210,9 @@ impl SvnSession {
             }
         };
         let greeting = read_greeting(&mut conn)?;
-        if greeting.min > 2 {
-            return Err(bad_version(format!("Server requires minimum version {}", greeting.min)));
-        }
-        if greeting.max < 2 {
-            return Err(bad_version(format!(
-                "Server only supports versions up to {}",
-                greeting.max
-            )));
-        }
-        if !greeting.capabilities.iter().any(|word| word == "edit-pipeline") {
-            return Err(bad_version("Server does not support edit pipelining"));
-        }
+        greeting.check()?;
         let user_agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood)");
-        let out = conn.out();
-        out.raw(b"( 2 ( ");
-        out.raw(CAPABILITIES.as_bytes());
-        out.close();
-        out.text(url);
-        out.text(&user_agent);
-        out.bracketed_text(settings.client_name.as_deref());
-        out.close();
+        greet(conn.out(), url, &user_agent, settings.client_name.as_deref());
         let login = Login {
             auth: &settings.auth,
             realm_prefix: &realm_prefix,
@@ -207,14 +229,7 @@ impl SvnSession {
             }
             Ok((uuid, root))
         })?;
-        let root_url = match root_url {
-            None => url.to_owned(),
-            Some(root) => UrlBuf::canonicalize(&root)
-                .map_err(|e| SvnError::new(ErrorCode::BAD_URL, e.to_string()))?,
-        };
-        if root_url.len() > url.len() {
-            return Err(WireError::Part("Impossibly long repository root from server").into());
-        }
+        let root_url = checked_root(root_url, url)?;
         Ok(Self {
             conn: RefCell::new(conn),
             place: RefCell::new(SessionUrls {

@@ -99,22 +99,7 @@ impl WorkingCopy {
             (false, Kind::Dir) => Scope::Children(how.target),
             _ => Scope::One(how.target),
         };
-        let everything = recursive && how.target.is_empty();
-        let known = match everything {
-            true => self.db().read(|_| self.odd_nodes(&base, how.restore))?,
-            false => None,
-        };
-        let (table, incomplete) = match known {
-            Some((table, incomplete)) => (table, how.restore.then_some(incomplete)),
-            None => {
-                let table = self.db().read(|db| Table::read(db, scope))?;
-                let incomplete = (recursive && how.restore).then(|| {
-                    let whole = crate::status::Whole::cached(self);
-                    missing::incomplete(self.root(), &table, &whole)
-                });
-                (table, incomplete)
-            }
-        };
+        let (table, incomplete) = self.nodes_to_report(&base, how, scope)?;
         let mut crawler = Crawler {
             wc: self,
             how,
@@ -159,6 +144,29 @@ impl WorkingCopy {
 }
 
 impl WorkingCopy {
+    /// The nodes that a report looks at, and the directories that lack something, if missing files are restored.
+    fn nodes_to_report(
+        &self,
+        base: &NodeRow,
+        how: &Crawl<'_>,
+        scope: Scope<'_>,
+    ) -> Result<(Table, Option<HashSet<RelPathBuf>>)> {
+        let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
+        let known = match recursive && how.target.is_empty() {
+            true => self.db().read(|_| self.odd_nodes(base, how.restore))?,
+            false => None,
+        };
+        if let Some((table, incomplete)) = known {
+            return Ok((table, how.restore.then_some(incomplete)));
+        }
+        let table = self.db().read(|db| Table::read(db, scope))?;
+        let incomplete = (recursive && how.restore).then(|| {
+            let whole = crate::status::Whole::cached(self);
+            missing::incomplete(self.root(), &table, &whole)
+        });
+        Ok((table, incomplete))
+    }
+
     /// The nodes of a working copy of which there may be something to say, and the directories that lack
     /// something; nothing when all have to be read.
     fn odd_nodes(
@@ -179,6 +187,15 @@ impl WorkingCopy {
         let incomplete = missing::incomplete_among(self.root(), &table, &ground.changed);
         Ok(Some((table, incomplete)))
     }
+}
+
+/// A node of a directory that is reported.
+struct Child<'c> {
+    /// Its path below the target.
+    below: &'c RelPath,
+    repos_path: &'c RelPath,
+    switched: bool,
+    revision: Revnum,
 }
 
 impl Crawler<'_> {
@@ -249,18 +266,8 @@ impl Crawler<'_> {
         }
         // The path below the target, as the report wants it.
         let below = node.relpath.rest_below(self.how.target)?;
-        match row.presence {
-            Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.entry(&ReportEntry::new(below, reported.revision, Depth::Exclude))?;
-                return Ok(());
-            }
-            Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
-                if !reported.everything {
-                    self.report.delete_path(below)?;
-                }
-                return Ok(());
-            }
-            _ => {}
+        if self.has_no_node(&reported, row.presence, below)? {
+            return Ok(());
         }
         if missing {
             self.restore(&node.relpath)?;
@@ -285,53 +292,92 @@ impl Crawler<'_> {
         };
         let repos_path = repos_path.as_path();
         let switched = !plain && reported.repos_path.child(node.name()) != repos_path;
+        let child = Child { below, repos_path, switched, revision };
         if row.kind != Kind::Dir {
-            let token = self.lock_of(repos_path);
-            if switched
-                || reported.everything
-                || revision != reported.revision
-                || token.is_some()
-                || reported.depth == Depth::Empty
-            {
-                let url = switched.then(|| self.url(repos_path));
-                self.report.entry(&ReportEntry {
-                    link: url.as_deref(),
-                    lock_token: token.as_deref(),
-                    ..ReportEntry::new(below, revision, Depth::Infinity)
-                })?;
-            }
-            return Ok(());
+            return self.child_file(&reported, &child);
         }
         if self.how.depth == Depth::Files {
             return Ok(());
         }
         let depth = if row.depth == Depth::Unknown { Depth::Infinity } else { row.depth };
-        let said = if self.is_recursive() { depth } else { Depth::Empty };
         let start_empty = row.presence == Presence::Incomplete;
-        if switched
+        self.child_dir(&reported, &child, depth, start_empty)?;
+        if !self.is_recursive() {
+            return Ok(());
+        }
+        self.dir(ReportedDir {
+            relpath: &node.relpath,
+            repos_path,
+            implied,
+            revision,
+            depth,
+            everything: start_empty,
+            restore: reported.restore,
+        })
+    }
+
+    /// Whether BASE only says that there is no node, which is reported then.
+    fn has_no_node(
+        &mut self,
+        reported: &ReportedDir<'_>,
+        presence: Presence,
+        below: &RelPath,
+    ) -> Result<bool> {
+        match presence {
+            Presence::Excluded if self.how.honor_depth_exclude => {
+                self.report.entry(&ReportEntry::new(below, reported.revision, Depth::Exclude))?;
+            }
+            Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
+                if !reported.everything {
+                    self.report.delete_path(below)?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Reports a file that is not as its directory says.
+    fn child_file(&mut self, reported: &ReportedDir<'_>, child: &Child<'_>) -> Result<()> {
+        let token = self.lock_of(child.repos_path);
+        if child.switched
             || reported.everything
-            || revision != reported.revision
+            || child.revision != reported.revision
+            || token.is_some()
+            || reported.depth == Depth::Empty
+        {
+            let url = child.switched.then(|| self.url(child.repos_path));
+            self.report.entry(&ReportEntry {
+                link: url.as_deref(),
+                lock_token: token.as_deref(),
+                ..ReportEntry::new(child.below, child.revision, Depth::Infinity)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reports a directory that is not as the one above it says.
+    fn child_dir(
+        &mut self,
+        reported: &ReportedDir<'_>,
+        child: &Child<'_>,
+        depth: Depth,
+        start_empty: bool,
+    ) -> Result<()> {
+        if child.switched
+            || reported.everything
+            || child.revision != reported.revision
             || start_empty
             || matches!(reported.depth, Depth::Empty | Depth::Files)
             || (reported.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            let url = switched.then(|| self.url(repos_path));
+            let said = if self.is_recursive() { depth } else { Depth::Empty };
+            let url = child.switched.then(|| self.url(child.repos_path));
             self.report.entry(&ReportEntry {
                 link: url.as_deref(),
                 start_empty,
-                ..ReportEntry::new(below, revision, said)
-            })?;
-        }
-        if self.is_recursive() {
-            self.dir(ReportedDir {
-                relpath: &node.relpath,
-                repos_path,
-                implied,
-                revision,
-                depth,
-                everything: start_empty,
-                restore: reported.restore,
+                ..ReportEntry::new(child.below, child.revision, said)
             })?;
         }
         Ok(())

@@ -117,6 +117,43 @@ impl WorkingCopy {
         self.db().read(|_| self.status_in_snapshot(relpath, options, visit))
     }
 
+    /// What is cached of the status, and whether it is of a kind that is cached at all.
+    fn cached_status(
+        &self,
+        relpath: &RelPath,
+        depth: Depth,
+        options: &Options,
+    ) -> Result<(cache::CachedStatus, bool)> {
+        let applies =
+            depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
+        // This query takes the lock that keeps writers from changing what is compared later. The
+        // status of a single file does not need the cache, and does not read it.
+        let is_dir = |row: NodeRow| row.kind == Kind::Dir;
+        let applies = applies && self.db().base(relpath)?.is_some_and(is_dir);
+        let known = match self.db().base(RelPath::ROOT)?.filter(|_| applies) {
+            Some(root) => {
+                let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
+                cache::load(self, relpath, options, root)
+            }
+            None => cache::CachedStatus::default(),
+        };
+        Ok((known, applies))
+    }
+
+    /// Reads the nodes, and meanwhile the directories of a large working copy, where that pays: reading the part of it
+    /// that is not cached takes a while.
+    fn read_table(
+        &self,
+        scope: Scope<'_>,
+        walks_all: bool,
+    ) -> Result<(Table, Option<DirPrefetch>)> {
+        if walks_all && prefetch::pays(self.db()) {
+            let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
+            return Ok((table?, Some(ahead)));
+        }
+        Ok((Table::read(self.db(), scope)?, None))
+    }
+
     fn status_in_snapshot(
         &self,
         relpath: &RelPath,
@@ -124,20 +161,8 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let remembers =
-            depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
-        // This query takes the lock that keeps writers from changing what is compared below. The
-        // status of a single file does not need the cache, and does not read it.
-        let is_dir = |row: NodeRow| row.kind == Kind::Dir;
-        let remembers = remembers && self.db().base(relpath)?.is_some_and(is_dir);
-        let known = match self.db().base(RelPath::ROOT)?.filter(|_| remembers) {
-            Some(root) => {
-                let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
-                cache::load(self, relpath, options, root)
-            }
-            None => cache::CachedStatus::default(),
-        };
-        let remembers = remembers && relpath.is_empty();
+        let (known, is_cached) = self.cached_status(relpath, depth, options)?;
+        let remembers = is_cached && relpath.is_empty();
         let keeps = remembers && options.unversioned;
         let began = self.began(&known, keeps);
         if let Some(dirs) = &known.changed
@@ -150,14 +175,7 @@ impl WorkingCopy {
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
             _ => Scope::One(relpath),
         };
-        // Reading the part of a large working copy that is not cached takes a while.
-        let walks_ahead = remembers && options.unversioned && prefetch::pays(self.db());
-        let (table, ahead) = if walks_ahead {
-            let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
-            (table?, Some(ahead))
-        } else {
-            (Table::read(self.db(), scope)?, None)
-        };
+        let (table, ahead) = self.read_table(scope, remembers && options.unversioned)?;
         let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
         let node = table.find(relpath);
         let walked = node.filter(|node| {

@@ -173,6 +173,25 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
+    /// The properties that the user sees of a directory before changes come to them.
+    fn props_to_merge_into(&self, dir: &Dir, base_props: &PropList) -> Result<PropList> {
+        if dir.adding && (dir.shadowed || !dir.add_existed) {
+            return Ok(PropList::new());
+        }
+        if dir.shadowed {
+            return Ok(base_props.clone());
+        }
+        self.wc.view(&dir.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())
+    }
+
+    /// The depth that a directory has after the update.
+    fn depth_after(&self, dir: &Dir) -> Depth {
+        let own = if dir.depth == Depth::Unknown { Depth::Infinity } else { dir.depth };
+        let wanted = self.params.depth;
+        let is_wanted = wanted == Depth::Infinity || (dir.relpath == self.target && wanted > own);
+        if self.params.depth_is_sticky && is_wanted { wanted } else { own }
+    }
+
     /// Ends a directory.
     pub(super) fn end_dir(&mut self, handle: u64) -> Result<()> {
         let Some(mut dir) = self.dirs.remove(&handle) else {
@@ -194,26 +213,14 @@ impl UpdateEditor<'_> {
             self.old_props(&dir.relpath, dir.add_existed)?
         };
         if dir.was_incomplete {
-            // All properties were sent: the missing ones are deleted.
-            let gone: Vec<PropChange> = base_props
-                .iter()
-                .filter(|(name, _)| regular.iter().all(|(n, _)| n != name))
-                .map(|(name, _)| (name.to_owned(), None))
-                .collect();
-            regular.extend(gone);
+            delete_missing(&base_props, &mut regular);
         }
         let mut state = State::Unknown;
         let mut new_props = None;
         let mut new_actual = None;
         let mut work = Vec::new();
         if !regular.is_empty() {
-            let actual = if dir.shadowed {
-                if dir.adding { PropList::new() } else { base_props.clone() }
-            } else if !dir.adding || dir.add_existed {
-                self.wc.view(&dir.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
-            } else {
-                PropList::new()
-            };
+            let actual = self.props_to_merge_into(&dir, &base_props)?;
             let merged = merge_props(&base_props, &base_props, &actual, &regular);
             state = notify_state(merged.state);
             if let Some(prop) = merged.conflict {
@@ -228,16 +235,7 @@ impl UpdateEditor<'_> {
             // The anchor of an update of one of its children is not changed itself.
             return self.dir_closed(&dir, state);
         }
-        if dir.depth == Depth::Unknown {
-            dir.depth = Depth::Infinity;
-        }
-        let wanted = self.params.depth;
-        if self.params.depth_is_sticky
-            && dir.depth != wanted
-            && (wanted == Depth::Infinity || (dir.relpath == self.target && wanted > dir.depth))
-        {
-            dir.depth = wanted;
-        }
+        dir.depth = self.depth_after(&dir);
         if let Some(conflict) = &mut conflict {
             let deletion = self.deletion_of(dir.parent, &dir.relpath);
             self.complete(conflict, &dir.places(), deletion.as_ref())?;
@@ -347,4 +345,14 @@ impl UpdateEditor<'_> {
         }
         Ok(())
     }
+}
+
+/// All properties were sent: those that did not come are deleted.
+fn delete_missing(base_props: &PropList, changes: &mut Vec<PropChange>) {
+    let gone: Vec<PropChange> = base_props
+        .iter()
+        .filter(|(name, _)| changes.iter().all(|(n, _)| n != name))
+        .map(|(name, _)| (name.to_owned(), None))
+        .collect();
+    changes.extend(gone);
 }

@@ -253,19 +253,7 @@ impl UpdateEditor<'_> {
         file.changed.take(&sorted.entry);
         let lock = self.lock_gone(&file, &sorted.entry)?;
 
-        let fresh = file.adding && !file.add_existed;
-        let (base_props, local_props) = if fresh {
-            (PropList::new(), PropList::new())
-        } else {
-            self.flush_if_touched(&file.relpath)?;
-            let base = self.old_props(&file.relpath, file.add_existed)?;
-            let local = if file.shadowed {
-                base.clone()
-            } else {
-                self.wc.view(&file.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
-            };
-            (base, local)
-        };
+        let (base_props, local_props) = self.props_before(&file)?;
         let new_props = patched(&base_props, &sorted.regular);
         let merged = merge_props(&base_props, &base_props, &local_props, &sorted.regular);
         if let Some(prop) = merged.conflict {
@@ -320,6 +308,21 @@ impl UpdateEditor<'_> {
         self.dir_mut(file.parent)?.not_present.remove(&name);
         self.notify_file(&file, outcome.content, prop_state, lock, mime.as_deref());
         Ok(())
+    }
+
+    /// The properties that a file had: those of BASE, and those that the user sees.
+    fn props_before(&mut self, file: &OpenFile) -> Result<(PropList, PropList)> {
+        if file.adding && !file.add_existed {
+            return Ok((PropList::new(), PropList::new()));
+        }
+        self.flush_if_touched(&file.relpath)?;
+        let base = self.old_props(&file.relpath, file.add_existed)?;
+        let local = if file.shadowed {
+            base.clone()
+        } else {
+            self.wc.view(&file.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
+        };
+        Ok((base, local))
     }
 
     fn check_text(&self, file: &OpenFile, expected: Option<Md5>) -> Result<()> {

@@ -29,10 +29,8 @@ use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
-use sapwood_core::{
-    CancelToken, Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult,
-};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 
 use crate::base::{Bump, Removal};
 use crate::conflict::PropChange;
@@ -388,116 +386,61 @@ fn is_regular(name: &str) -> bool {
     !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX)
 }
 
-impl Editor for UpdateEditor<'_> {
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
-        self.revision = Some(revision);
-        Ok(())
-    }
-
-    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        self.ask(|this| this.begin_root()).map(Handle)
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &RelPath,
-        _revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.ask(|this| this.delete(path, parent.0))
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.ask(|this| this.begin_new_dir(path, parent.0)).map(Handle)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.ask(|this| this.begin_dir(path, parent.0)).map(Handle)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        let open = self.dir_mut(dir.0)?;
+impl UpdateEditor<'_> {
+    fn change_dir(&mut self, dir: u64, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let open = self.dir_mut(dir)?;
         if open.skip {
             return Ok(());
         }
         open.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
         if !open.edited && is_regular(name) {
-            self.mark_dir_edited(dir.0)?;
+            self.mark_dir_edited(dir)?;
         }
         Ok(())
     }
 
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.ask(|this| this.end_dir(dir.0))
-    }
-
-    fn absent_directory(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        self.ask(|this| this.absent(path, NodeKind::Dir, parent.0))
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.ask(|this| this.begin_new_file(path, parent.0)).map(Handle)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.ask(|this| this.begin_file(path, parent.0)).map(Handle)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        file: Handle,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        self.receive_text(file.0, base, delta)
-    }
-
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        Ok(self.change_file(file.0, name, value)?)
-    }
-
-    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
-        self.check_cancel()?;
-        self.ask(|this| this.end_file(file.0, text))
-    }
-
-    fn absent_file(&mut self, path: &RelPath, parent: Handle) -> SvnResult<()> {
-        self.ask(|this| this.absent(path, NodeKind::File, parent.0))
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.finish().map_err(SvnError::from)
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        // Texts that were received whole are kept: the next update need not fetch them again.
+    /// Gives the edit up. Texts that were received whole are kept: the next update need not fetch them again.
+    fn abort(&mut self) -> SvnResult<()> {
         self.flush()?;
-        self.batch.finish(&self.wc)?;
-        Ok(())
+        Ok(self.batch.finish(&self.wc)?)
+    }
+}
+
+impl StepEditor for UpdateEditor<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        use NodeKind::{Dir, File};
+        match step {
+            EditStep::TargetRevision(revision) => self.revision = Some(revision),
+            EditStep::OpenRoot(_) => return self.ask(Self::begin_root).map(Handle),
+            EditStep::Add { kind, path, parent, .. } => {
+                let begin = if kind == Dir { Self::begin_new_dir } else { Self::begin_new_file };
+                return self.ask(|this| begin(this, path, parent.0)).map(Handle);
+            }
+            EditStep::Open { kind, path, parent, .. } => {
+                let begin = if kind == Dir { Self::begin_dir } else { Self::begin_file };
+                return self.ask(|this| begin(this, path, parent.0)).map(Handle);
+            }
+            EditStep::Delete { path, parent, .. } => {
+                self.ask(|this| this.delete(path, parent.0))?;
+            }
+            EditStep::Absent { kind, path, parent } => {
+                self.ask(|this| this.absent(path, kind, parent.0))?;
+            }
+            EditStep::Prop { kind: Dir, node, name, value } => {
+                self.change_dir(node.0, name, value)?;
+            }
+            EditStep::Prop { kind: File, node, name, value } => {
+                self.change_file(node.0, name, value)?;
+            }
+            EditStep::Text { file, base, delta } => self.receive_text(file.0, base, delta)?,
+            EditStep::CloseDirectory(dir) => self.ask(|this| this.end_dir(dir.0))?,
+            EditStep::CloseFile { file, text } => {
+                self.check_cancel()?;
+                self.ask(|this| this.end_file(file.0, text))?;
+            }
+            EditStep::CloseEdit => self.finish()?,
+            EditStep::AbortEdit => self.abort()?,
+        }
+        Ok(Handle::NONE)
     }
 }

@@ -438,15 +438,7 @@ impl UpdateEditor<'_> {
             return Ok(met);
         }
         if let Some(view) = view.filter(|v| v.status().is_present()) {
-            let status = view.status();
-            met.local_addition = status == Status::Added;
-            let plain = met.local_addition && self.wc.addition(view.top())? == Addition::Added;
-            let other_kind = view.top().kind.node_kind() != Some(kind) && status != Status::Deleted;
-            if !self.params.adds_as_modification || other_kind || !plain {
-                met.conflict = self.check_tree_conflict(&view, false, None, Action::Add)?;
-            }
-            met.add_existed = met.conflict.is_none();
-            met.shadowed = met.conflict.is_some();
+            self.meet_node(&view, kind, &mut met)?;
         } else if let Some(found) = on_disk {
             met.obstruction_found = true;
             let same = match kind {
@@ -459,6 +451,21 @@ impl UpdateEditor<'_> {
             }
         }
         Ok(met)
+    }
+
+    /// A node that is to be added is in the working copy already: a conflict, unless it was added there as well and the
+    /// two are made one.
+    fn meet_node(&mut self, view: &View, kind: NodeKind, met: &mut Obstruction) -> Result<()> {
+        let status = view.status();
+        met.local_addition = status == Status::Added;
+        let plain = met.local_addition && self.wc.addition(view.top())? == Addition::Added;
+        let other_kind = view.top().kind.node_kind() != Some(kind) && status != Status::Deleted;
+        if !self.params.adds_as_modification || other_kind || !plain {
+            met.conflict = self.check_tree_conflict(view, false, None, Action::Add)?;
+        }
+        met.add_existed = met.conflict.is_none();
+        met.shadowed = met.conflict.is_some();
+        Ok(())
     }
 
     /// Deletes a node.
@@ -493,15 +500,7 @@ impl UpdateEditor<'_> {
             return Ok(());
         }
         if !base.presence.is_there() {
-            let how = Removal {
-                keep_as_working: true,
-                marker: is_target.then_some(Presence::NotPresent),
-                marker_revision: self.revision,
-                conflict: None,
-            };
-            self.step(Step::Remove(relpath, how))?;
-            self.target_deleted |= is_target;
-            return Ok(());
+            return self.delete_absent(relpath, is_target);
         }
         let mut conflict = if hidden || obstructed {
             None
@@ -541,6 +540,19 @@ impl UpdateEditor<'_> {
             None => NotifyAction::UpdateDelete,
         };
         self.notify(&relpath, action, kind);
+        Ok(())
+    }
+
+    /// Deletes a node of which BASE only says that it is not there.
+    fn delete_absent(&mut self, relpath: RelPathBuf, is_target: bool) -> Result<()> {
+        let how = Removal {
+            keep_as_working: true,
+            marker: is_target.then_some(Presence::NotPresent),
+            marker_revision: self.revision,
+            conflict: None,
+        };
+        self.step(Step::Remove(relpath, how))?;
+        self.target_deleted |= is_target;
         Ok(())
     }
 

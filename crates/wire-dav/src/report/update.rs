@@ -6,9 +6,8 @@
 
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, canonical_relpath};
-use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
-use sapwood_delta::{EditTarget, Editor, Handle, TextDelta, Version};
+use sapwood_core::{Depth, Md5, NodeKind, Revnum, Sha1, SvnResult, uri};
+use sapwood_delta::{EditStep, EditTarget, Handle, StepEditor, TextDelta, Version};
 
 use super::{Sink, replay, reply};
 use crate::NS_SVN;
@@ -334,11 +333,12 @@ impl<S: Sink> UpdateEditor<S> {
 
     fn add(
         &mut self,
-        is_dir: bool,
+        kind: NodeKind,
         path: &str,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
+        let is_dir = kind == NodeKind::Dir;
         let child = self.child(parent, true, copy_from.is_some())?;
         let sha1 = self.next_node.sha1;
         let out = self.out()?;
@@ -366,14 +366,17 @@ impl<S: Sink> UpdateEditor<S> {
 
     fn reopen(
         &mut self,
-        is_dir: bool,
+        kind: NodeKind,
         path: &str,
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let child = self.child(parent, false, false)?;
         let out = self.out()?;
-        out.raw(if is_dir { "<S:open-directory" } else { "<S:open-file" });
+        out.raw(match kind {
+            NodeKind::Dir => "<S:open-directory",
+            NodeKind::File => "<S:open-file",
+        });
         out.attribute("name", basename(path));
         replay::revision(out, base);
         out.raw(">\n");
@@ -400,7 +403,7 @@ impl<S: Sink> UpdateEditor<S> {
         Ok(())
     }
 
-    fn close(&mut self, is_dir: bool, node: Handle) -> SvnResult<()> {
+    fn close(&mut self, kind: NodeKind, node: Handle) -> SvnResult<()> {
         let open = self.find(node)?;
         let (added, removed) = (open.added, std::mem::take(&mut open.removed));
         let at = sapwood_core::exact::clamped(node.0);
@@ -409,45 +412,27 @@ impl<S: Sink> UpdateEditor<S> {
         for name in removed {
             reply::prop(out, "S:set-prop", &name, None);
         }
-        out.raw(match (added, is_dir) {
-            (true, true) => "</S:add-directory>\n",
-            (true, false) => "</S:add-file>\n",
-            (false, true) => "</S:open-directory>\n",
-            (false, false) => "</S:open-file>\n",
+        out.raw(match (added, kind) {
+            (true, NodeKind::Dir) => "</S:add-directory>\n",
+            (true, NodeKind::File) => "</S:add-file>\n",
+            (false, NodeKind::Dir) => "</S:open-directory>\n",
+            (false, NodeKind::File) => "</S:open-file>\n",
         });
         Ok(())
     }
 
-    fn absent(&mut self, what: &str, path: &str) -> SvnResult<()> {
+    fn absent(&mut self, kind: NodeKind, path: &str) -> SvnResult<()> {
         let out = self.out()?;
-        out.raw(what);
+        out.raw(match kind {
+            NodeKind::Dir => "<S:absent-directory",
+            NodeKind::File => "<S:absent-file",
+        });
         out.attribute("name", basename(path));
         out.raw("/>\n");
         Ok(())
     }
-}
 
-fn out_of_order() -> sapwood_core::SvnError {
-    sapwood_core::SvnError::new(
-        sapwood_core::ErrorCode::INCORRECT_PARAMS,
-        "Editor commands out of order",
-    )
-}
-
-impl<S: Sink> Editor for UpdateEditor<S> {
-    sapwood_delta::nothing_to_abort!();
-
-    fn leads_to(&mut self, target: &EditTarget<'_>) {
-        let next_node = &mut self.next_node;
-        next_node.path.clear();
-        if !target.path.is_root() {
-            next_node.path.push_str(&uri::encode(target.path));
-        }
-        (next_node.revision, next_node.sha1, next_node.is_used) =
-            (target.revision, target.sha1, false);
-    }
-
-    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+    fn target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:target-revision");
         replay::revision(out, Some(revision));
@@ -468,61 +453,13 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         Ok(self.push(Open::default()))
     }
 
-    fn delete_entry(&mut self, path: &RelPath, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
+    fn delete(&mut self, path: &str, rev: Option<Revnum>) -> SvnResult<()> {
         let out = self.out()?;
         out.raw("<S:delete-entry");
         out.attribute("name", basename(path));
         replay::revision(out, rev);
         out.raw("/>\n");
         Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(true, path, parent, copy_from)
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.reopen(true, path, parent, base)
-    }
-
-    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        self.prop(dir, name, value)
-    }
-
-    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        self.close(true, dir)
-    }
-
-    fn absent_directory(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
-        self.absent("<S:absent-directory", path)
-    }
-
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(false, path, parent, copy_from)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        self.reopen(false, path, parent, base)
     }
 
     fn apply_textdelta(
@@ -549,15 +486,6 @@ impl<S: Sink> Editor for UpdateEditor<S> {
         Ok(())
     }
 
-    fn change_file_prop(
-        &mut self,
-        file: Handle,
-        name: &str,
-        value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        self.prop(file, name, value)
-    }
-
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         let send_all = self.style.send_all;
         let open = self.find(file)?;
@@ -579,16 +507,48 @@ impl<S: Sink> Editor for UpdateEditor<S> {
             out.extend_from_slice(text.hex_digits().as_flattened());
             out.raw("</V:md5-checksum></S:prop>\n");
         }
-        self.close(false, file)
+        self.close(NodeKind::File, file)
+    }
+}
+
+fn out_of_order() -> sapwood_core::SvnError {
+    sapwood_core::SvnError::new(
+        sapwood_core::ErrorCode::INCORRECT_PARAMS,
+        "Editor commands out of order",
+    )
+}
+
+impl<S: Sink> StepEditor for UpdateEditor<S> {
+    fn announced(&mut self, target: &EditTarget<'_>) {
+        let next_node = &mut self.next_node;
+        next_node.path.clear();
+        if !target.path.is_root() {
+            next_node.path.push_str(&uri::encode(target.path));
+        }
+        (next_node.revision, next_node.sha1, next_node.is_used) =
+            (target.revision, target.sha1, false);
     }
 
-    fn absent_file(&mut self, path: &RelPath, _: Handle) -> SvnResult<()> {
-        self.absent("<S:absent-file", path)
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        self.out()?.raw("</S:update-report>\n");
-        Ok(())
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::TargetRevision(revision) => self.target_revision(revision)?,
+            EditStep::OpenRoot(base) => return self.open_root(base),
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.add(kind, path, parent, copy_from);
+            }
+            EditStep::Open { kind, path, parent, base } => {
+                return self.reopen(kind, path, parent, base);
+            }
+            EditStep::Delete { path, revision, .. } => self.delete(path, revision)?,
+            EditStep::Absent { kind, path, .. } => self.absent(kind, path)?,
+            EditStep::Prop { node, name, value, .. } => self.prop(node, name, value)?,
+            EditStep::Text { file, base, delta } => self.apply_textdelta(file, base, delta)?,
+            EditStep::CloseDirectory(dir) => self.close(NodeKind::Dir, dir)?,
+            EditStep::CloseFile { file, text } => self.close_file(file, text)?,
+            EditStep::CloseEdit => self.out()?.raw("</S:update-report>\n"),
+            EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
 
@@ -607,6 +567,9 @@ pub fn path_of(address: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use sapwood_core::FsPath;
+    use sapwood_core::paths::RelPath;
+
+    use sapwood_delta::Editor;
 
     use super::*;
     use crate::xml::{Document, Limits};

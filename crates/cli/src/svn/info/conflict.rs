@@ -6,7 +6,6 @@ use sapwood_client::conflict_info::ConflictInfo;
 use sapwood_core::NodeKind;
 use sapwood_wc::conflict::Location;
 
-use super::print::Printer;
 use crate::svn::xml_out::optional_element;
 use crate::xml::{self, Tag};
 
@@ -26,42 +25,40 @@ fn place(location: Option<&Location>, own_root: Option<&str>) -> String {
     format!("({kind}) {root}{slash}{path}@{revision}")
 }
 
-impl Printer {
-    /// The lines about conflicts.
-    pub(super) fn conflict_lines(
-        &self,
-        text: &mut String,
-        conflicts: &ConflictInfo,
-        root: Option<&str>,
-    ) {
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{name}: {value}");
-        };
-        if let Some(files) = &conflicts.text {
-            let names = [
-                "Conflict Previous Base File",
-                "Conflict Previous Working File",
-                "Conflict Current Base File",
-            ];
-            for (name, file) in names.iter().zip(files) {
-                if let Some(file) = file {
-                    line(name, &self.display_path(file));
-                }
+/// Appends the lines about conflicts. `display` makes paths those that the user knows.
+pub(super) fn lines(
+    text: &mut String,
+    conflicts: &ConflictInfo,
+    root: Option<&str>,
+    display: impl Fn(&str) -> String,
+) {
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name}: {value}");
+    };
+    if let Some(files) = &conflicts.text {
+        let names = [
+            "Conflict Previous Base File",
+            "Conflict Previous Working File",
+            "Conflict Current Base File",
+        ];
+        for (name, file) in names.iter().zip(files) {
+            if let Some(file) = file {
+                line(name, &display(file));
             }
         }
-        if let Some(tree) = &conflicts.tree {
-            line("Tree conflict", &tree.description);
-        }
-        if let Some(names) = &conflicts.props {
-            line("Conflicted Properties", &names.join(" "));
-        }
-        if conflicts.tree.is_none() {
-            line("Conflict Details", &conflicts.edit);
-        }
-        let [left, right] = &conflicts.locations;
-        line("  Source  left", &place(left.as_ref(), root));
-        line("  Source right", &place(right.as_ref(), root));
     }
+    if let Some(tree) = &conflicts.tree {
+        line("Tree conflict", &tree.description);
+    }
+    if let Some(names) = &conflicts.props {
+        line("Conflicted Properties", &names.join(" "));
+    }
+    if conflicts.tree.is_none() {
+        line("Conflict Details", &conflicts.edit);
+    }
+    let [left, right] = &conflicts.locations;
+    line("  Source  left", &place(left.as_ref(), root));
+    line("  Source right", &place(right.as_ref(), root));
 }
 
 fn versions(text: &mut String, conflicts: &ConflictInfo) {

@@ -7,6 +7,7 @@ use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, NodeKind, SvnResult, path, uri};
 use sapwood_wc::db::{FORMAT, Settings};
 
+use super::conflict;
 use crate::svn::notify::display_below;
 use crate::svn::options::Opt;
 use crate::svn::out::Out;
@@ -91,11 +92,8 @@ impl Printer {
             line("Text Last Updated", working.text_time.filter(|at| at.0 != 0).map(human));
             line("Checksum", working.checksum.as_ref().map(ToString::to_string));
             if let Some(conflicts) = &working.conflicts {
-                self.conflict_lines(
-                    &mut text,
-                    conflicts,
-                    info.root_url.as_ref().map(|url| url.as_str()),
-                );
+                let root = info.root_url.as_ref().map(|url| url.as_str());
+                conflict::lines(&mut text, conflicts, root, |path| self.display_path(path));
             }
         }
         self.lock_lines(&mut text, info);
@@ -175,7 +173,7 @@ impl Printer {
         if let Some(conflicts) = info.working.as_ref().and_then(|w| w.conflicts.as_ref()) {
             // Once for each of them, so do the readers of this output know it.
             for _ in 0..conflicts.count() {
-                super::conflict::xml(&mut text, conflicts);
+                conflict::xml(&mut text, conflicts);
             }
         }
         if let Some(lock) = &info.lock {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, len64, path};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, len64, path};
+use sapwood_delta::{EditStep, Handle, StepEditor};
 
 use super::{Action, NodeDumper};
 
@@ -61,67 +61,37 @@ impl NodeDumper<'_> {
 
     fn add(
         &mut self,
-        path: &str,
         kind: NodeKind,
+        path: &RelPath,
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<()> {
+    ) -> SvnResult<Handle> {
         let replaces = self.dir_mut(parent)?.deleted.remove(path);
         let action = if replaces { Action::Replace } else { Action::Add };
         self.dump(path, Some(kind), action, copy_from, None)?;
         if !replaces && self.settings.check_normalization {
             self.dir_mut(parent)?.new_names = true;
         }
-        Ok(())
-    }
-}
-
-impl Editor for NodeDumper<'_> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.push_dir(Dir::opened("", None)))
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &RelPath,
-        _revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.dir_mut(parent)?.deleted.insert(path.to_owned());
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, NodeKind::Dir, parent, copy_from)?;
+        if kind == NodeKind::File {
+            return Ok(FILE);
+        }
         let compare =
             copy_from.map(|(source, rev)| (path::canonical_relpath(source).into_owned(), rev));
         Ok(self.push_dir(Dir { written: true, ..Dir::opened(path, compare) }))
     }
 
-    fn open_directory(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
+    fn open(&mut self, kind: NodeKind, path: &RelPath, parent: Handle) -> SvnResult<Handle> {
         let compare = self.child_compare(parent, path)?;
-        Ok(self.push_dir(Dir::opened(path, compare)))
+        if kind == NodeKind::Dir {
+            return Ok(self.push_dir(Dir::opened(path, compare)));
+        }
+        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
+        self.dump(path, Some(kind), Action::Change, None, compare)?;
+        Ok(FILE)
     }
 
-    fn change_dir_prop(
-        &mut self,
-        dir: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
+    /// Writes the record of a directory whose properties change, once.
+    fn dump_changed_dir(&mut self, dir: Handle) -> SvnResult<()> {
         let dir = self.dir_mut(dir)?;
         if dir.written {
             return Ok(());
@@ -149,52 +119,30 @@ impl Editor for NodeDumper<'_> {
         }
         Ok(())
     }
+}
 
-    fn add_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, NodeKind::File, parent, copy_from)?;
-        Ok(FILE)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &RelPath,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let compare = self.child_compare(parent, path)?;
-        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
-        self.dump(path, Some(NodeKind::File), Action::Change, None, compare)?;
-        Ok(FILE)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _file: Handle,
-        _base: Option<Md5>,
-        _delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        _file: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_file(&mut self, _file: Handle, _text: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
+impl StepEditor for NodeDumper<'_> {
+    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
+        match step {
+            EditStep::OpenRoot(_) => return Ok(self.push_dir(Dir::opened("", None))),
+            EditStep::Add { kind, path, parent, copy_from } => {
+                return self.add(kind, path, parent, copy_from);
+            }
+            EditStep::Open { kind, path, parent, .. } => return self.open(kind, path, parent),
+            EditStep::Delete { path, parent, .. } => {
+                self.dir_mut(parent)?.deleted.insert(path.to_owned());
+            }
+            EditStep::Prop { kind: NodeKind::Dir, node, .. } => self.dump_changed_dir(node)?,
+            EditStep::CloseDirectory(dir) => self.close_directory(dir)?,
+            // A file's record was written, with its properties and text, when it was opened.
+            EditStep::Prop { kind: NodeKind::File, .. }
+            | EditStep::Text { .. }
+            | EditStep::CloseFile { .. }
+            | EditStep::TargetRevision(_)
+            | EditStep::Absent { .. }
+            | EditStep::CloseEdit
+            | EditStep::AbortEdit => {}
+        }
+        Ok(Handle::NONE)
     }
 }
