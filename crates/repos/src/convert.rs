@@ -21,13 +21,15 @@ use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as 
 use crate::create::create_of;
 use crate::repository::Repository;
 
-/// How the target is made.
+/// How the target is made and compared.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetOptions {
     /// The filesystem in it.
     pub fs: NewFilesystem,
     /// As in [`RepositoryOptions`](crate::create::RepositoryOptions).
     pub compatible_minor: Option<u32>,
+    /// How many threads compare it with the source at the end.
+    pub threads: usize,
 }
 
 /// What happens during a conversion.
@@ -95,7 +97,7 @@ pub fn convert(
     }
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
-    verify::verify(&source, &copy, (first, youngest), cancel, notify)?;
+    verify::verify(&source, &copy, (first, youngest), options.threads, cancel, notify)?;
     let text = format!("{youngest}\n");
     STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
         SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
