@@ -1,6 +1,8 @@
 //! Comparing a converted repository with its source: changed paths, properties and texts of each revision, and all of the
 //! youngest tree. Several threads compare, and differences are reported in the order of revisions.
 
+use std::collections::HashSet;
+
 use sapwood_core::{CancelToken, ErrorCode, FsPath, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_fs::{ChangeKind, Filesystem, Node};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
@@ -33,7 +35,8 @@ pub fn verify(
         let (first, last): (Revnum, Revnum) = compared?;
         (first.0..=last.0).map(Revnum).try_for_each(|revision| notify(Event::Verified(revision)))
     })?;
-    same_tree(source, target, range.1, cancel)
+    // The trees of revisions that were compared before were too.
+    if range.0 > range.1 { Ok(()) } else { same_tree(source, target, range.1, cancel) }
 }
 
 /// That a revision has the same properties and changed paths in both.
@@ -47,7 +50,7 @@ fn same_revision(source: &Filesystem, target: &Filesystem, revision: Revnum) -> 
     Ok(())
 }
 
-/// That a revision has the same tree in both.
+/// That a revision has the same tree in both. What stands at several paths, as branches and tags do, is compared once.
 fn same_tree(
     source: &Filesystem,
     target: &Filesystem,
@@ -56,6 +59,7 @@ fn same_tree(
 ) -> SvnResult<()> {
     let top = |fs: &Filesystem| fs.revision_root(revision)?.node(FsPath::ROOT);
     let mut open = vec![(top(source)?, top(target)?)];
+    let mut met = HashSet::new();
     while let Some((a, b)) = open.pop() {
         cancel.check()?;
         if !same_node(&a, &b)? {
@@ -67,7 +71,9 @@ fn same_tree(
                 return Err(differs(revision, "a directory of its tree"));
             }
             for (ours, theirs) in ours.iter().zip(theirs.iter()) {
-                open.push((a.child_of(&ours)?, b.child_of(&theirs)?));
+                if met.insert((ours.id, theirs.id)) {
+                    open.push((a.child_of(&ours)?, b.child_of(&theirs)?));
+                }
             }
         }
     }
