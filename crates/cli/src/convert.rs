@@ -14,6 +14,7 @@ use crate::command::{OptionSpec, Options, name};
 use crate::manual::Manual;
 use crate::output::Output;
 use crate::svnadmin::create::compatible_minor;
+use crate::svnadmin::threads;
 use crate::tool::Tool;
 use crate::{repo, signals};
 
@@ -79,7 +80,7 @@ fn target_options(options: &Options) -> SvnResult<TargetOptions> {
             return Err(SvnError::new(ErrorCode::FS_UNKNOWN_FS_TYPE, message));
         }
     };
-    Ok(TargetOptions { fs, compatible_minor: minor })
+    Ok(TargetOptions { fs, compatible_minor: minor, threads: threads() })
 }
 
 fn fsfs_options(compatible_minor: Option<u32>) -> SvnResult<CreateOptions> {

@@ -2,9 +2,11 @@
 //!
 //! [`rep_cache`] is the database in which equal texts are found; [`locks`] are locks on paths, which [`lock_paths`] changes;
 //! [`hotcopy`] copies files while they may be in use; [`leftovers`] are what killed processes leave.
-//! [`history`] walks back through the history of a path; [`one_prop`] is a change of one property. [`log_blocks`] and [`date_author`] are in the caches. Errors are [`SvnError`](sapwood_core::SvnError)s: they have their
+//! [`history`] walks back through the history of a path; [`one_prop`] is a change of one property; [`changes`] are the
+//! changed paths of a revision. [`log_blocks`] and [`date_author`] are in the caches. Errors are [`SvnError`](sapwood_core::SvnError)s: they have their
 //! E-codes and the reference's sentences.
 
+pub mod changes;
 pub mod date_author;
 pub mod history;
 pub mod hotcopy;

@@ -1,6 +1,6 @@
 //! Changed paths of other engines than FSFS, in the form that all have in common.
 
-use sapwood_core::{ErrorCode, FsPath, Revnum, SvnError};
+use sapwood_core::{ErrorCode, FsPath, SvnError};
 use sapwood_fsx as fsx;
 
 use crate::error::{Error, Result};
@@ -25,13 +25,9 @@ pub(crate) fn of_fsx(changes: &[fsx::Change]) -> Result<ChangedPaths> {
             .copy_from
             .as_ref()
             .map(|(revision, path)| (*revision, FsPath::trusted(path))),
-        id: NO_ID,
     });
     build(changes)
 }
-
-/// The id of an entry: only lists of FSFS name node-revisions, and nothing above this crate asks for them.
-pub(crate) const NO_ID: sapwood_fsfs::NodeRevId = sapwood_fsfs::NodeRevId::root_of(Revnum::ZERO);
 
 /// A list of these entries.
 pub(crate) fn build<'a>(changes: impl Iterator<Item = ChangedPath<'a>>) -> Result<ChangedPaths> {

@@ -62,8 +62,9 @@ pub use node::{Children, Node};
 pub use revprops::{DateAuthor, RevpropsSnapshot};
 pub use root::{History, ReadProps, Root};
 pub use roots::Roots;
+pub use sapwood_fs_common::changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use sapwood_fsfs::{
-    ChangeKind, ChangedPath, ChangedPaths, EncodeEntry, EncodedEntries, FormatInfo, Leftover,
-    LogSpan, OpenOptions, Relation, SpanEncoder, uuid,
+    EncodeEntry, EncodedEntries, FormatInfo, Leftover, LogSpan, OpenOptions, Relation, SpanEncoder,
+    uuid,
 };
 pub use sapwood_store::{CacheStats, Caches, LocalStorage, Reads, Resident, Storage, WriteStorage};

@@ -1,16 +1,9 @@
-//! Changed paths of a revision or transaction.
-//!
-//! Lists of changed paths are most of the data of a `log -v`, so everything that a log needs of a
-//! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
-//! [`ChangedPath`] values that are cheap to copy.
+//! Lists of changed paths as FSFS keeps them, read into the form that all engines have in common.
 
-use sapwood_core::FsPath;
-use sapwood_core::{Cut, Exact};
-use std::cmp::Ordering;
-
-use sapwood_core::{NodeKind, Revnum};
-
-use sapwood_fsfs_format::NodeRevId;
+use sapwood_core::Cut as _;
+use sapwood_fs_common::changes::{ChangeKind, ChangedPath, ChangedPaths};
+use sapwood_fsfs_format::Trailer;
+use sapwood_fsfs_format::changes::{ChangeRef, Changes, spell_names};
 use sapwood_store::Kind;
 
 use crate::cache_kinds::Number;
@@ -19,322 +12,81 @@ use crate::cache_kinds::Number;
 pub(crate) const CHANGES: Kind<ChangedPaths> =
     Number::Changes.kind(ChangedPaths::byte_len).of_neighbours().found_while_held();
 
-/// What happened to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// Contents or properties changed.
-    Modify,
-    /// Added (perhaps as a copy).
-    Add,
-    /// Deleted.
-    Delete,
-    /// Deleted and added again.
-    Replace,
-}
-
-impl ChangeKind {
-    /// The letter that logs and the svn protocol have for it.
-    #[must_use]
-    pub const fn letter(self) -> u8 {
-        match self {
-            Self::Modify => b'M',
-            Self::Add => b'A',
-            Self::Delete => b'D',
-            Self::Replace => b'R',
+/// The list at the start of `bytes`, which nothing follows when `is_end`.
+pub(crate) fn parse(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    parse_and(bytes, |list, _| {
+        if list.is_terminated() || is_end {
+            Ok(())
+        } else {
+            Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
         }
-    }
-}
-
-/// One changed path, borrowed from a [`ChangedPaths`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChangedPath<'a> {
-    /// The path, an fspath.
-    pub path: &'a FsPath,
-    /// What happened.
-    pub kind: ChangeKind,
-    /// File or directory; `None` when an old revision does not say (formats before 4).
-    pub node_kind: Option<NodeKind>,
-    /// Whether the text changed.
-    pub text_mod: bool,
-    /// Whether properties changed.
-    pub prop_mod: bool,
-    /// Whether `svn:mergeinfo` changed; `None` when the revision does not say (formats before 7).
-    pub mergeinfo_mod: Option<bool>,
-    /// Where it was copied from.
-    pub copy_from: Option<(Revnum, &'a FsPath)>,
-    /// The node-revision after the change (before it, for a deletion).
-    pub id: NodeRevId,
-}
-
-/// The changed paths of one revision, sorted by [`sapwood_core::path::compare`], one entry a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChangedPaths {
-    /// What a log reads, in one allocation: a record of [`RECORD`] bytes for each entry, then all
-    /// paths one after the other.
-    data: Box<[u8]>,
-    /// The entries' node-revisions.
-    ids: Box<[NodeRevId]>,
-}
-
-/// Bytes of a record: where path, copy source and next path begin in the text (four each), the
-/// revision of the copy source or `u64::MAX` (eight), flags (two), padding.
-const RECORD: usize = 24;
-
-/// A record, taken apart.
-#[derive(Clone, Copy)]
-struct Record {
-    start: u32,
-    source: u32,
-    end: u32,
-    copy_rev: u64,
-    flags: [u8; 2],
-}
-
-impl Record {
-    fn write(self, out: &mut Vec<u8>) {
-        let [low, high] = self.flags;
-        out.extend(self.start.to_le_bytes());
-        out.extend(self.source.to_le_bytes());
-        out.extend(self.end.to_le_bytes());
-        out.extend(self.copy_rev.to_le_bytes());
-        out.extend([low, high, 0, 0]);
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (start, rest) = bytes.split_first_chunk()?;
-        let (source, rest) = rest.split_first_chunk()?;
-        let (end, rest) = rest.split_first_chunk()?;
-        let (copy_rev, rest) = rest.split_first_chunk()?;
-        let (flags, _) = rest.split_first_chunk()?;
-        Some(Self {
-            start: u32::from_le_bytes(*start),
-            source: u32::from_le_bytes(*source),
-            end: u32::from_le_bytes(*end),
-            copy_rev: u64::from_le_bytes(*copy_rev),
-            flags: *flags,
-        })
-    }
-}
-
-/// Kinds in the low flags: what happened, and to what.
-const fn kinds(kind: ChangeKind, node_kind: Option<NodeKind>) -> u8 {
-    let kind = match kind {
-        ChangeKind::Modify => 0,
-        ChangeKind::Add => 1,
-        ChangeKind::Delete => 2,
-        ChangeKind::Replace => 3,
-    };
-    let node_kind = match node_kind {
-        None => 0,
-        Some(NodeKind::File) => 4,
-        Some(NodeKind::Dir) => 8,
-    };
-    kind | node_kind
-}
-
-/// Modifications in the high flags.
-const fn modifications(change: &ChangedPath<'_>) -> u8 {
-    let text = if change.text_mod { 1 } else { 0 };
-    let props = if change.prop_mod { 2 } else { 0 };
-    let mergeinfo = match change.mergeinfo_mod {
-        None => 0,
-        Some(false) => 4,
-        Some(true) => 8,
-    };
-    text | props | mergeinfo
-}
-
-impl ChangedPaths {
-    /// How many paths changed.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Whether nothing changed.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// The entries, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = ChangedPath<'_>> + DoubleEndedIterator {
-        let (records, text) = self.parts();
-        // Each record has an id and is well formed: `build` made it so.
-        records.chunks_exact(RECORD).zip(&self.ids).map(move |(record, id)| {
-            Record::read(record).and_then(|r| view(r, text, *id)).unwrap_or(ChangedPath {
-                path: FsPath::ROOT,
-                kind: ChangeKind::Modify,
-                node_kind: None,
-                text_mod: false,
-                prop_mod: false,
-                mergeinfo_mod: None,
-                copy_from: None,
-                id: *id,
-            })
-        })
-    }
-
-    /// The entry at place `at`.
-    #[must_use]
-    pub fn get(&self, at: usize) -> Option<ChangedPath<'_>> {
-        let (records, text) = self.parts();
-        let record = records.get(at.checked_mul(RECORD)?..)?;
-        view(Record::read(record)?, text, *self.ids.get(at)?)
-    }
-
-    /// The entry of `path` itself.
-    #[must_use]
-    pub fn find(&self, path: &FsPath) -> Option<ChangedPath<'_>> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let entry = self.get(middle)?;
-            match sapwood_core::path::compare(entry.path, path) {
-                Ordering::Less => low = middle.plus(1),
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Some(entry),
-            }
-        }
-        None
-    }
-
-    /// Bytes that the list takes, for cache accounting.
-    #[must_use]
-    pub fn byte_len(&self) -> usize {
-        let ids = self.ids.len().times(size_of::<NodeRevId>());
-        self.data.len().plus(ids).plus(size_of::<Self>())
-    }
-
-    /// The records and the text.
-    fn parts(&self) -> (&[u8], &[u8]) {
-        let records = self.ids.len().times(RECORD);
-        (self.data.head(records), self.data.tail(records))
-    }
-
-    /// Collects entries in any order; of entries with the same path the last one stays. `None`
-    /// when the paths together exceed 4 GiB.
-    #[must_use]
-    pub fn build<'a>(changes: impl Iterator<Item = ChangedPath<'a>>) -> Option<Self> {
-        let mut changes: Vec<ChangedPath<'a>> = changes.collect();
-        let in_order = |a: &ChangedPath<'_>, b: &ChangedPath<'_>| {
-            sapwood_core::path::compare(a.path, b.path).is_lt()
-        };
-        if !changes.is_sorted_by(in_order) {
-            changes.sort_by(|a, b| sapwood_core::path::compare(a.path, b.path));
-            // Keep the last of equal paths.
-            changes.reverse();
-            changes.dedup_by(|a, b| a.path == b.path);
-            changes.reverse();
-        }
-        let text_len = changes.iter().fold(0usize, |sum, change| {
-            let source = change.copy_from.map_or(0, |(_, path)| path.len());
-            sum.plus(change.path.len()).plus(source)
-        });
-        u32::try_from(text_len).ok()?;
-        let records = changes.len().checked_mul(RECORD)?;
-        let mut data = Vec::with_capacity(records.checked_add(text_len)?);
-        let mut at = 0usize;
-        for change in &changes {
-            let start = u32::try_from(at).ok()?;
-            at = at.checked_add(change.path.len())?;
-            let source = u32::try_from(at).ok()?;
-            at = at.checked_add(change.copy_from.map_or(0, |(_, path)| path.len()))?;
-            let record = Record {
-                start,
-                source,
-                end: u32::try_from(at).ok()?,
-                copy_rev: change.copy_from.map_or(u64::MAX, |(revision, _)| revision.0),
-                flags: [kinds(change.kind, change.node_kind), modifications(change)],
-            };
-            record.write(&mut data);
-        }
-        for change in &changes {
-            data.extend_from_slice(change.path.as_bytes());
-            if let Some((_, path)) = change.copy_from {
-                data.extend_from_slice(path.as_bytes());
-            }
-        }
-        let ids = changes.iter().map(|change| change.id).collect();
-        Some(Self { data: data.into_boxed_slice(), ids })
-    }
-}
-
-fn view(record: Record, text: &[u8], id: NodeRevId) -> Option<ChangedPath<'_>> {
-    let slice = |from: u32, to: u32| {
-        let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-        std::str::from_utf8(text.get(range)?).ok().map(FsPath::trusted)
-    };
-    let [low, high] = record.flags;
-    let copy_from = match record.copy_rev {
-        u64::MAX => None,
-        revision => Some((Revnum(revision), slice(record.source, record.end)?)),
-    };
-    Some(ChangedPath {
-        path: slice(record.start, record.source)?,
-        kind: match low & 3 {
-            0 => ChangeKind::Modify,
-            1 => ChangeKind::Add,
-            2 => ChangeKind::Delete,
-            _ => ChangeKind::Replace,
-        },
-        node_kind: match low & 12 {
-            4 => Some(NodeKind::File),
-            8 => Some(NodeKind::Dir),
-            _ => None,
-        },
-        text_mod: high & 1 != 0,
-        prop_mod: high & 2 != 0,
-        mergeinfo_mod: match high & 12 {
-            4 => Some(false),
-            8 => Some(true),
-            _ => None,
-        },
-        copy_from,
-        id,
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use sapwood_testkit::fspath;
-
-    fn change(n: usize, path: &FsPath) -> ChangedPath<'_> {
-        let bit = |k: u32| (n >> k) & 1 == 1;
-        ChangedPath {
-            path,
-            kind: [ChangeKind::Modify, ChangeKind::Add, ChangeKind::Delete, ChangeKind::Replace]
-                [n & 3],
-            node_kind: [None, Some(NodeKind::File), Some(NodeKind::Dir)][(n >> 2) % 3],
-            text_mod: bit(4),
-            prop_mod: bit(5),
-            mergeinfo_mod: [None, Some(true), Some(false)][(n >> 6) % 3],
-            copy_from: bit(8).then_some((Revnum(7), path)),
-            id: NodeRevId::parse(format!("{n}-5.0.r7/{n}").as_bytes()).unwrap(),
+/// The same with physical addressing, where nothing but the trailer follows: an offset that
+/// points at an empty line elsewhere would give a list of nothing.
+pub(crate) fn parse_last(
+    bytes: &[u8],
+    is_end: bool,
+    trailer: &Trailer,
+) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    let mut last = Vec::new();
+    trailer.write(&mut last);
+    parse_and(bytes, |list, rest| {
+        if list.is_terminated() && rest.starts_with(&last) {
+            Ok(())
+        } else if is_end || (list.is_terminated() && rest.len() >= last.len()) {
+            let what = "The changed paths do not end where the revision's last line begins";
+            Err(sapwood_fsfs_format::Error::corrupt(what))
+        } else {
+            Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
         }
-    }
+    })
+}
 
-    proptest! {
-        #[test]
-        fn keeps_the_last_of_each_path(
-            list in prop::collection::vec((0usize..512, "(/[a-c é]{1,2}){1,3}"), 0..20)
-        ) {
-            let built = ChangedPaths::build(list.iter().map(|(n, p)| change(*n, fspath(p)))).unwrap();
-            let mut want: Vec<ChangedPath<'_>> = Vec::new();
-            for (n, path) in &list {
-                want.retain(|c| c.path != path);
-                want.push(change(*n, fspath(path)));
-            }
-            want.sort_by(|a, b| sapwood_core::path::compare(a.path, b.path));
-            prop_assert!(built.iter().eq(want.iter().copied()));
-            for (at, c) in want.iter().enumerate() {
-                prop_assert_eq!(built.get(at), Some(*c));
-                prop_assert_eq!(built.find(c.path), Some(*c));
-            }
-            prop_assert_eq!(built.find(fspath("/nowhere")), None);
-            prop_assert_eq!(built.get(want.len()), None);
-        }
+/// The list at the start of `bytes`. `check` sees how it ended, and what follows.
+fn parse_and(
+    bytes: &[u8],
+    check: impl Fn(&Changes<'_>, &[u8]) -> sapwood_fsfs_format::Result<()>,
+) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    let parse = |bytes: &[u8]| {
+        let mut list = Changes::new(bytes);
+        let built = collect(&mut list)?;
+        check(&list, bytes.tail(list.consumed()))?;
+        Ok(built)
+    };
+    parse(bytes).or_else(|error| match spell_names(bytes) {
+        Some(bytes) => parse(&bytes),
+        None => Err(error),
+    })
+}
+
+/// A list of entries; `Reset` is none.
+pub(crate) fn collect<'a>(
+    list: &mut dyn Iterator<Item = sapwood_fsfs_format::Result<ChangeRef<'a>>>,
+) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    let mut failed = None;
+    let changes = list.map_while(|change| change.map_err(|e| failed = Some(e)).ok());
+    let built = ChangedPaths::build(changes.filter_map(|change| {
+        // What names no node-revision is void.
+        change.id?;
+        Some(ChangedPath {
+            path: change.path,
+            kind: ChangeKind::of(change.kind)?,
+            node_kind: change.node_kind,
+            text_mod: change.text_mod,
+            prop_mod: change.prop_mod,
+            mergeinfo_mod: change.mergeinfo_mod,
+            copy_from: change.copy_from,
+        })
+    }));
+    match (failed, built) {
+        (Some(error), _) => Err(error),
+        (None, Some(built)) => Ok(built),
+        (None, None) => Err(sapwood_fsfs_format::Error::TooLarge {
+            what: "list of changed paths",
+            size: u64::from(u32::MAX),
+            limit: u64::from(u32::MAX),
+        }),
     }
 }

@@ -13,12 +13,12 @@ use sapwood_delta::Version;
 use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{Directory, Layout};
 
-use crate::changes::ChangedPaths;
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::read_counters::Work;
 use crate::revision_store::{Object, RevisionStore};
 use crate::revprop_shards::RevpropShards;
+use sapwood_fs_common::changes::ChangedPaths;
 use sapwood_store::Caches;
 use sapwood_store::ReloadedFile;
 use sapwood_store::handles::KeepsHandles;

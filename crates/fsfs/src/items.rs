@@ -1,6 +1,5 @@
 //! Node-revisions and changed paths: parsed on demand out of raw blocks, kept in the item cache.
 
-use sapwood_core::Cut;
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
@@ -11,7 +10,9 @@ use sapwood_fsfs_format::{
 };
 
 use crate::cache_kinds::{self, NODE_REV};
-use crate::changes::{CHANGES, ChangeKind, ChangedPath, ChangedPaths};
+use sapwood_fs_common::changes::ChangedPaths;
+
+use crate::changes::{self, CHANGES};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::revfile::RevFile;
@@ -147,13 +148,13 @@ impl Fs {
         if self.layout.is_logical() {
             return self.with_file(revision, |file| {
                 let at = self.item_offset(file, revision, ITEM_CHANGES)?;
-                self.parse_at(file, revision, at, CHANGES_LEN, ChangedPaths::parse)
+                self.parse_at(file, revision, at, CHANGES_LEN, changes::parse)
             });
         }
         let trailer = self.trailer(revision)?;
         self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, trailer.changes)?;
-            let parse = |bytes: &[u8], is_end| ChangedPaths::parse_last(bytes, is_end, &trailer);
+            let parse = |bytes: &[u8], is_end| changes::parse_last(bytes, is_end, &trailer);
             let changes = self.parse_at(file, revision, at, CHANGES_LEN, parse)?;
             if changes.is_empty() {
                 self.expect_no_changes(file, revision, &trailer)?;
@@ -204,91 +205,6 @@ impl Fs {
         let raw: Vec<ChangeRef<'_>> =
             Changes::new(&bytes).collect::<sapwood_fsfs_format::Result<_>>().map_err(fail)?;
         let folded = sapwood_fsfs_format::changes::fold(raw).map_err(fail)?;
-        ChangedPaths::collect(&mut folded.into_iter().map(Ok)).map_err(fail)
-    }
-}
-
-impl ChangedPaths {
-    /// The list at the start of `bytes`, which nothing follows when `is_end`.
-    pub(crate) fn parse(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<Self> {
-        Self::parse_and(bytes, |list, _| {
-            if list.is_terminated() || is_end {
-                Ok(())
-            } else {
-                Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
-            }
-        })
-    }
-
-    /// The same with physical addressing, where nothing but the trailer follows: an offset that
-    /// points at an empty line elsewhere would give a list of nothing.
-    pub(crate) fn parse_last(
-        bytes: &[u8],
-        is_end: bool,
-        trailer: &Trailer,
-    ) -> sapwood_fsfs_format::Result<Self> {
-        let mut last = Vec::new();
-        trailer.write(&mut last);
-        Self::parse_and(bytes, |list, rest| {
-            if list.is_terminated() && rest.starts_with(&last) {
-                Ok(())
-            } else if is_end || (list.is_terminated() && rest.len() >= last.len()) {
-                let what = "The changed paths do not end where the revision's last line begins";
-                Err(sapwood_fsfs_format::Error::corrupt(what))
-            } else {
-                Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
-            }
-        })
-    }
-
-    /// The list at the start of `bytes`. `check` sees how it ended, and what follows.
-    fn parse_and(
-        bytes: &[u8],
-        check: impl Fn(&Changes<'_>, &[u8]) -> sapwood_fsfs_format::Result<()>,
-    ) -> sapwood_fsfs_format::Result<Self> {
-        let parse = |bytes: &[u8]| {
-            let mut list = Changes::new(bytes);
-            let built = Self::collect(&mut list)?;
-            check(&list, bytes.tail(list.consumed()))?;
-            Ok(built)
-        };
-        parse(bytes).or_else(|error| match spell_names(bytes) {
-            Some(bytes) => parse(&bytes),
-            None => Err(error),
-        })
-    }
-
-    fn collect<'a>(
-        list: &mut dyn Iterator<Item = sapwood_fsfs_format::Result<ChangeRef<'a>>>,
-    ) -> sapwood_fsfs_format::Result<Self> {
-        let mut failed = None;
-        let changes = list.map_while(|change| change.map_err(|e| failed = Some(e)).ok());
-        let built = Self::build(changes.filter_map(|change| {
-            Some(ChangedPath {
-                path: change.path,
-                kind: match change.kind {
-                    sapwood_fsfs_format::ChangeKind::Modify => ChangeKind::Modify,
-                    sapwood_fsfs_format::ChangeKind::Add => ChangeKind::Add,
-                    sapwood_fsfs_format::ChangeKind::Delete => ChangeKind::Delete,
-                    sapwood_fsfs_format::ChangeKind::Replace => ChangeKind::Replace,
-                    sapwood_fsfs_format::ChangeKind::Reset => return None,
-                },
-                node_kind: change.node_kind,
-                text_mod: change.text_mod,
-                prop_mod: change.prop_mod,
-                mergeinfo_mod: change.mergeinfo_mod,
-                copy_from: change.copy_from,
-                id: change.id?,
-            })
-        }));
-        match (failed, built) {
-            (Some(error), _) => Err(error),
-            (None, Some(built)) => Ok(built),
-            (None, None) => Err(sapwood_fsfs_format::Error::TooLarge {
-                what: "list of changed paths",
-                size: u64::from(u32::MAX),
-                limit: u64::from(u32::MAX),
-            }),
-        }
+        changes::collect(&mut folded.into_iter().map(Ok)).map_err(fail)
     }
 }

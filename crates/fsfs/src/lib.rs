@@ -50,7 +50,6 @@ pub mod verify;
 
 pub use sapwood_store::uuid;
 
-pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use children::Children;
 pub use contents::Contents;
 pub use create::CreateOptions;
@@ -62,6 +61,7 @@ pub use log_blocks::{EncodeEntry, EncodedEntries, LogSpan, SpanEncoder};
 pub use node::{Node, NodeRevId, Relation};
 pub use revprops_snapshot::RevpropsSnapshot;
 pub use root::Root;
+pub use sapwood_fs_common::changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use sapwood_fs_common::date_author::DateAuthor;
 pub use sapwood_fs_common::leftovers::Leftover;
 pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};

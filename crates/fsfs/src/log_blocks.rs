@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sapwood_core::{Exact, FormKey, PropList, Revnum};
 pub use sapwood_fs_common::log_blocks::{EncodedEntries, LogNeeds, LogSpan};
 
-use crate::changes::ChangedPaths;
 use crate::error::Result;
 use crate::revprop_shards::StableVersion;
 use crate::revprops_snapshot::RevpropsSnapshot;
+use sapwood_fs_common::changes::ChangedPaths;
 
 /// Appends the entry of a revision with these changed paths and properties. Returns false
 /// when the entry needs more than that.

@@ -9,10 +9,10 @@ use sapwood_core::{CancelToken, NodeKind, PropList, Revnum};
 use sapwood_fsfs_format::{Directory, IdPart, Location, NodeRev, NodeRevId, TxnId};
 
 use crate::ancestors::Ancestors;
-use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::node::Node;
+use sapwood_fs_common::changes::ChangedPaths;
 
 /// The tree of a revision or of a transaction. Paths are canonical fspaths.
 #[derive(Clone, Debug)]

@@ -16,7 +16,9 @@ use sapwood_core::Revnum;
 use sapwood_fsfs_format::l2p::ITEM_CHANGES;
 use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer};
 
-use crate::changes::{CHANGES, ChangedPaths};
+use sapwood_fs_common::changes::ChangedPaths;
+
+use crate::changes::{self, CHANGES};
 use crate::filesystem::Fs;
 use crate::index::root_id;
 use crate::revision_store::{Near, Object};
@@ -143,14 +145,14 @@ impl LooseFiles {
 fn changes_of(fs: &Fs, revision: Revnum, file: &[u8]) -> Option<ChangedPaths> {
     let from = |at: u64| file.get(usize::try_from(at).ok()?..);
     if fs.layout.is_logical() {
-        return ChangedPaths::parse(from(place_of_changes(revision, file)?)?, true).ok();
+        return changes::parse(from(place_of_changes(revision, file)?)?, true).ok();
     }
     let trailer = Trailer::parse(file, revision).ok()?;
     let root = root_id(from(trailer.root)?)?;
     if root.revision() != Some(revision) {
         return None;
     }
-    let changes = ChangedPaths::parse_last(from(trailer.changes)?, true, &trailer).ok()?;
+    let changes = changes::parse_last(from(trailer.changes)?, true, &trailer).ok()?;
     (!changes.is_empty()).then_some(changes)
 }
 

@@ -1,19 +1,21 @@
 //! Converting a repository: its revisions are committed again to a filesystem of another kind or format, without a dump
 //! in between. Numbers, UUID, properties of revisions, locks, hooks and configuration stay.
 //!
-//! Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
+//! Several threads read ahead ([`ahead`]). Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
 //! repeated takes over what has come since. At the end everything is compared ([`verify`]), and the target's file
 //! `converted-revision` says up to which revision.
 
+mod ahead;
 mod commit;
 mod folders;
+mod revprops;
 pub mod verify;
 
 use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
 pub use sapwood_fs::admin::NewFilesystem;
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
@@ -21,13 +23,15 @@ use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as 
 use crate::create::create_of;
 use crate::repository::Repository;
 
-/// How the target is made.
+/// How the target is made and compared.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetOptions {
     /// The filesystem in it.
     pub fs: NewFilesystem,
     /// As in [`RepositoryOptions`](crate::create::RepositoryOptions).
     pub compatible_minor: Option<u32>,
+    /// How many threads read the source, and compare at the end.
+    pub threads: usize,
 }
 
 /// What happens during a conversion.
@@ -87,15 +91,13 @@ pub fn convert(
     let write =
         WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
     let writer = Writer::new(&copy, write)?;
-    commit::revisions(&source, &writer, (done.next(), youngest), cancel, notify)?;
+    let threads = options.threads;
+    commit::revisions(&source, &writer, (done.next(), youngest), threads, cancel, notify)?;
     writer.flush_reps();
-    for revision in (0..=youngest.0).map(Revnum) {
-        cancel.check()?;
-        take_revprops(&*source.revprops(revision)?, &writer, revision)?;
-    }
+    revprops::take(&source, &writer, youngest, threads, cancel)?;
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
-    verify::verify(&source, &copy, (first, youngest), cancel, notify)?;
+    verify::verify(&source, &copy, (first, youngest), threads, cancel, notify)?;
     let text = format!("{youngest}\n");
     STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
         SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
@@ -180,14 +182,6 @@ fn check_target(source: &Filesystem, target: &Filesystem, to: &Path) -> SvnResul
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)
-}
-
-/// Makes the properties of a revision those of the source. Most are so already, which is seen without a lock.
-fn take_revprops(wanted: &PropList, writer: &Writer, revision: Revnum) -> SvnResult<()> {
-    if *writer.fs().revprops(revision)? == *wanted {
-        return Ok(());
-    }
-    Ok(writer.change_revision_props(revision, &mut |_| Ok(Some(wanted.clone())))?)
 }
 
 /// The storage that conversions write to.

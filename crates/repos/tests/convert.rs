@@ -34,7 +34,7 @@ fn run_to(
     (fs, minor): (NewFilesystem, u32),
     cancel: &CancelToken,
 ) -> SvnResult<Vec<Event>> {
-    let options = TargetOptions { fs, compatible_minor: Some(minor) };
+    let options = TargetOptions { fs, compatible_minor: Some(minor), threads: 2 };
     let mut events = Vec::new();
     let caches = Caches::new(16 << 20);
     convert(from, to, &options, &caches, cancel, &mut |event| {

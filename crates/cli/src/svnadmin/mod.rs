@@ -156,6 +156,6 @@ static SVNADMIN: Program = Program {
 };
 
 /// The number of threads that may work ahead: as many as there are processors, within reason.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(8)
 }

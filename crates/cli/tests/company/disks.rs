@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_testkit::{Output, Programs, Server, age};
 
-use super::{Dice, commit, make};
+use super::{Dice, Kept, commit, make};
 
 /// A small file system of its own, unmounted at the end. `None` where that is not allowed.
 struct Mounted(PathBuf);
@@ -72,7 +72,7 @@ fn full_and_read_only_file_systems() {
         let root = dir.path().join(programs.label);
         let mounted = Mounted::new(&root, "size=600k")?;
         let path = root.join("repo");
-        make(&path);
+        make(&path, Kept::Fsfs);
         // A server keeps what it knows of a repository that no client changed in the last two seconds; that
         // must not keep the file system in use.
         age(&path);

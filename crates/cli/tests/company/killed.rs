@@ -7,14 +7,23 @@ use std::time::{Duration, Instant};
 
 use sapwood_testkit::{Output, Programs, Server};
 
-use super::{Dice, Told, amount, check, commit, make, tell};
+use super::{Dice, Kept, Told, amount, check, commit, make, tell};
 
 #[test]
 fn killed_at_random_moments() {
+    killed(Kept::Fsfs);
+}
+
+#[test]
+fn killed_at_random_moments_with_fsx() {
+    killed(Kept::Fsx);
+}
+
+fn killed(kept: Kept) {
     let kills = amount("SAPWOOD_KILLS", 8, 500);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("repo");
-    make(&path);
+    make(&path, kept);
     let (told, stop) = (Told::default(), AtomicBool::new(false));
     let start = || Server::start(&Programs::ours(), dir.path(), &[]);
     let first = start();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sapwood_testkit::{Output, Programs, Server, patience};
 
-use super::{Dice, Told, Watch, amount, check, commit, make, tell};
+use super::{Dice, Kept, Told, Watch, amount, check, commit, make, tell};
 
 /// One repository with both servers, and all clients that use it.
 struct Company {
@@ -41,10 +41,10 @@ fn add(count: &AtomicU64) -> u64 {
 }
 
 impl Company {
-    fn new() -> Self {
+    fn new(kept: Kept) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("repo");
-        make(&path);
+        make(&path, kept);
         let servers =
             [Programs::ours(), Programs::reference()].map(|p| Server::start(&p, dir.path(), &[]));
         let all = ["mkdir", "w0", "mkdir", "w1", "mkdir", "w2", "mkdir", "w3"];
@@ -251,8 +251,17 @@ fn no_row_past_youngest(copy: &Path) {
 
 #[test]
 fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
+    all_meet(Kept::Fsfs);
+}
+
+#[test]
+fn the_same_company_with_fsx() {
+    all_meet(Kept::Fsx);
+}
+
+fn all_meet(kept: Kept) {
     let seconds = amount("SAPWOOD_SECONDS", 10, 600);
-    let company = Company::new();
+    let company = Company::new(kept);
     company.meet(seconds);
     let hung = company.watch.hung.load(Ordering::Relaxed);
     let youngest = check(&company.path, &company.told);

@@ -253,7 +253,6 @@ impl Txn {
             prop_mod: change.prop_mod,
             mergeinfo_mod: Some(change.mergeinfo_mod),
             copy_from: change.copy_from.as_ref().map(|(revision, path)| (*revision, &**path)),
-            id: crate::changes::NO_ID,
         });
         crate::changes::build(changes).map(Arc::new)
     }

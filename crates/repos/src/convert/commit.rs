@@ -1,96 +1,131 @@
 //! Revisions of the source become those of the target, one transaction each.
 
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fs::txn::{Bulk, Txn, Writer};
-use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
 use std::sync::Arc;
 
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_fs::txn::{Bulk, Txn, Writer};
+use sapwood_fs::{ChangeKind, Filesystem, Roots};
+use sapwood_store::ordered::{self, Outlet, ReceiverGone};
+
+use super::ahead::{self, ReadChange, ReadNode, ReadRevision};
 use super::{Event, Notify};
 
-/// Commits revisions from the first to the last of `range`.
+/// Commits revisions from the first to the last of `range`, which `threads` threads read ahead.
 pub(super) fn revisions(
     source: &Filesystem,
     writer: &Arc<Writer>,
     range: (Revnum, Revnum),
+    threads: usize,
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
-    let bulk = Bulk::new(writer)?;
-    let mut roots = Roots::new(writer.fs());
-    let mut all = || {
-        for revision in (range.0.0..=range.1.0).map(Revnum) {
-            cancel.check()?;
-            let mut txn = match &bulk {
-                Some(bulk) => bulk.begin()?,
-                None => writer.begin(writer.fs().youngest()?)?,
-            };
-            if txn.base_revision().next() != revision {
-                let message = "The target was changed by another program during the conversion";
-                return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
+    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<ReadRevision>>| {
+        for revision in (first.0..=last.0).map(Revnum) {
+            let read = ahead::read(source, revision);
+            let has_failed = read.is_err();
+            to.send(read)?;
+            if has_failed {
+                return Err(ReceiverGone);
             }
-            let root = source.revision_root(revision)?;
-            for change in root.changed_paths()?.iter() {
-                apply(&root, &mut txn, &mut roots, &change)?;
-            }
-            *txn.props_mut() = PropList::clone(&*source.revprops(revision)?);
-            txn.keep_date(true);
-            match &bulk {
-                Some(bulk) => bulk.commit(txn)?,
-                None => txn.commit()?,
-            };
-            notify(Event::Committed(revision))?;
         }
         Ok(())
     };
-    let done = all();
+    let bulk = Bulk::new(writer)?;
+    let mut target = Target { source, writer, bulk: bulk.as_ref(), roots: Roots::new(writer.fs()) };
+    let done = ordered::run(ordered::batches(range.0, range.1), threads, &work, &mut |read| {
+        cancel.check()?;
+        let read = read?;
+        target.commit(&read)?;
+        notify(Event::Committed(read.revision))
+    });
     // An earlier revision that could not be published is the first error.
     let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
     published.and(done)
 }
 
-/// Makes one changed path of the target what it is in the source.
-fn apply(
-    source: &Root,
-    txn: &mut Txn,
-    roots: &mut Roots,
-    change: &ChangedPath<'_>,
-) -> SvnResult<()> {
-    let path = change.path;
-    if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) && txn.kind(path)?.is_some()
-    {
-        txn.delete(path)?;
+/// What revisions are committed to, and the source of texts that were not read ahead.
+struct Target<'a> {
+    source: &'a Filesystem,
+    writer: &'a Arc<Writer>,
+    bulk: Option<&'a Bulk>,
+    roots: Roots,
+}
+
+impl Target<'_> {
+    /// Commits the next revision.
+    fn commit(&mut self, read: &ReadRevision) -> SvnResult<()> {
+        let mut txn = match self.bulk {
+            Some(bulk) => bulk.begin()?,
+            None => self.writer.begin(self.writer.fs().youngest()?)?,
+        };
+        if txn.base_revision().next() != read.revision {
+            let message = "The target was changed by another program during the conversion";
+            return Err(SvnError::new(ErrorCode::FS_CONFLICT, message));
+        }
+        for change in &read.changes {
+            self.apply(read.revision, &mut txn, change)?;
+        }
+        *txn.props_mut() = PropList::clone(&read.props);
+        txn.keep_date(true);
+        match self.bulk {
+            Some(bulk) => bulk.commit(txn)?,
+            None => txn.commit()?,
+        };
+        Ok(())
     }
-    let node = match change.kind {
-        ChangeKind::Delete => return Ok(()),
-        ChangeKind::Modify => source.node(path)?,
-        ChangeKind::Add | ChangeKind::Replace => {
-            let node = source.node(path)?;
-            match change.copy_from {
-                Some((from, from_path)) => txn.copy(&roots.get(from)?, from_path, path, true)?,
-                None if node.kind() == NodeKind::Dir => txn.make_dir(path)?,
+
+    /// Makes one changed path of the target what it is in the source.
+    fn apply(&mut self, revision: Revnum, txn: &mut Txn, change: &ReadChange) -> SvnResult<()> {
+        let path = &change.path;
+        let goes = matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace);
+        if goes && txn.kind(path)?.is_some() {
+            txn.delete(path)?;
+        }
+        let Some(node) = &change.node else { return Ok(()) };
+        if matches!(change.kind, ChangeKind::Add | ChangeKind::Replace) {
+            match &change.copy_from {
+                Some((from, from_path)) => {
+                    txn.copy(&self.roots.get(*from)?, from_path, path, true)?;
+                }
+                None if node.kind == NodeKind::Dir => txn.make_dir(path)?,
                 None => txn.make_file(path)?,
             }
-            node
         }
-    };
-    let (before, after) = (txn.node_props(path)?, node.props()?);
-    let changes = before.diff_to(&after);
-    for (name, value) in &changes {
-        txn.change_prop(path, name, value.as_deref())?;
-    }
-    let mut is_written = !changes.is_empty();
-    if node.kind() == NodeKind::File {
-        let md5 = node.md5()?;
-        // A text that was written again is a change too.
-        if change.text_mod || txn.file_md5(path)? != md5 {
-            txn.set_text(path, &mut node.contents()?, Some(md5))?;
-            is_written = true;
+        let changes = txn.node_props(path)?.diff_to(&node.props);
+        for (name, value) in &changes {
+            txn.change_prop(path, name, value.as_deref())?;
         }
+        let has_new_text = self.set_text(revision, txn, change, node)?;
+        // Properties that were set to what they were are a change too, and a node that was only opened for one.
+        let is_only_touched =
+            change.kind == ChangeKind::Modify && changes.is_empty() && !has_new_text;
+        if is_only_touched || (change.prop_mod && changes.is_empty()) {
+            txn.touch(path, change.prop_mod)?;
+        }
+        Ok(())
     }
-    // So are properties that were set to what they were, and a node that was only opened for a change.
-    let is_only_touched = change.kind == ChangeKind::Modify && !is_written;
-    if is_only_touched || (change.prop_mod && changes.is_empty()) {
-        txn.touch(path, change.prop_mod)?;
+
+    /// Writes the text of a file, unless it has it already; one that was written again in the source is so here.
+    fn set_text(
+        &self,
+        revision: Revnum,
+        txn: &mut Txn,
+        change: &ReadChange,
+        node: &ReadNode,
+    ) -> SvnResult<bool> {
+        let (path, Some(md5)) = (&change.path, node.md5) else { return Ok(false) };
+        if !change.text_mod && txn.file_md5(path)? == md5 {
+            return Ok(false);
+        }
+        match &node.text {
+            Some((text, known)) => {
+                txn.set_known_text(path, &mut text.as_slice(), Some(known), Some(md5))?;
+            }
+            None => {
+                let node = self.source.revision_root(revision)?.node(path)?;
+                txn.set_text(path, &mut node.contents()?, Some(md5))?;
+            }
+        }
+        Ok(true)
     }
-    Ok(())
 }

@@ -1,0 +1,95 @@
+//! Revisions of the source, read ahead by several threads while others are committed: what changed, the nodes that came of it,
+//! and short texts with their checksums.
+//!
+//! A text that is not here is read when its turn comes; so are all that cannot be read, and their errors are met then.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{Exact as _, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult, len64};
+use sapwood_fs::txn::KnownText;
+use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Node};
+
+/// Bytes of texts that are read ahead of one revision, at most.
+const TEXTS: u64 = 512 << 10;
+
+/// What a revision of the source is made of.
+#[derive(Debug)]
+pub(super) struct ReadRevision {
+    pub(super) revision: Revnum,
+    pub(super) props: Arc<PropList>,
+    pub(super) changes: Vec<ReadChange>,
+}
+
+/// One changed path.
+#[derive(Debug)]
+pub(super) struct ReadChange {
+    pub(super) path: FsPathBuf,
+    pub(super) kind: ChangeKind,
+    pub(super) text_mod: bool,
+    pub(super) prop_mod: bool,
+    pub(super) copy_from: Option<(Revnum, FsPathBuf)>,
+    /// What is there after the change; `None` after a deletion.
+    pub(super) node: Option<ReadNode>,
+}
+
+/// A node after its change.
+#[derive(Debug)]
+pub(super) struct ReadNode {
+    pub(super) kind: NodeKind,
+    pub(super) props: Arc<PropList>,
+    /// The recorded checksum of a file's text; `None` of directories.
+    pub(super) md5: Option<Md5>,
+    /// The text, if it was probably changed and there was room for it.
+    pub(super) text: Option<(Vec<u8>, KnownText)>,
+}
+
+/// Reads a revision.
+///
+/// # Errors
+/// Those of reading, but for texts.
+pub(super) fn read(source: &Filesystem, revision: Revnum) -> SvnResult<ReadRevision> {
+    let root = source.revision_root(revision)?;
+    let mut room = TEXTS;
+    let read_change = |change: ChangedPath<'_>| {
+        let node = match change.kind {
+            ChangeKind::Delete => None,
+            _ => Some(read_node(&root.node(change.path)?, &change, &mut room)?),
+        };
+        Ok(ReadChange {
+            path: change.path.to_owned(),
+            kind: change.kind,
+            text_mod: change.text_mod,
+            prop_mod: change.prop_mod,
+            copy_from: change.copy_from.map(|(from, path)| (from, path.to_owned())),
+            node,
+        })
+    };
+    let changes = root.changed_paths()?.iter().map(read_change).collect::<SvnResult<_>>()?;
+    Ok(ReadRevision { revision, props: source.revprops(revision)?, changes })
+}
+
+fn read_node(node: &Node, change: &ChangedPath<'_>, room: &mut u64) -> SvnResult<ReadNode> {
+    let kind = node.kind();
+    let md5 = if kind == NodeKind::File { Some(node.md5()?) } else { None };
+    let is_new = change.kind != ChangeKind::Modify && change.copy_from.is_none();
+    let is_wanted = change.text_mod || is_new;
+    let text = md5.filter(|_| is_wanted).and_then(|md5| read_text(node, md5, room));
+    Ok(ReadNode { kind, props: node.props()?, md5, text })
+}
+
+/// A text that there is room for and that has its checksum.
+fn read_text(node: &Node, md5: Md5, room: &mut u64) -> Option<(Vec<u8>, KnownText)> {
+    let left = *room;
+    let len = node.length().ok().filter(|len| *len <= left)?;
+    let mut text = Vec::new();
+    // One byte more shows that the length is wrong.
+    node.contents().ok()?.take(left.plus(1)).read_to_end(&mut text).ok()?;
+    if len64(text.len()) != len || Md5::of(&text) != md5 {
+        return None;
+    }
+    *room = left.minus(len);
+    let known = KnownText { md5, sha1: Sha1::of(&text), delta: None };
+    Some((text, known))
+}
