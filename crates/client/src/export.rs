@@ -335,7 +335,7 @@ impl FileForm {
         let failed = |e| cannot_write(to, &e);
         if translation.special {
             remove_old(to)?;
-            return special::create_working(to, &text).map_err(failed);
+            return special::create_working(to, &mut text.as_slice()).map_err(failed);
         }
         let text = match translation.changes_normal_form() {
             true => translation.exporter(true, true).whole(&text)?,
@@ -374,10 +374,7 @@ impl FileForm {
         };
         if translation.special {
             remove_old(to)?;
-            let mut text = Vec::new();
-            // A link's target has an upper limit everywhere.
-            from.take(1 << 20).read_to_end(&mut text).map_err(failed)?;
-            return special::create_working(to, &text).map_err(failed);
+            return special::create_working(to, from).map_err(failed);
         }
         let mut file = self.create(to).map_err(failed)?;
         let expand = !(self.is_working && how.ignore_keywords);

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sapwood_core::ErrorCode;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Cut;
+use sapwood_core::{ErrorCode, SvnError};
 
 use crate::error::{Error, Result};
 use crate::translate::{Direction, TranslatedReader, Translation, special};
@@ -44,14 +44,14 @@ impl Form {
 /// for special files.
 pub(crate) fn create(path: &Path, text: &mut dyn Read, form: &Form) -> Result<Option<FileStat>> {
     if form.translation.special {
-        let mut normal = Vec::new();
-        // A link's target has an upper limit everywhere.
-        text.take(1 << 20)
-            .read_to_end(&mut normal)
-            .map_err(|e| Error::Svn(sapwood_core::SvnError::from_stream(e)))?;
-        special::create_working(path, &normal)
-            .map_err(|e| Error::io(e, "Can't create symbolic link", path))?;
-        return Ok(None);
+        return match special::create_working(path, text) {
+            Ok(()) => Ok(None),
+            // The text could not be read.
+            Err(e) if e.get_ref().is_some_and(|inner| inner.is::<SvnError>()) => {
+                Err(Error::Svn(SvnError::from_stream(e)))
+            }
+            Err(e) => Err(Error::io(e, "Can't create symbolic link", path)),
+        };
     }
     fill_new(path, form, |file| write_text(file, text, form))
 }

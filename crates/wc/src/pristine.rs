@@ -134,14 +134,13 @@ impl WorkingCopy {
     /// # Errors
     /// E155010 when the store does not have it.
     pub fn open_pristine(&self, sha1: &Sha1) -> Result<File> {
-        let path = layout::pristine(self.root(), sha1);
-        File::open(&path).map_err(|e| {
-            if e.kind() == io::ErrorKind::NotFound {
-                let message = format!("Pristine text '{sha1}' not present");
-                return Error::new(ErrorCode::WC_PATH_NOT_FOUND, message);
-            }
-            Error::io(e, "Can't open file", &path)
-        })
+        self.pristine_file(sha1).open()
+    }
+
+    /// A text that is opened later, perhaps by another thread.
+    #[must_use]
+    pub fn pristine_file(&self, sha1: &Sha1) -> PristineFile {
+        PristineFile { path: layout::pristine(self.root(), sha1), sha1: *sha1 }
     }
 
     /// Removes the texts that nothing refers to.
@@ -157,6 +156,29 @@ impl WorkingCopy {
                 }
             }
             Ok(())
+        })
+    }
+}
+
+/// A text of the store, which is not open.
+#[derive(Clone, Debug)]
+pub struct PristineFile {
+    path: PathBuf,
+    sha1: Sha1,
+}
+
+impl PristineFile {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// E155010 when the store does not have it.
+    pub fn open(&self) -> Result<File> {
+        File::open(&self.path).map_err(|e| {
+            if e.kind() == io::ErrorKind::NotFound {
+                let message = format!("Pristine text '{}' not present", self.sha1);
+                return Error::new(ErrorCode::WC_PATH_NOT_FOUND, message);
+            }
+            Error::io(e, "Can't open file", &self.path)
         })
     }
 }

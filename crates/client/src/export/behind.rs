@@ -1,6 +1,6 @@
-//! Files that threads write behind the edit: small texts gather, and while the next ones come those before
-//! are checked and written. Each is reported in the order of the edit, once it is written; the first
-//! failure in that order ends the export. Of what comes after it in the edit some may be there already.
+//! Files that threads write behind the edit, or behind the walk through a working copy: small texts, and files to copy,
+//! gather, and while the next ones come those before are checked and written. Each is reported in its order, once it is
+//! written; the first failure in that order ends the export. Of what comes after it some may be there already.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use std::thread::{self, JoinHandle};
 use sapwood_core::{ErrorCode, Exact as _, Md5, SvnError, SvnResult};
 use sapwood_wc::translate::Translation;
 
-use super::FileForm;
+use super::local::Source;
+use super::{Export, FileForm};
 
 /// The number of files that are written together.
 const FILES: usize = 256;
@@ -28,12 +29,23 @@ pub(super) struct File {
     pub(super) expected: Option<Md5>,
 }
 
+/// A file whose text is read when it is written.
+pub(super) struct FileCopy {
+    pub(super) from: Source,
+    pub(super) to: PathBuf,
+    pub(super) form: FileForm,
+    pub(super) translation: Translation,
+    pub(super) how: Export,
+}
+
 /// What is reported, in order.
 pub(super) enum Step {
     /// A directory that exists now, as it is shown.
     Dir(String),
     /// A file, as it is shown.
     File(String, Box<File>),
+    /// A file whose text lies in another one, as it is shown.
+    Copy(String, Box<FileCopy>),
 }
 
 /// What there is to report, up to the first failure.
@@ -63,9 +75,13 @@ impl BackgroundWriter {
 
     /// Adds a step.
     pub(super) fn add(&mut self, step: Step, notify: &mut dyn FnMut(WrittenPath)) -> SvnResult<()> {
-        if let Step::File(_, file) = &step {
-            self.files = self.files.plus(1);
-            self.bytes = self.bytes.plus(file.text.len());
+        match &step {
+            Step::Dir(_) => {}
+            Step::File(_, file) => {
+                self.files = self.files.plus(1);
+                self.bytes = self.bytes.plus(file.text.len());
+            }
+            Step::Copy(..) => self.files = self.files.plus(1),
         }
         self.waiting.push(step);
         if self.files < FILES && self.bytes < BYTES {
@@ -117,16 +133,27 @@ fn notify_all(
 fn take(steps: Vec<Step>) -> WriteResult {
     let mut written = Vec::with_capacity(steps.len());
     for step in steps {
-        let (shown, is_file) = match step {
-            Step::Dir(shown) => (shown, false),
-            Step::File(shown, file) => match file.write() {
-                Ok(()) => (shown, true),
-                Err(error) => return (written, Err(error)),
-            },
+        let (shown, done) = match step {
+            Step::Dir(shown) => {
+                written.push(WrittenPath { shown, is_file: false });
+                continue;
+            }
+            Step::File(shown, file) => (shown, file.write()),
+            Step::Copy(shown, file) => (shown, file.write()),
         };
-        written.push(WrittenPath { shown, is_file });
+        if let Err(error) = done {
+            return (written, Err(error));
+        }
+        written.push(WrittenPath { shown, is_file: true });
     }
     (written, Ok(()))
+}
+
+impl FileCopy {
+    fn write(self) -> SvnResult<()> {
+        let mut text = self.from.open()?;
+        self.form.write_from(&self.to, &mut text, &self.translation, &self.how)
+    }
 }
 
 impl File {

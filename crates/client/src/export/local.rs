@@ -1,20 +1,24 @@
 //! Exports of working copies: what status finds is copied, as it is on disk or as it was checked out.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
-use sapwood_core::paths::RelPath;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, Sha1, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
 use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
+use sapwood_wc::pristine::PristineFile;
 use sapwood_wc::status::{Options, State, Status};
-use sapwood_wc::translate::{Translation, special};
+use sapwood_wc::translate::special;
+use sapwood_wc::view::View;
 
+use super::behind::{BackgroundWriter, FileCopy, Step, WrittenPath};
 use super::{Export, FileForm, cannot_create_dir, notify_kind, refuse_existing};
 use crate::cat::file_time;
 use crate::context::Context;
@@ -65,13 +69,18 @@ fn nodes(
         ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),
         cancel: ctx.cancel().clone(),
     };
+    let mut export =
+        Walk { ctx, wc, how, roots: HashMap::new(), behind: BackgroundWriter::default() };
     let mut found = false;
-    wc.status(relpath, &walk, &mut |status| {
+    let walked = wc.status(relpath, &walk, &mut |status| {
         found = true;
         let below = path::rest_below(relpath, &status.relpath)?;
         let goal = if below.is_empty() { to.to_owned() } else { to.join(below) };
-        export_node(ctx, wc, &status, &goal, below.is_empty(), how).map_err(Into::into)
-    })?;
+        export.node(&status, &goal, below.is_empty()).map_err(Into::into)
+    });
+    // What came before a failure is written.
+    export.finish()?;
+    walked?;
     if !found {
         return Err(not_found(&wc.abspath(relpath)));
     }
@@ -83,106 +92,174 @@ fn not_found(path: &Path) -> SvnError {
     SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message)
 }
 
-fn export_node(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    status: &Status,
-    to: &Path,
-    is_root: bool,
-    how: &Export,
-) -> SvnResult<()> {
-    let working = how.revision == Revision::Working;
-    if working && status.node == State::Deleted {
-        return Ok(());
+/// Where the text of an exported file is.
+pub(super) enum Source {
+    /// The working file, or symbolic link.
+    Working(PathBuf),
+    /// A text of the store.
+    Pristine(PristineFile),
+}
+
+impl Source {
+    /// Opens it, in normal form.
+    pub(super) fn open(&self) -> SvnResult<Box<dyn Read>> {
+        match self {
+            Self::Pristine(text) => Ok(Box::new(text.open()?)),
+            Self::Working(from) => special::read_normal(from).map_err(|e| {
+                // The reference looks before it opens, and says so of what is missing.
+                let missing = fs::symlink_metadata(from).is_err();
+                let what = if missing { "Can't stat" } else { "Can't open file" };
+                SvnError::io(&e, format!("{what} '{}'", from.display()))
+            }),
+        }
     }
-    match status.kind {
-        Some(NodeKind::Dir) => export_dir(ctx, wc, status, to, is_root, how),
-        Some(NodeKind::File) if status.file_external && !is_root => Ok(()),
-        Some(NodeKind::File) => {
-            if is_root {
-                refuse_existing(to, &to.to_string_lossy(), how)?;
+}
+
+/// An export on its way through a working copy.
+struct Walk<'e> {
+    ctx: &'e Context,
+    wc: &'e WorkingCopy,
+    how: &'e Export,
+    /// The roots of repositories by their numbers.
+    roots: HashMap<i64, UrlBuf>,
+    behind: BackgroundWriter,
+}
+
+impl Walk<'_> {
+    /// Writes all that waits.
+    fn finish(&mut self) -> SvnResult<()> {
+        let ctx = self.ctx;
+        self.behind.finish(&mut |written| notify(ctx, &written))
+    }
+
+    fn add(&mut self, step: Step) -> SvnResult<()> {
+        let ctx = self.ctx;
+        self.behind.add(step, &mut |written| notify(ctx, &written))
+    }
+
+    fn node(&mut self, status: &Status, to: &Path, is_root: bool) -> SvnResult<()> {
+        let working = self.how.revision == Revision::Working;
+        if working && status.node == State::Deleted {
+            return Ok(());
+        }
+        match status.kind {
+            Some(NodeKind::Dir) => self.dir(status, to, is_root),
+            Some(NodeKind::File) if status.file_external && !is_root => Ok(()),
+            Some(NodeKind::File) => {
+                if is_root {
+                    refuse_existing(to, &to.to_string_lossy(), self.how)?;
+                }
+                self.file(status, to)
             }
-            export_file(ctx, wc, status, to, how)
+            None if is_root => Err(not_found(&self.wc.abspath(&status.relpath))),
+            None => Ok(()),
         }
-        None if is_root => Err(not_found(&wc.abspath(&status.relpath))),
-        None => Ok(()),
     }
-}
 
-fn export_dir(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    status: &Status,
-    to: &Path,
-    is_root: bool,
-    how: &Export,
-) -> SvnResult<()> {
-    let mut mode = 0o777;
-    if how.revision == Revision::Working {
+    fn dir(&mut self, status: &Status, to: &Path, is_root: bool) -> SvnResult<()> {
+        let mut mode = 0o777;
+        if self.how.revision == Revision::Working {
+            let from = self.wc.abspath(&status.relpath);
+            let found = fs::metadata(&from)
+                .map_err(|e| SvnError::io(&e, format!("Can't stat '{}'", from.display())))?;
+            mode = found.mode() & 0o777;
+        }
+        match DirBuilder::new().mode(mode).create(to) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(cannot_create_dir(to, &error));
+            }
+            Err(error) if !self.how.overwrite => {
+                return Err(cannot_create_dir(to, &error).context(
+                    "Destination directory exists, and will not be overwritten unless forced",
+                ));
+            }
+            _ => {}
+        }
+        match is_root {
+            true => Ok(()),
+            false => self.add(Step::Dir(to.to_string_lossy().into_owned())),
+        }
+    }
+
+    fn file(&mut self, status: &Status, to: &Path) -> SvnResult<()> {
+        let (wc, how) = (self.wc, self.how);
         let from = wc.abspath(&status.relpath);
-        let found = fs::metadata(&from)
-            .map_err(|e| SvnError::io(&e, format!("Can't stat '{}'", from.display())))?;
-        mode = found.mode() & 0o777;
-    }
-    match DirBuilder::new().mode(mode).create(to) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(cannot_create_dir(to, &error));
+        let view = wc.view(&status.relpath)?.ok_or_else(|| not_found(&from))?;
+        let mut form = self.form(status, &view)?;
+        let working = how.revision == Revision::Working;
+        let source = if working {
+            form.is_working = true;
+            form.props = view.props()?;
+            if status.node != State::Normal {
+                // The author of a local change cannot always be known.
+                form.modified = true;
+                form.author = Some("(local)".to_owned());
+                form.date = file_time(&from);
+            }
+            Source::Working(from)
+        } else {
+            // Additions without history have no text but that on disk.
+            let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);
+            let Some(checksum) = row.and_then(|row| row.checksum) else { return Ok(()) };
+            form.props = view.pristine_props()?;
+            if !wc.stores_pristines() {
+                return self.write_base(&status.relpath, &checksum, &form, to);
+            }
+            Source::Pristine(wc.pristine_file(&checksum))
+        };
+        let translation = form.translation(self.ctx, how);
+        if translation.special {
+            // A link is not reported.
+            return form.write_from(to, &mut source.open()?, &translation, how);
         }
-        Err(error) if !how.overwrite => {
-            return Err(cannot_create_dir(to, &error).context(
-                "Destination directory exists, and will not be overwritten unless forced",
-            ));
+        let copy = FileCopy { from: source, to: to.to_owned(), form, translation, how: *how };
+        self.add(Step::Copy(to.to_string_lossy().into_owned(), Box::new(copy)))
+    }
+
+    /// What is known of a file, but for its properties.
+    fn form(&mut self, status: &Status, view: &View) -> SvnResult<FileForm> {
+        let top = view.top();
+        let (id, repos_path) = match (top.op_depth, top.repos_id, &top.repos_path) {
+            (0, Some(id), Some(repos_path)) => (id, repos_path.clone()),
+            _ => self.wc.repos_location(&status.relpath)?,
+        };
+        let root = match self.roots.get(&id) {
+            Some(root) => root.clone(),
+            None => {
+                let root = self.wc.db().repository(id)?.root;
+                self.roots.insert(id, root.clone());
+                root
+            }
+        };
+        let mut form = FileForm::new(root.join(&repos_path), root);
+        form.revision = status.changed.revision;
+        form.otherwise = Some(Timestamp(0));
+        form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));
+        form.author.clone_from(&status.changed.author);
+        Ok(form)
+    }
+
+    /// Writes a text of a working copy that does not keep all of them.
+    fn write_base(
+        &mut self,
+        relpath: &RelPath,
+        checksum: &Sha1,
+        form: &FileForm,
+        to: &Path,
+    ) -> SvnResult<()> {
+        self.finish()?;
+        let mut text = self.wc.open_text_base(relpath, checksum)?;
+        let translation = form.translation(self.ctx, self.how);
+        form.write_from(to, &mut text, &translation, self.how)?;
+        if !translation.special {
+            notify_kind(self.ctx, to, Action::UpdateAdd, NodeKind::File);
         }
-        _ => {}
+        Ok(())
     }
-    if !is_root {
-        notify_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
-    }
-    Ok(())
 }
 
-fn export_file(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    status: &Status,
-    to: &Path,
-    how: &Export,
-) -> SvnResult<()> {
-    let from = wc.abspath(&status.relpath);
-    let view = wc.view(&status.relpath)?.ok_or_else(|| not_found(&from))?;
-    let working = how.revision == Revision::Working;
-    let (id, repos_path) = wc.repos_location(&status.relpath)?;
-    let root = wc.db().repository(id)?.root;
-    let mut form = FileForm::new(root.join(&repos_path), root);
-    form.revision = status.changed.revision;
-    form.otherwise = Some(Timestamp(0));
-    form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));
-    form.author.clone_from(&status.changed.author);
-    let mut text: Box<dyn Read> = if working {
-        form.is_working = true;
-        form.props = view.props()?;
-        // The reference looks before it opens, and says so of what is missing.
-        let missing = fs::symlink_metadata(&from).is_err();
-        let what = if missing { "Can't stat" } else { "Can't open file" };
-        special::read_normal(&from)
-            .map_err(|e| SvnError::io(&e, format!("{what} '{}'", from.display())))?
-    } else {
-        // Additions without history have no text but that on disk.
-        let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);
-        let Some(checksum) = row.and_then(|row| row.checksum) else { return Ok(()) };
-        form.props = view.pristine_props()?;
-        Box::new(wc.open_text_base(&status.relpath, &checksum)?)
-    };
-    if working && status.node != State::Normal {
-        // The author of a local change cannot always be known.
-        form.modified = true;
-        form.author = Some("(local)".to_owned());
-        form.date = file_time(&from);
-    }
-    let is_special = Translation::of(&form.props, None).special;
-    form.write_from(to, &mut text, &form.translation(ctx, how), how)?;
-    if !is_special {
-        notify_kind(ctx, to, Action::UpdateAdd, NodeKind::File);
-    }
-    Ok(())
+/// Reports a path that was written.
+fn notify(ctx: &Context, written: &WrittenPath) {
+    let kind = if written.is_file { NodeKind::File } else { NodeKind::Dir };
+    notify_kind(ctx, Path::new(&written.shown), Action::UpdateAdd, kind);
 }

@@ -1,17 +1,16 @@
 //! The contents that hunks are applied to, a file's text or a property's value: lines by their positions.
 //!
-//! Each line's offset and hash are in memory. Keywords are contracted wherever a line is read, so that
+//! Of each line a hash is in memory, and of one in 64 where it begins. Keywords are contracted wherever a line is read, so that
 //! hunks made elsewhere fit. Reading goes on from line to line as 1.14's does: [`Content::ended`] is set only
 //! once a line beyond the last one was requested.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{Cursor, Read, Seek, Write};
 use std::sync::Arc;
 
-use sapwood_core::exact::Exact;
-use sapwood_core::{SvnError, SvnResult, len64};
+use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
 
@@ -48,24 +47,68 @@ impl Comparison {
     }
 }
 
-pub(super) fn hash(line: &[u8]) -> u64 {
+/// The hash by which lines are found. Equal ones are compared.
+pub(super) fn hash(line: &[u8]) -> u32 {
     let mut hasher = DefaultHasher::new();
     hasher.write(line);
-    hasher.finish()
+    let [a, b, c, d, ..] = hasher.finish().to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
-struct LineStart {
-    at: u64,
-    /// The hash of the part that is compared.
-    hash: u64,
+/// Of so many lines one offset is kept.
+const EVERY: usize = 64;
+
+/// The lines of a text: 4 bytes of memory for each, and 4 more once lines are searched.
+#[derive(Default)]
+struct Lines {
+    /// The hashes of what is compared.
+    hashes: Vec<u32>,
+    /// Where the first of each [`EVERY`] lines begins.
+    offsets: Vec<u64>,
+    /// The numbers of all lines in the order of their hashes; made when it is first requested.
+    by_hash: Vec<u32>,
+    /// A line, and where it begins: lines are mostly read one after the other.
+    near: (usize, u64),
+}
+
+impl Lines {
+    fn add(&mut self, at: u64, hash: u32) {
+        if self.hashes.len().is_multiple_of(EVERY) {
+            self.offsets.push(at);
+        }
+        self.hashes.push(hash);
+    }
+
+    /// Where the search for the start of a line begins: at which line, and where that is.
+    fn before(&self, index: usize) -> Option<(usize, u64)> {
+        let mark = index / EVERY;
+        let at = *self.offsets.get(mark)?;
+        let first = mark * EVERY;
+        let near = self.near;
+        Some(if (first..=index).contains(&near.0) { near } else { (first, at) })
+    }
+
+    /// The numbers of the lines with a hash, of which the first is 1.
+    fn with_hash(&mut self, hash: u32) -> &[u32] {
+        let hashes = &self.hashes;
+        let of = |number: u32| {
+            let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+            index.and_then(|index| hashes.get(index)).copied()
+        };
+        if self.by_hash.is_empty() {
+            self.by_hash = (1..).take(hashes.len()).collect();
+            self.by_hash.sort_unstable_by_key(|number| (of(*number), *number));
+        }
+        let from = self.by_hash.partition_point(|number| of(*number) < Some(hash));
+        let to = self.by_hash.partition_point(|number| of(*number) <= Some(hash));
+        self.by_hash.piece(from..to)
+    }
 }
 
 /// Contents before a patch.
 pub(super) struct Content {
     source: Option<Source<Box<dyn Readable>>>,
-    lines: Vec<LineStart>,
-    /// The lines with a hash, in order; made when it is first requested.
-    by_hash: HashMap<u64, Vec<u64>>,
+    lines: Lines,
     pub(super) comparison: Comparison,
     /// The end of all lines, if it is prescribed.
     line_end: Option<&'static [u8]>,
@@ -79,8 +122,7 @@ impl Content {
     pub(super) fn none() -> Self {
         Self {
             source: None,
-            lines: Vec::new(),
-            by_hash: HashMap::new(),
+            lines: Lines::default(),
             comparison: Comparison::default(),
             line_end: None,
             current: 1,
@@ -122,7 +164,7 @@ impl Content {
         line_end: Option<&'static [u8]>,
     ) -> SvnResult<Self> {
         let mut source = Source::new(text);
-        let mut lines = Vec::new();
+        let mut lines = Lines::default();
         let (mut at, mut line) = (0, Vec::new());
         loop {
             let read = source.line(at, u64::MAX, &mut line).map_err(failed)?;
@@ -130,7 +172,12 @@ impl Content {
                 break;
             }
             comparison.reduce(&mut line)?;
-            lines.push(LineStart { at, hash: hash(&line) });
+            if u32::try_from(lines.hashes.len()).is_ok_and(|count| count < u32::MAX) {
+                lines.add(at, hash(&line));
+            } else {
+                let message = "A file with more than 4,294,967,295 lines cannot be patched";
+                return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+            }
             at = read.next;
         }
         Ok(Self { source: Some(source), lines, comparison, line_end, ..Self::none() })
@@ -143,7 +190,7 @@ impl Content {
 
     /// The number of lines.
     pub(super) fn count(&self) -> u64 {
-        len64(self.lines.len())
+        len64(self.lines.hashes.len())
     }
 
     pub(super) const fn current(&self) -> u64 {
@@ -163,33 +210,37 @@ impl Content {
         self.line_end.unwrap_or(own)
     }
 
-    fn line_at(&self, number: u64) -> Option<&LineStart> {
-        let at = usize::try_from(number.checked_sub(1)?).ok()?;
-        self.lines.get(at)
-    }
-
     /// The hash of a line.
-    pub(super) fn hash_at(&self, number: u64) -> Option<u64> {
-        self.line_at(number).map(|line| line.hash)
+    pub(super) fn hash_at(&self, number: u64) -> Option<u32> {
+        self.lines.hashes.get(index(number)?).copied()
     }
 
-    /// The lines with a hash.
-    pub(super) fn with_hash(&mut self, hash: u64) -> &[u64] {
-        if self.by_hash.is_empty() {
-            for (number, line) in (1..).zip(&self.lines) {
-                self.by_hash.entry(line.hash).or_default().push(number);
-            }
-        }
-        self.by_hash.get(&hash).map_or(&[], Vec::as_slice)
+    /// The numbers of the lines with a hash, in order.
+    pub(super) fn with_hash(&mut self, hash: u32) -> &[u32] {
+        self.lines.with_hash(hash)
     }
 
     /// Reads the compared part of a line. `false` at the end.
     pub(super) fn read_at(&mut self, number: u64, text: &mut Vec<u8>) -> SvnResult<bool> {
-        let Some(at) = self.line_at(number).map(|line| line.at) else { return Ok(false) };
-        let Some(source) = &mut self.source else { return Ok(false) };
-        source.line(at, u64::MAX, text).map_err(failed)?;
+        let read = self.read_line(number, text)?;
         self.comparison.reduce(text)?;
-        Ok(true)
+        Ok(read.is_some())
+    }
+
+    /// Reads a line as it is, and its end. `None` when there is no such line.
+    fn read_line(&mut self, number: u64, text: &mut Vec<u8>) -> SvnResult<Option<LineEnd>> {
+        text.clear();
+        let wanted = index(number).filter(|wanted| *wanted < self.lines.hashes.len());
+        let (Some(wanted), Some(source)) = (wanted, &mut self.source) else { return Ok(None) };
+        let Some((mut line, mut at)) = self.lines.before(wanted) else { return Ok(None) };
+        loop {
+            let read = source.line(at, u64::MAX, text).map_err(failed)?;
+            if line == wanted {
+                self.lines.near = (line.plus(1), read.next);
+                return Ok(Some(read.end));
+            }
+            (line, at) = (line.plus(1), read.next);
+        }
     }
 
     /// Goes to a line, or as near to it as there are lines.
@@ -218,16 +269,19 @@ impl Content {
     }
 
     fn read_next(&mut self, text: &mut Vec<u8>) -> SvnResult<Option<LineEnd>> {
-        let at = self.line_at(self.current).map(|line| line.at);
-        let (Some(at), Some(source)) = (at, &mut self.source) else {
+        let Some(end) = self.read_line(self.current, text)? else {
             self.ended = true;
             return Ok(None);
         };
-        let read = source.line(at, u64::MAX, text).map_err(failed)?;
         self.comparison.contract(text)?;
         self.current = self.current.plus(1);
-        Ok(Some(read.end))
+        Ok(Some(end))
     }
+}
+
+/// The index of a line by its number.
+fn index(number: u64) -> Option<usize> {
+    usize::try_from(number.checked_sub(1)?).ok()
 }
 
 fn failed(error: std::io::Error) -> SvnError {
@@ -256,6 +310,22 @@ mod tests {
         assert_eq!(content.current(), 4);
         content.seek(1);
         assert!(!content.ended());
+    }
+
+    #[test]
+    fn lines_are_found_in_any_order() {
+        let text: String = (1..=200).map(|n| format!("line {}\n", n % 50)).collect();
+        let mut content = Content::of_value(text.into_bytes(), false).unwrap();
+        assert_eq!(content.with_hash(hash(b"line 7")), [7, 57, 107, 157]);
+        assert!(content.with_hash(hash(b"none")).is_empty());
+        let mut line = Vec::new();
+        for number in [200, 1, 64, 65, 66, 129, 128, 3, 4] {
+            assert!(content.read_at(number, &mut line).unwrap());
+            assert_eq!(line, format!("line {}", number % 50).into_bytes());
+        }
+        assert!(
+            !content.read_at(201, &mut line).unwrap() && !content.read_at(0, &mut line).unwrap()
+        );
     }
 
     #[test]

@@ -63,9 +63,8 @@ impl PatchRun<'_> {
         let text = target.patched.finished()?;
         if target.is_special {
             let failed = |e| SvnError::io(&e, "Can't read a patched file");
-            let mut normal = if target.git_link { b"link ".to_vec() } else { Vec::new() };
-            text.open().and_then(|mut text| text.read_to_end(&mut normal)).map_err(failed)?;
-            wc.install_special(&relpath, &normal)?;
+            let link: &[u8] = if target.git_link { b"link " } else { b"" };
+            wc.install_special(&relpath, &mut link.chain(text.open().map_err(failed)?))?;
         } else {
             to.install_text(&to_relpath, text, &target.translation, target.executable)?;
         }

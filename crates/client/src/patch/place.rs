@@ -90,7 +90,7 @@ impl TakenLines {
 /// One side of a hunk, by the hashes of its lines.
 struct Pattern {
     which: Which,
-    hashes: Vec<u64>,
+    hashes: Vec<u32>,
 }
 
 /// A search for a hunk's position.
@@ -276,7 +276,7 @@ impl Search<'_> {
 
     /// Where in a range the pattern could begin, by the rarest of its lines; `None` when no line must fit.
     fn candidates(&mut self, pattern: &Pattern, range: &Range<u64>, fuzz: u64) -> Option<Vec<u64>> {
-        let mut rarest: Option<(usize, u64, u64)> = None;
+        let mut rarest: Option<(usize, u64, u32)> = None;
         for (number, hash) in (1_u64..).zip(&pattern.hashes) {
             if self.is_free(pattern.which, number, fuzz) {
                 continue;
@@ -289,10 +289,10 @@ impl Search<'_> {
         let (_, number, hash) = rarest?;
         let shift = number.minus(1);
         let lines = self.content.with_hash(hash);
-        let from = lines.partition_point(|line| *line < range.start.saturating_add(shift));
-        let to = lines.partition_point(|line| *line < range.end.saturating_add(shift));
-        let lines = lines.piece(from..to);
-        Some(lines.iter().map(|line| line.minus(shift)).collect())
+        let before =
+            |end: u64| lines.partition_point(|line| u64::from(*line) < end.saturating_add(shift));
+        let lines = lines.piece(before(range.start)..before(range.end));
+        Some(lines.iter().map(|line| u64::from(*line).minus(shift)).collect())
     }
 
     /// Whether a line of the hunk need not fit.

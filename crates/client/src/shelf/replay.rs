@@ -229,9 +229,9 @@ impl Replay<'_> {
     fn install(&self, item: &Item, at: &RelPath, props: &PropList) -> SvnResult<()> {
         let normal = normal_text(item, props)?;
         if props.get(names::SPECIAL).is_some() {
-            let text = std::fs::read(normal.path())
+            let mut text = std::fs::File::open(normal.path())
                 .map_err(|e| SvnError::io(&e, "Can't read a temporary file"))?;
-            return Ok(self.to.install_special(at, &text)?);
+            return Ok(self.to.install_special(at, &mut text)?);
         }
         let translation = match self.to.view(at)? {
             Some(_) => self.to.translation(at, props)?,

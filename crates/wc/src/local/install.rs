@@ -63,7 +63,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That it cannot be made.
-    pub fn install_special(&self, relpath: &RelPath, normal: &[u8]) -> Result<()> {
+    pub fn install_special(&self, relpath: &RelPath, normal: &mut dyn Read) -> Result<()> {
         let (path, temporary) = (self.abspath(relpath), self.temporary());
         special::create_working(&temporary, normal)
             .map_err(|e| Error::io(e, "Can't create symbolic link", &temporary))?;

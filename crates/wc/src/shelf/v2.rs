@@ -410,8 +410,8 @@ impl WorkingCopy {
             fs::create_dir_all(dir).map_err(|e| Error::io(e, "Can't create directory", dir))?;
         }
         if props.get(names::SPECIAL).is_some() {
-            let normal = fs::read(text).map_err(|e| Error::io(e, "Can't read file", text))?;
-            return self.install_special(relpath, &normal);
+            let failed = |e| Error::io(e, "Can't read file", text);
+            return self.install_special(relpath, &mut fs::File::open(text).map_err(failed)?);
         }
         let temporary = self.temporary();
         let found = fs::metadata(text).map_err(|e| Error::io(e, "Can't stat", text))?;
