@@ -1,6 +1,6 @@
-//! Commits as webhooks and mail tell of them, read from the repositories.
+//! Commits for webhooks and mail, read from the repositories.
 //!
-//! Invariant: a message says what the revision has, whoever may read it: the administrator chose its target.
+//! Invariant: a message says all that the revision has, whatever access rules say: the administrator chose its target.
 
 use std::path::Path;
 use std::sync::Arc;

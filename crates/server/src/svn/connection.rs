@@ -202,7 +202,7 @@ impl Connection {
             if has_gone { Err(closed()) } else { Ok(()) }
         });
         match result {
-            Err(error) if error.code() == closed().code() => self.note(Err(error)),
+            Err(error) if error.is_hang_up() => self.note(Err(error)),
             other => other,
         }
     }
