@@ -100,6 +100,13 @@ Sapwood's `svn` beside the reference's and git, on the same files, each with a r
 of the system, counted by `strace` in one run, and do not depend on the machine.
 
 {working}
+## Every command
+
+Each command once, ours beside the reference's, in turn; each on a repository and working copies of its own that begin equal.
+The rows, what the marks mean and how to repeat it: [bench.md](bench.md#every-command). The memory of `verify`, `dump`, `load` and `svnsync` is
+mostly their caches (`-M`).
+
+{commands}
 ## Merges
 
 Both clients at both servers, over a tunnel, on the same branches; the processor time is the client's alone, and the ratios are of
@@ -122,6 +129,9 @@ defaults, here 0.06). To leave it, while it is used: `sapwood convert OLD NEW`.
 {fsx}"""
 
 
+COMMANDS = [("20,000 files, files of 200 MiB, file:", "commands.tsv")]
+
+
 def benchmarks():
     hot = [requests("Format 8, not packed", "hot-f8.tsv"), requests("Format 8, packed", "hot-f8p.tsv")]
     cold = [requests("Format 8, not packed, cold", "cold-f8.tsv"), requests("Format 8, packed, cold", "cold-f8p.tsv")]
@@ -141,7 +151,7 @@ def benchmarks():
             plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
             plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
     return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other), fsx="\n".join(fsx),
-                             working="\n".join(working), merging=plain("2,000 files, 500 revisions", "merge.tsv") + "\n"
+                             working="\n".join(working), commands="\n".join(plain(title, name) for title, name in COMMANDS), merging=plain("2,000 files, 500 revisions", "merge.tsv") + "\n"
                              + plain("Conflicts, a patch, an upgrade, a difference", "merge-release.tsv"))
 
 

@@ -1,7 +1,7 @@
 //! Measuring: repositories made from a seed ([`repo`]), the matrix of requests to our programs and
 //! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and the reports on
 //! the results: tables and a page ([`report`]). Everyday work on a working copy of a made tree
-//! ([`tree`]) is measured by [`working`], merges of made branches by [`merging`].
+//! ([`tree`]) is measured by [`working`], merges of made branches by [`merging`], every command once by [`commands`].
 //!
 //! The matrix is the one with which Subversion's developers measured their formats in 2014; where
 //! its configurations come from is documented at [`repo::PROFILES`] and [`server::server_options`].
@@ -11,6 +11,7 @@
 //! children.
 
 pub mod axes;
+pub mod commands;
 pub mod heatup;
 pub mod http;
 pub mod machine;

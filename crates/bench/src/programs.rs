@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -60,6 +60,14 @@ impl Programs {
         }
     }
 
+    /// The file that is a program, or that becomes it when it is called by its name.
+    pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
+        match &self.place {
+            ProgramSource::Folder(folder) => Some(folder.join(name)).filter(|file| file.is_file()),
+            ProgramSource::Single(executable, _) => Some(executable.clone()),
+        }
+    }
+
     /// A command that runs a program, without arguments yet.
     pub(crate) fn command(&self, name: &str) -> Command {
         match &self.place {
@@ -104,6 +112,22 @@ pub(crate) fn measure(command: &mut Command, complaints: &Path) -> SvnResult<Usa
 
 /// The same with the input and output that the command has.
 pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> {
+    let (usage, status) = timed(command, complaints)?;
+    if status.success() {
+        return Ok(usage);
+    }
+    // It may have complained of nothing.
+    let said = std::fs::read(complaints).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let said: Vec<&str> = said.lines().take(4).collect();
+    Err(SvnError::new(
+        ErrorCode::EXTERNAL_PROGRAM,
+        format!("{} failed ({status}): {}", command_line(command), said.join(" | ")),
+    ))
+}
+
+/// The same of a command that may fail, with how it ended.
+pub(crate) fn timed(command: &mut Command, complaints: &Path) -> SvnResult<(Usage, ExitStatus)> {
     let cannot = |what: &str, e: &std::io::Error| SvnError::io(e, format_args!("Can't {what}"));
     let stderr = File::create(complaints).map_err(|e| cannot("write complaints", &e))?;
     command.stderr(stderr).env("LC_ALL", "C");
@@ -112,19 +136,10 @@ pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> 
         command.spawn().map_err(|e| cannot(&format!("run {}", command_line(command)), &e))?;
     let ended = child.wait4().map_err(|e| cannot("wait for a program", &e))?;
     let wall = begun.elapsed().as_secs_f64();
-    if !ended.status.success() {
-        // It may have complained of nothing.
-        let said = std::fs::read(complaints).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        let said: Vec<&str> = said.lines().take(4).collect();
-        return Err(SvnError::new(
-            ErrorCode::EXTERNAL_PROGRAM,
-            format!("{} failed ({}): {}", command_line(command), ended.status, said.join(" | ")),
-        ));
-    }
     let cpu = ended.rusage.utime.saturating_add(ended.rusage.stime).as_secs_f64();
     let peak = u32::try_from(ended.rusage.maxrss.checked_div(1 << 10).unwrap_or(0));
-    Ok(Usage { wall, cpu, peak_mib: f64::from(peak.unwrap_or(u32::MAX)) / 1024.0 })
+    let peak_mib = f64::from(peak.unwrap_or(u32::MAX)) / 1024.0;
+    Ok((Usage { wall, cpu, peak_mib }, ended.status))
 }
 
 /// The command line, as one would type it.

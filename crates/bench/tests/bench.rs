@@ -1,7 +1,7 @@
 //! `sapwood-bench`, end to end: a tiny repository, our programs and the reference's, every file
 //! that comes out of it.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use sapwood_testkit::Programs;
 fn bench(dir: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sapwood-bench"));
     command.args(args).current_dir(dir);
-    if args.iter().any(|arg| ["matrix", "heatup", "merge"].contains(arg)) {
+    if args.iter().any(|arg| ["matrix", "heatup", "merge", "commands"].contains(arg)) {
         command.arg("--program").arg(Programs::ours().path("sapwood"));
     }
     command.output().unwrap()
@@ -69,6 +69,34 @@ fn a_matrix_and_its_report() {
     let page = read(dir, "r.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</html>"));
     assert!(page.contains("Heat-up of the server"), "no plot of the heat-up");
+}
+
+/// Every command of the table at a small size: both systems print the same and exit alike.
+#[test]
+fn commands_print_what_the_references_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    // httpd reads the repositories as a user without rights.
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(dir, all).unwrap();
+    let reference = Programs::reference();
+    let reference = reference.dir().to_str().unwrap();
+    let args = ["commands", "w", "-q", "--against", reference, "--quick", "--csv", "rows.tsv"];
+    let table = done(dir, &args);
+    let text = read(dir, "rows.tsv");
+    let mut rows = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    assert_eq!(head.last(), Some(&"marks"));
+    let mut wires = [0, 0, 0];
+    for row in rows {
+        let at = ["file", "svn", "http"].iter().position(|wire| *wire == row[1]).unwrap();
+        wires[at] += 1;
+        let marks = row.last().unwrap();
+        // Times and memory are not for a test.
+        let wrong = marks.contains("differs") || marks.contains("code");
+        assert!(!wrong, "{row:?}");
+    }
+    assert!(wires[0] > 100 && wires[1] > 40 && wires[2] > 40, "{wires:?}: {table}");
 }
 
 #[test]

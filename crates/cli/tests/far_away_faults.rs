@@ -22,6 +22,8 @@ enum Fault {
     Status(u16),
     /// The connection ends without a reply.
     Close,
+    /// There is no reply, until the client gives up.
+    Silence,
 }
 
 /// What the proxy does: how many requests that change something pass before the one that fails.
@@ -147,6 +149,10 @@ fn pass_on(mut client: TcpStream, to: u16, closes: bool, plan: &Mutex<Option<Pla
         let is_head = head[0].starts_with("HEAD ");
         let (reply, content) = match fault_of(&head[0], plan) {
             Some(Fault::Close) => return,
+            Some(Fault::Silence) => {
+                let _ = from_client.read_to_end(&mut Vec::new());
+                return;
+            }
             Some(Fault::Status(status)) => (
                 vec![format!("HTTP/1.1 {status} Fault"), "Content-Type: text/plain".to_owned()],
                 b"fault".to_vec(),
@@ -202,7 +208,9 @@ impl Site {
     /// What comes of a commit: all that is said, without what is the site's own.
     fn commit(&self, plan: Option<Plan>) -> (String, i32, bool) {
         *self.proxy.plan.lock().unwrap() = plan;
-        let outcome = svn_as_ada(&["commit", "-q", "-m", "all", self.wc.to_str().unwrap()]);
+        let wc = self.wc.to_str().unwrap();
+        let patience = "servers:global:http-timeout=1";
+        let outcome = svn_as_ada(&["commit", "-q", "-m", "all", "--config-option", patience, wc]);
         let said = outcome.stderr_text().replace(&format!(":{}/", self.proxy.port), ":PORT/");
         let said = said.replace(self.wc.to_str().unwrap(), "WC");
         // Names of transactions grow.
@@ -252,6 +260,14 @@ fn failures_are_those_of_one_request_at_a_time() {
             assert!(found.1 != 0 && found.2, "{plan:?}");
             assert_eq!(youngest(&repo), before, "{plan:?}: nothing is committed");
         }
+    }
+    // A server that does not answer costs its timeout: only some of the requests.
+    for left in [0, 4, REQUESTS - 1] {
+        let plan = Plan { left, fault: Fault::Silence, done: false };
+        let expected = single.commit(Some(plan));
+        assert!(expected.0.contains("E175012") && expected.2, "{expected:?}");
+        assert_eq!(together.commit(Some(plan)), expected, "{plan:?}");
+        assert_eq!(youngest(&repo), before, "{plan:?}: nothing is committed");
     }
     // There are no more requests than these.
     let plan = Plan { left: REQUESTS, fault: Fault::Close, done: false };

@@ -2,6 +2,7 @@
 //! tables of options are here, the work is in the library.
 
 pub(crate) mod command;
+mod commands;
 mod heatup;
 mod make_repo;
 mod make_tree;
@@ -91,6 +92,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     matrix::COMMAND,
     heatup::COMMAND,
     working::COMMAND,
+    commands::COMMAND,
     merging::COMMAND,
     report::COMMAND,
 ];

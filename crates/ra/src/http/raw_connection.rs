@@ -285,8 +285,12 @@ impl RawConnection {
             match self.fill(client) {
                 Ok(true) => {}
                 Ok(false) if empty => return Ok(None),
-                // A server that closes connections may do it this way, too.
-                Err(error) if empty && !error.is_cancelled() => {
+                // A server that closes connections may do it this way, too; one that is silent has not closed it.
+                Err(error)
+                    if empty
+                        && !error.is_cancelled()
+                        && error.code() != ErrorCode::RA_DAV_CONN_TIMEOUT =>
+                {
                     return Ok(None);
                 }
                 Ok(false) => return Err(cut()),

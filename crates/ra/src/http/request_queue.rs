@@ -133,7 +133,9 @@ impl<T> RequestQueue<T> {
     /// replies are dropped.
     pub(super) fn drain(&mut self, client: &Client) {
         self.held = None;
-        while let Some((call, _)) = self.sent.pop_front() {
+        while self.connection.is_some()
+            && let Some((call, _)) = self.sent.pop_front()
+        {
             if !matches!(self.reply_to(client, &call), Ok((_, false))) {
                 break;
             }
@@ -229,7 +231,12 @@ impl<T> RequestQueue<T> {
         let Some(connection) = &mut self.connection else {
             return Err(SvnError::internal("a request that was sent has no connection"));
         };
-        connection.reply(client, call.method != "HEAD")?.ok_or_else(closed)
+        let reply = connection.reply(client, call.method != "HEAD");
+        if reply.is_err() {
+            // Nothing more is expected of it: a server that was silent is not waited for again.
+            self.connection = None;
+        }
+        reply?.ok_or_else(closed)
     }
 
     /// The server wants credentials for a request, which it did not process. Those after it were sent with the same

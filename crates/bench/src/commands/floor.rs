@@ -1,0 +1,91 @@
+//! The floor below a row: the seconds of the calls to the kernel that nothing can save, made one after the other.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use sapwood_core::{SvnError, SvnResult};
+
+use super::rows::Floor;
+
+/// Seconds of each kind of floor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floors {
+    start: f64,
+    stat: f64,
+    write: f64,
+    read_large: f64,
+    copy_large: f64,
+}
+
+impl Floors {
+    /// Measures them: `common` has the files, `copy` is a working copy of them.
+    pub(super) fn measure(common: &Path, copy: &Path) -> SvnResult<Self> {
+        let failed = |e| SvnError::io(&e, "Can't measure what the system takes");
+        Self::of(common, copy).map_err(failed)
+    }
+
+    fn of(common: &Path, copy: &Path) -> io::Result<Self> {
+        let start = seconds(|| Command::new("true").status().map(drop))?;
+        let files = files(&common.join("src"))?;
+        let stat = seconds(|| {
+            files.iter().try_for_each(|(below, _)| copy.join(below).symlink_metadata().map(drop))
+        })?;
+        let to = common.join("floor");
+        let write = seconds(|| {
+            for (below, text) in &files {
+                let path = to.join(below);
+                match fs::write(&path, text) {
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                        fs::create_dir_all(path.parent().unwrap_or(&to))?;
+                        fs::write(&path, text)?;
+                    }
+                    other => other?,
+                }
+            }
+            Ok(())
+        })?;
+        fs::remove_dir_all(&to)?;
+        let large = common.join("bin.bin");
+        let read_large = seconds(|| io::copy(&mut File::open(&large)?, &mut io::sink()).map(drop))?;
+        let copy_large = seconds(|| fs::copy(&large, &to).map(drop))?;
+        fs::remove_file(&to)?;
+        Ok(Self { start, stat, write, read_large, copy_large })
+    }
+
+    /// The seconds of a floor.
+    pub(super) const fn seconds(&self, floor: Floor) -> f64 {
+        match floor {
+            Floor::Start => self.start,
+            Floor::Stat => self.stat,
+            Floor::Write => self.write,
+            Floor::WriteTwice => self.write * 2.0,
+            Floor::ReadLarge => self.read_large,
+            Floor::CopyLarge => self.copy_large,
+        }
+    }
+}
+
+fn seconds(work: impl FnOnce() -> io::Result<()>) -> io::Result<f64> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// The files below a folder, with their texts.
+fn files(top: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut found = Vec::new();
+    for dir in fs::read_dir(top)? {
+        let dir = dir?;
+        for file in fs::read_dir(dir.path())? {
+            let file = file?;
+            found.push((
+                PathBuf::from(dir.file_name()).join(file.file_name()),
+                fs::read(file.path())?,
+            ));
+        }
+    }
+    Ok(found)
+}
