@@ -27,6 +27,7 @@ use crate::update::notify_path;
 
 mod behind;
 mod local;
+mod source;
 mod text;
 
 use behind::{BackgroundWriter, Step, WrittenPath};

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use sapwood_core::{ErrorCode, Exact as _, Md5, SvnError, SvnResult};
 use sapwood_wc::translate::Translation;
 
-use super::local::Source;
+use super::source::Source;
 use super::{Export, FileForm};
 
 /// The number of files that are written together.

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
-use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
@@ -13,12 +12,11 @@ use sapwood_core::{ErrorCode, NodeKind, Sha1, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
 use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
-use sapwood_wc::pristine::PristineFile;
 use sapwood_wc::status::{Options, State, Status};
-use sapwood_wc::translate::special;
 use sapwood_wc::view::View;
 
 use super::behind::{BackgroundWriter, FileCopy, Step, WrittenPath};
+use super::source::Source;
 use super::{Export, FileForm, cannot_create_dir, notify_kind, refuse_existing};
 use crate::cat::file_time;
 use crate::context::Context;
@@ -90,29 +88,6 @@ fn nodes(
 fn not_found(path: &Path) -> SvnError {
     let message = format!("The node '{}' was not found.", path.display());
     SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message)
-}
-
-/// Where the text of an exported file is.
-pub(super) enum Source {
-    /// The working file, or symbolic link.
-    Working(PathBuf),
-    /// A text of the store.
-    Pristine(PristineFile),
-}
-
-impl Source {
-    /// Opens it, in normal form.
-    pub(super) fn open(&self) -> SvnResult<Box<dyn Read>> {
-        match self {
-            Self::Pristine(text) => Ok(Box::new(text.open()?)),
-            Self::Working(from) => special::read_normal(from).map_err(|e| {
-                // The reference looks before it opens, and says so of what is missing.
-                let missing = fs::symlink_metadata(from).is_err();
-                let what = if missing { "Can't stat" } else { "Can't open file" };
-                SvnError::io(&e, format!("{what} '{}'", from.display()))
-            }),
-        }
-    }
 }
 
 /// An export on its way through a working copy.
