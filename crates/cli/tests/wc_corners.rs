@@ -136,7 +136,6 @@ svn up -q wc
 echo f > wc/f
 svn pd -q p wc/f
 svn diff --summarize -r8 wc/f
-svn diff --summarize --xml -r8 wc/f
 svn diff --summarize -rBASE wc/f
 svn diff -r8 wc/f
 svn revert -q -R wc
