@@ -12,7 +12,7 @@ use crate::command::{Options, name, parse_number, usage_error};
 use crate::pegs::{Of, Part};
 
 /// Bytes of cache when `-M` does not say.
-const DEFAULT_CACHE: usize = 64 << 20;
+const DEFAULT_CACHE: usize = 32 << 20;
 /// The same for work on every revision, which finds more and more of what it needs in the cache
 /// up to about this size.
 const LARGE_CACHE: usize = 256 << 20;

@@ -125,11 +125,36 @@ svn diff wc/a/e URL/repo/f
 svn diff --git --old=URL/repo/f --new=wc/a/e
 svn diff --summarize --old=wc/a/e --new=URL/repo/f
 svn ci -q -m 9 wc
+svn ps -q p v wc/f
+svn ci -q -m 10 wc
+svn up -q wc
+svn diff --summarize -r8 wc/f
+svn diff -r8 wc/f
+echo more >> wc/f
+svn ci -q -m 11 wc
+svn up -q wc
+echo f > wc/f
+svn pd -q p wc/f
+svn diff --summarize -r8 wc/f
+svn diff --summarize -rBASE wc/f
+svn diff -r8 wc/f
+svn revert -q -R wc
 svn co -q --depth empty URL/repo later
 rmdir later/.svn/tmp
 svn up -q --set-depth infinity later
 svn cleanup later
 svn st later
+mkdir -p plain/e; echo x > plain/f; printf '\0\001' > plain/bin; echo other > plain/e/two; echo u > wc/a/unversioned
+svn diff --old=wc/a --new=wc/b
+svn diff --old=wc/a --new=plain
+svn diff --old=plain --new=wc/a
+svn diff --summarize --old=wc/a --new=plain
+svn diff --depth files --old=wc/a --new=plain
+svn diff --depth immediates --old=wc/a --new=plain
+svn diff --old=wc/a --new=none
+svn diff --old=wc/f --new=plain/bin
+svn diff --old=wc/a --new=plain/f
+svn diff --old=none --new=nothing
 ";
 
 /// The repository has something new where an external is.

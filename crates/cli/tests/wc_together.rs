@@ -37,6 +37,7 @@ const COMMANDS: &[(&str, &str, [usize; 3])] = &[
     ("svn rm -q --targets ../targets", "revert --targets ../targets", [4, 10, 26]),
     ("svn ps -q -R p v .", "revert -R .", [0, 4, 4]),
     ("", "copy d0 e", [4, 10, 30]),
+    ("", "copy TARGETS m", [4, 20, 44]),
     ("", "move d0 m", [0, 4, 8]),
     ("", "lock --targets ../targets", [0, 20, 60]),
     ("svn lock -q --targets ../targets", "unlock --targets ../targets", [0, 20, 60]),
@@ -53,6 +54,16 @@ fn folder(n: usize, before: &str) -> tempfile::TempDir {
     folder
 }
 
+/// The words of a command; `TARGETS` are the names in `targets`.
+fn words(at: &Path, line: &str) -> Vec<String> {
+    let targets = std::fs::read_to_string(at.join("targets")).unwrap();
+    let of = |word: &str| match word {
+        "TARGETS" => targets.lines().map(str::to_owned).collect(),
+        other => vec![other.to_owned()],
+    };
+    line.split(' ').flat_map(of).collect()
+}
+
 #[derive(Debug)]
 struct Counts {
     transactions: usize,
@@ -66,7 +77,8 @@ fn counts(n: usize, before: &str, line: &str) -> Counts {
     let svn = Programs::ours().command("svn");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
-    command.args(line.split(' ')).current_dir(folder.path().join("wc")).stdout(Stdio::null());
+    command.args(words(folder.path(), line)).current_dir(folder.path().join("wc"));
+    command.stdout(Stdio::null());
     let done = command.status();
     let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
     assert!(done.success(), "{line}");
@@ -103,7 +115,7 @@ fn an_operation_on_many_files_is_few_transactions() {
 
 fn run(programs: &Programs, at: &Path, line: &str) -> Vec<String> {
     let mut command = programs.command("svn");
-    command.args(line.split(' ')).current_dir(at.join("wc"));
+    command.args(words(at, line)).current_dir(at.join("wc"));
     let output = command.output().unwrap();
     let state = "svn st; svn pl -vR .; svn info -R | grep -e Changelist -e Token; \
         find . -name .svn -prune -o -type f -printf '%p %m %s\n' | sort";

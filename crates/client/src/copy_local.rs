@@ -4,6 +4,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
+use sapwood_wc::gather::Gathered;
 use sapwood_wc::props::Change;
 use sapwood_wc::view::Status;
 
@@ -86,10 +87,18 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
     for (from, (_, target)) in found.into_iter().zip(pairs) {
         checked.push(Pair { from, to: check_target(ctx, target, how.parents)? });
     }
-    let done = checked.iter().try_for_each(|pair| {
-        ctx.check_cancel()?;
-        if how.is_move { move_one(ctx, pair, how) } else { copy_one(ctx, pair, how) }
-    });
+    let done = if how.is_move {
+        checked.iter().try_for_each(|pair| {
+            ctx.check_cancel()?;
+            move_one(ctx, pair, how)
+        })
+    } else {
+        let into_one = |a: &Pair, b: &Pair| {
+            let ((wc, to), (other_wc, other_to)) = (&a.to, &b.to);
+            wc.root() == other_wc.root() && to.parent() == other_to.parent()
+        };
+        checked.chunk_by(into_one).try_for_each(|pairs| copy_into_one(ctx, pairs, how))
+    };
     wait_for_clock(ctx);
     done
 }
@@ -115,16 +124,29 @@ fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
     Ok(())
 }
 
-fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
-    let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
-    let notify = |notice: &sapwood_core::notify::Notify<'_>| ctx.notify(notice);
+/// Copies into one directory: under one lock, and what is recorded of many copies is one change.
+fn copy_into_one(ctx: &Context, pairs: &[Pair], how: CopyLocal) -> SvnResult<()> {
+    let Some((to_wc, to)) = pairs.first().map(|pair| &pair.to) else { return Ok(()) };
     let lock = to_wc.lock(to.parent(), -1)?;
+    to_wc.gather(ctx.cancel(), &|notice| ctx.notify(notice), |gathered| {
+        pairs.iter().try_for_each(|pair| {
+            ctx.check_cancel()?;
+            copy_one(ctx, pair, how, gathered)?;
+            Ok::<(), SvnError>(gathered.step()?)
+        })
+    })?;
+    Ok(lock.release()?)
+}
+
+fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal, gathered: &Gathered<'_>) -> SvnResult<()> {
+    let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
     let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
+    let notify = |notice: &sapwood_core::notify::Notify<'_>| gathered.notify(notice);
     to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&notify))?;
     for (below, value) in pinned {
         set(ctx, to_wc, &to.join(&below), names::EXTERNALS, Some(&value))?;
     }
-    Ok(lock.release()?)
+    Ok(())
 }
 
 fn refuse_external(ctx: &Context, source: &str) -> SvnResult<()> {

@@ -5,7 +5,7 @@
 //! | BASE and working version of one path | [`mod@local`] |
 //! | two locations of a repository | [`mod@repos`] |
 //! | a location of a repository and a working copy | [`mod@against`] |
-//! | the working versions of two paths | [`mod@nodes`] |
+//! | what is on disk at two paths | [`mod@nodes`] |
 //!
 //! Each sends its changes to a [`sides::Processor`], which writes a diff or a summary.
 

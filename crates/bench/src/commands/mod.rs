@@ -176,18 +176,12 @@ fn measure(plan: &Plan, row: &Row, wire: Wire, sites: &mut [Site]) -> SvnResult<
         Some(taken.swap_remove(at).1)
     };
     let (ours, reference) = (of(System::Sapwood), of(System::Reference));
+    let ours = ours.ok_or_else(|| SvnError::internal("a row that our program did not run"))?;
     let output = match (reference.is_some(), sites) {
         (true, [first, second, ..]) => output::compare(row, first, second)?,
         _ => Comparison::None,
     };
-    Ok(Measured {
-        name: row.name,
-        wire,
-        ours: ours.unwrap_or_default(),
-        reference,
-        output,
-        floor: None,
-    })
+    Ok(Measured { name: row.name, wire, ours, reference, output, floor: None })
 }
 
 impl Taken {

@@ -23,14 +23,15 @@ pub(super) fn once(row: &Row, site: &Site, number: u32) -> SvnResult<Taken> {
     let mut command = site.shell(&format!("exec {}", row.command), row.folder, number);
     command.stdin(Stdio::null()).stdout(out);
     let (usage, status) = timed(&mut command, &complaints)?;
-    let said = std::fs::read(&complaints).unwrap_or_default();
-    let first = String::from_utf8_lossy(&said).lines().next().map(str::to_owned);
+    let said = std::fs::read(&complaints)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't read '{}'", complaints.display())))?;
+    let complaint = String::from_utf8_lossy(&said).lines().next().unwrap_or("").to_owned();
     site.ready(row.after, row.folder, number)?;
     Ok(Taken {
         seconds: usage.wall,
         cpu: usage.cpu,
         peak_mib: usage.peak_mib,
         code: status.code(),
-        complaint: first.unwrap_or_default(),
+        complaint,
     })
 }

@@ -106,6 +106,7 @@ pub(super) fn run(
             ignore_ancestry: request.ignore_ancestry,
             revision: located.revision,
             changelists: &listed,
+            is_summary: below,
             processor,
         };
         walk.compare(&node.relpath)
@@ -351,6 +352,8 @@ struct Walk<'a> {
     /// The revision of the location in the repository.
     revision: Revnum,
     changelists: &'a std::collections::HashSet<String>,
+    /// Whether what differs is only listed.
+    is_summary: bool,
     processor: &'a mut dyn Processor,
 }
 
@@ -549,7 +552,9 @@ impl Walk<'_> {
             }
             return self.processor.dir_changed(self.at(relpath)?, &left.dir(), &right.dir());
         }
-        let text = !left.text.is_same(&right.text)?;
+        // The reference lists each file that the repository sends as modified, whether its text differs or not.
+        let sent = self.is_summary && self.record.changes.contains_key(relpath);
+        let text = sent || !left.text.is_same(&right.text)?;
         if !text && left.props == right.props {
             return Ok(());
         }

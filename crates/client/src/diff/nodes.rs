@@ -1,68 +1,142 @@
-//! Comparing the working versions of two paths, in whatever working copies.
+//! Comparing what is on disk at two paths, whether it is under version control or not.
+//!
+//! What is listed is what the disk has. Nodes under version control have their properties; a file without a media type gets
+//! the one that its name or its contents say, so that binary files are not shown as text. Texts are in normal form.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, NodeKind, SvnResult};
-use sapwood_wc::WorkingCopy;
-use sapwood_wc::view::{Status, View};
+use sapwood_core::paths::RelPath;
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+use sapwood_wc::translate::Translation;
+use sapwood_wc::view::Status;
+use sapwood_wc::{autoprops, layout};
 
-use super::local::working_text;
-use super::sides::{DirSide, FileSide, Processor};
+use super::sides::{DirSide, FileSide, Processor, Text};
 use super::writer::LabelParts;
 use super::{Request, Sink};
+use crate::add::media_types;
 use crate::context::Context;
-use crate::working::Node;
 
-/// One side.
-struct Tree<'a> {
-    wc: &'a WorkingCopy,
-    relpath: RelPathBuf,
-}
-
-impl Tree<'_> {
-    /// The node that the user sees; nothing of what is deleted or hidden.
-    fn view(&self, at: &RelPath) -> SvnResult<Option<View>> {
-        let view = self.wc.view(&self.relpath.join(at))?;
-        Ok(view
-            .filter(|v| matches!(v.status(), Status::Normal | Status::Incomplete | Status::Added)))
-    }
-
-    fn children(&self, at: &RelPath) -> SvnResult<BTreeSet<String>> {
-        let rows = self.wc.db().children_top(&self.relpath.join(at))?;
-        Ok(rows.iter().filter(|r| r.presence.is_there()).map(|r| r.name().to_owned()).collect())
-    }
-
-    fn file(&self, view: &View) -> SvnResult<FileSide> {
-        let props = view.props()?;
-        let text = working_text(self.wc, &view.top().relpath, &props)?;
-        Ok(FileSide { revision: None, text, props })
-    }
-}
-
-fn kind(view: Option<&View>) -> Option<NodeKind> {
-    view.and_then(|view| view.top().kind.node_kind())
-}
+/// How many bytes of a file say whether it is text.
+const LOOKED_AT: u64 = 1024;
 
 pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
-    let (old, new) = (Node::find(ctx, request.old)?, Node::find(ctx, request.new)?);
-    let dirs = old.abspath().is_dir() && new.abspath().is_dir();
-    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned());
+    let [left, right] = [request.old, request.new].map(|path| ctx.absolute(path));
+    let kinds = [resolved(&left)?, resolved(&right)?];
+    let dirs = kinds == [Some(NodeKind::Dir); 2];
+    let name = || left.file_name().map(|name| name.to_string_lossy().into_owned());
     let places = LabelParts {
-        anchor: Some(if dirs { String::new() } else { name(&old.abspath()).unwrap_or_default() }),
+        anchor: Some(if dirs { String::new() } else { name().unwrap_or_default() }),
         originals: [request.old.to_owned(), request.new.to_owned()],
         session_relpath: None,
     };
+    let media_types = media_types(ctx)?;
+    let tree = |root: &Path| Tree { ctx, root: root.to_owned(), media_types: &media_types };
     sink.with(ctx, places, &mut |processor, _| {
-        let mut walk = Walk {
-            ctx,
-            left: Tree { wc: &old.wc, relpath: old.relpath.clone() },
-            right: Tree { wc: &new.wc, relpath: new.relpath.clone() },
-            processor,
-        };
-        walk.compare(RelPath::ROOT, request.depth)
+        let mut walk = Walk { ctx, left: tree(&left), right: tree(&right), processor };
+        if kinds == [None; 2] {
+            let message = format!("'{}' is not a file or directory", left.display());
+            return Err(SvnError::new(ErrorCode::NODE_UNEXPECTED_KIND, message));
+        }
+        walk.pair(RelPath::ROOT, kinds, request.depth)
     })
+}
+
+/// The kind of what is at a path, through symbolic links.
+fn resolved(path: &Path) -> SvnResult<Option<NodeKind>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(Some(NodeKind::Dir)),
+        Ok(found) => Ok(found.is_file().then_some(NodeKind::File)),
+        Err(e) if is_missing(&e) => Ok(None),
+        Err(e) => Err(SvnError::io(&e, format!("Can't check path '{}'", path.display()))),
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// One side.
+struct Tree<'a> {
+    ctx: &'a Context,
+    root: PathBuf,
+    media_types: &'a BTreeMap<String, String>,
+}
+
+impl Tree<'_> {
+    fn path(&self, at: &RelPath) -> PathBuf {
+        if at.is_empty() { self.root.clone() } else { self.root.join(at.as_str()) }
+    }
+
+    /// What is in a directory; nothing where there is none.
+    fn children(&self, at: &RelPath) -> SvnResult<BTreeMap<String, NodeKind>> {
+        let path = self.path(at);
+        let failed =
+            |e: &io::Error| SvnError::io(e, format!("Can't read directory '{}'", path.display()));
+        let entries = match fs::read_dir(&path) {
+            Err(e) if is_missing(&e) => return Ok(BTreeMap::new()),
+            other => other.map_err(|e| failed(&e))?,
+        };
+        let mut found = BTreeMap::new();
+        for entry in entries {
+            let entry = entry.map_err(|e| failed(&e))?;
+            let kind = entry.file_type().map_err(|e| failed(&e))?;
+            let kind = match (kind.is_dir(), kind.is_file() || kind.is_symlink()) {
+                (true, _) => NodeKind::Dir,
+                (false, true) => NodeKind::File,
+                (false, false) => continue,
+            };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name != layout::ADM {
+                found.insert(name, kind);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The properties of a node under version control; none of others.
+    fn props(&self, at: &RelPath) -> SvnResult<PropList> {
+        let (wc, relpath) = match self.ctx.working_copy(&self.path(at)) {
+            Err(error) if error.is_not_versioned() => return Ok(PropList::new()),
+            other => other?,
+        };
+        let there = |status| matches!(status, Status::Normal | Status::Incomplete | Status::Added);
+        match wc.view(&relpath)?.filter(|view| there(view.status())) {
+            Some(view) => Ok(view.props()?),
+            None => Ok(PropList::new()),
+        }
+    }
+
+    fn dir(&self, at: &RelPath) -> SvnResult<DirSide> {
+        Ok(DirSide { revision: None, props: self.props(at)? })
+    }
+
+    fn file(&self, at: &RelPath) -> SvnResult<FileSide> {
+        let path = self.path(at);
+        let failed =
+            |e: &io::Error| SvnError::io(e, format!("Can't open file '{}'", path.display()));
+        let mut props = self.props(at)?;
+        if props.get(names::MIME_TYPE).is_none() {
+            let mut start = Vec::new();
+            let file = File::open(&path).map_err(|e| failed(&e))?;
+            file.take(LOOKED_AT).read_to_end(&mut start).map_err(|e| failed(&e))?;
+            let name = path.file_name().map_or("".into(), |name| name.to_string_lossy());
+            if let Some(media) = autoprops::media_type(&name, self.media_types, &start) {
+                props.set(names::MIME_TYPE, media.as_bytes());
+            }
+        }
+        // What a link leads to is compared.
+        let translation = Translation { special: false, ..Translation::of(&props, None) };
+        let text = match translation.is_needed() {
+            true => Text::keep(&mut translation.normal_form(&path, true)?)?,
+            false => Text::File(path),
+        };
+        Ok(FileSide { revision: None, text, props })
+    }
 }
 
 struct Walk<'a> {
@@ -73,82 +147,70 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn compare(&mut self, at: &RelPath, depth: Depth) -> SvnResult<()> {
+    /// Compares what both sides have at a path.
+    fn pair(&mut self, at: &RelPath, kinds: [Option<NodeKind>; 2], depth: Depth) -> SvnResult<()> {
         self.ctx.check_cancel()?;
-        let (left, right) = (self.left.view(at)?, self.right.view(at)?);
-        match (kind(left.as_ref()), kind(right.as_ref())) {
-            (Some(NodeKind::File), Some(NodeKind::File)) => {
-                if let (Some(left), Some(right)) = (&left, &right) {
-                    let (old, new) = (self.left.file(left)?, self.right.file(right)?);
-                    let text = !old.text.is_same(&new.text)?;
-                    if text || old.props != new.props {
-                        self.processor.file_changed(at, &old, &new, text)?;
-                    }
+        match kinds {
+            [Some(NodeKind::File), Some(NodeKind::File)] => self.files(at),
+            [Some(NodeKind::Dir), Some(NodeKind::Dir)] => {
+                self.children(at, [true; 2], depth)?;
+                let (old, new) = (self.left.dir(at)?, self.right.dir(at)?);
+                if old.props != new.props {
+                    self.processor.dir_changed(at, &old, &new)?;
                 }
                 Ok(())
             }
-            (Some(NodeKind::Dir), Some(NodeKind::Dir)) => {
-                let names = self.left.children(at)?;
-                let names: BTreeSet<String> =
-                    names.union(&self.right.children(at)?).cloned().collect();
-                for name in names {
-                    let child = at.child(&name);
-                    let is_dir = kind(self.left.view(&child)?.as_ref()) == Some(NodeKind::Dir)
-                        || kind(self.right.view(&child)?.as_ref()) == Some(NodeKind::Dir);
-                    match depth {
-                        Depth::Empty => {}
-                        Depth::Files if is_dir => {}
-                        Depth::Files | Depth::Immediates => self.compare(&child, Depth::Empty)?,
-                        _ => self.compare(&child, depth)?,
-                    }
+            [left, right] => {
+                if let Some(kind) = left {
+                    self.only(at, kind, true, depth)?;
                 }
-                if let (Some(left), Some(right)) = (&left, &right) {
-                    let side = |view: &View| -> SvnResult<DirSide> {
-                        Ok(DirSide { revision: None, props: view.props()? })
-                    };
-                    let (old, new) = (side(left)?, side(right)?);
-                    if old.props != new.props {
-                        self.processor.dir_changed(at, &old, &new)?;
-                    }
-                }
-                Ok(())
-            }
-            _ => {
-                if let Some(left) = &left {
-                    self.only(at, left, true)?;
-                }
-                match &right {
-                    Some(right) => self.only(at, right, false),
-                    None => Ok(()),
-                }
+                right.map_or(Ok(()), |kind| self.only(at, kind, false, depth))
             }
         }
     }
 
-    /// A node that one side has, with all below it.
-    fn only(&mut self, at: &RelPath, view: &View, is_left: bool) -> SvnResult<()> {
-        let is_dir = kind(Some(view)) == Some(NodeKind::Dir);
+    fn files(&mut self, at: &RelPath) -> SvnResult<()> {
+        let (old, new) = (self.left.file(at)?, self.right.file(at)?);
+        let text = !old.text.is_same(&new.text)?;
+        if text || old.props != new.props {
+            self.processor.file_changed(at, &old, &new, text)?;
+        }
+        Ok(())
+    }
+
+    /// Compares what is in a directory, of those sides that have it.
+    fn children(&mut self, at: &RelPath, there: [bool; 2], depth: Depth) -> SvnResult<()> {
+        let deep = matches!(depth, Depth::Infinity | Depth::Unknown);
+        if depth == Depth::Empty {
+            return Ok(());
+        }
+        let of = |tree: &Tree<'_>, there: bool| match there {
+            true => tree.children(at),
+            false => Ok(BTreeMap::new()),
+        };
+        let [is_left, is_right] = there;
+        let (left, right) = (of(&self.left, is_left)?, of(&self.right, is_right)?);
+        let all: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+        for name in all {
+            let shown = |kind: &NodeKind| *kind == NodeKind::File || depth != Depth::Files;
+            let kinds = [&left, &right].map(|side| side.get(name).copied().filter(shown));
+            let below = if deep { depth } else { Depth::Empty };
+            self.pair(&at.child(name), kinds, below)?;
+        }
+        Ok(())
+    }
+
+    /// What one side has, with all below it.
+    fn only(&mut self, at: &RelPath, kind: NodeKind, is_left: bool, depth: Depth) -> SvnResult<()> {
+        if kind == NodeKind::Dir {
+            self.children(at, [is_left, !is_left], depth)?;
+        }
         let tree = if is_left { &self.left } else { &self.right };
-        if !is_dir {
-            let side = tree.file(view)?;
-            return if is_left {
-                self.processor.file_deleted(at, &side)
-            } else {
-                self.processor.file_added(at, None, &side)
-            };
-        }
-        for name in tree.children(at)? {
-            let child = at.child(&name);
-            let tree = if is_left { &self.left } else { &self.right };
-            if let Some(view) = tree.view(&child)? {
-                self.only(&child, &view, is_left)?;
-            }
-        }
-        let side = DirSide { revision: None, props: view.props()? };
-        if is_left {
-            self.processor.dir_deleted(at, &side)
-        } else {
-            self.processor.dir_added(at, None, &side)
+        match (kind, is_left) {
+            (NodeKind::File, true) => self.processor.file_deleted(at, &tree.file(at)?),
+            (NodeKind::File, false) => self.processor.file_added(at, None, &tree.file(at)?),
+            (NodeKind::Dir, true) => self.processor.dir_deleted(at, &tree.dir(at)?),
+            (NodeKind::Dir, false) => self.processor.dir_added(at, None, &tree.dir(at)?),
         }
     }
 }

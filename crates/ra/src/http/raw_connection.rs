@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, ReadBuf};
 
 use super::client::Client;
 use super::text_request::is_delta;
-use super::transport::{Reply, Wire, closed, says_close};
+use super::transport::{Reply, Wire, closed, is_timeout, says_close};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 16 << 10;
@@ -286,11 +286,7 @@ impl RawConnection {
                 Ok(true) => {}
                 Ok(false) if empty => return Ok(None),
                 // A server that closes connections may do it this way, too; one that is silent has not closed it.
-                Err(error)
-                    if empty
-                        && !error.is_cancelled()
-                        && error.code() != ErrorCode::RA_DAV_CONN_TIMEOUT =>
-                {
+                Err(error) if empty && !error.is_cancelled() && !is_timeout(&error) => {
                     return Ok(None);
                 }
                 Ok(false) => return Err(cut()),

@@ -287,6 +287,11 @@ fn broken(error: &(dyn std::error::Error + 'static)) -> SvnError {
     closed()
 }
 
+/// Whether the other side was silent for too long.
+pub(super) fn is_timeout(error: &SvnError) -> bool {
+    matches!(error.code(), ErrorCode::RA_DAV_CONN_TIMEOUT)
+}
+
 /// The error of a connection that ends where a reply should come.
 pub(super) fn closed() -> SvnError {
     SvnError::new(CLOSED, "Error running context: The server unexpectedly closed the connection.")
