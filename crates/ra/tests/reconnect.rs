@@ -171,6 +171,21 @@ fn another_repository_in_the_same_place_is_not_taken() {
     assert_eq!(error.code(), ErrorCode::RA_SVN_CONNECTION_CLOSED);
 }
 
+/// Servers compare the beginning only: to the reference's, `/repo.other` is in the repository at `/repo`.
+#[test]
+fn a_repository_whose_name_goes_on_is_another_one() {
+    let (url, heard) = server(&[Turn { uuid: UUID, answers: 1, listens: false }]);
+    let session = sapwood_ra::open(Url::new(&url).unwrap(), &settings()).unwrap();
+    let other = format!("{}.other/trunk", session.root_url());
+    let error = session.reparent(Url::new(&other).unwrap()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RA_ILLEGAL_URL);
+    // The server was not asked, and the session is where it was.
+    session.latest_revnum().unwrap();
+    drop(session);
+    let all = heard.recv().unwrap();
+    assert!(!all.contains("reparent"), "{all}");
+}
+
 #[test]
 fn a_server_that_was_started_again() {
     let repo = Repository::scripted(&Shape::few()[0]);

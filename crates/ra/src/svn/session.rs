@@ -386,6 +386,12 @@ impl SvnSession {
     }
 }
 
+/// The error for a URL that is not in the repository of the session.
+fn other_repository(url: &Url, root: &Url) -> SvnError {
+    let message = format!("'{url}' isn't in the same repository as '{root}'");
+    SvnError::new(ErrorCode::RA_ILLEGAL_URL, message)
+}
+
 /// The error for a command that the server does not know.
 pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
     if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
@@ -446,10 +452,8 @@ impl SessionInfo for SvnSession {
                     self.move_server(&self.repository.root_url)?;
                     below
                 }
-                None => {
-                    self.move_server(url)?;
-                    RelPathBuf::default()
-                }
+                // Not asked of the server: svnserve takes `/r.other` for a path of the repository at `/r`.
+                None => return Err(other_repository(url, &self.repository.root_url)),
             },
         };
         let mut place = self.place.borrow_mut();

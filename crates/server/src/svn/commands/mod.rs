@@ -12,9 +12,8 @@ mod report;
 mod revisions;
 mod writes;
 
-use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
 use crate::common::ending::WriteInProgress;
@@ -143,13 +142,17 @@ fn or_youngest(session: &Session<'_>, rev: Option<Revnum>) -> Result<Revnum, Fai
 /// repository's URL is not changed.
 fn path_of_url(session: &Session<'_>, url: &str) -> Result<FsPathBuf, Fail> {
     let decoded = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
-    match decoded.strip_prefix(session.decoded_url.as_str()) {
-        Some("") => Ok(FsPath::ROOT.to_owned()),
-        Some(path) => Ok(FsPathBuf::canonicalize(path)),
-        None => Err(Fail::Command(SvnError::new(
+    path_below(&decoded, &session.decoded_url).map_err(Fail::Command)
+}
+
+/// The fspath that a decoded URL has below that of the repository. `/r.other` is not below `/r`.
+fn path_below(decoded: &str, repository_url: &str) -> SvnResult<FsPathBuf> {
+    match decoded.strip_prefix(repository_url) {
+        Some(path) if path.is_empty() || path.starts_with('/') => Ok(FsPathBuf::canonicalize(path)),
+        _ => Err(SvnError::new(
             ErrorCode::RA_ILLEGAL_URL,
-            format!("'{decoded}' is not the same repository as '{}'", session.decoded_url),
-        ))),
+            format!("'{decoded}' is not the same repository as '{repository_url}'"),
+        )),
     }
 }
 

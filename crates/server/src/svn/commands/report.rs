@@ -2,13 +2,12 @@
 //! switch, status, diff.
 
 use sapwood_core::Exact;
-use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, Revnum, SvnError, SvnResult, uri};
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_svn::Tuple;
 use sapwood_wire_svn::editor::WireEditor;
 
-use super::{canonical_url, or_youngest, path_of_url, unknown};
+use super::{canonical_url, or_youngest, path_below, path_of_url, unknown};
 use crate::common::access::Action;
 use crate::common::operation_log::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
@@ -249,16 +248,9 @@ fn take_entry(
             .map_err(SvnError::from));
     };
     let decoded = uri::decode_utf8(&url).unwrap_or(url);
-    let link = match decoded.strip_prefix(repository_url) {
-        Some("") => "/",
-        Some(path) => path,
-        None => {
-            return Ok(Err(SvnError::new(
-                ErrorCode::RA_ILLEGAL_URL,
-                format!("'{decoded}' is not the same repository as '{repository_url}'"),
-            )));
-        }
+    let link = match path_below(&decoded, repository_url) {
+        Ok(link) => link,
+        Err(error) => return Ok(Err(error)),
     };
-    let link = FsPathBuf::canonicalize(link);
     Ok(reporter.link_path(&path, &link, rev, depth, start_empty, token).map_err(SvnError::from))
 }
