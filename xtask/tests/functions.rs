@@ -49,7 +49,7 @@ fn functions(text: &str) -> Vec<(String, usize)> {
             rest.is_some_and(|rest| rest == "}" || rest.ends_with(';'))
         };
         // One without an end is a text that looks like code.
-        let Some(end) = lines[at + 1..].iter().position(|other| ends(other)) else { continue };
+        let Some(end) = lines[at + 1..].iter().position(ends) else { continue };
         found.push((name, end + 2));
     }
     found
