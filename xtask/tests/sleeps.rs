@@ -5,7 +5,7 @@
 use std::path::Path;
 
 /// Files of tests that sleep, how often, and why nothing can be waited for.
-const SLEEPS: [(&str, usize, &str); 18] = [
+const SLEEPS: [(&str, usize, &str); 19] = [
     ("cli/tests/company/disks.rs", 1, "load beside the others"),
     ("cli/tests/company/killed.rs", 2, "programs are killed at any moment"),
     ("cli/tests/company/mixed.rs", 2, "load beside the others"),
@@ -24,6 +24,7 @@ const SLEEPS: [(&str, usize, &str); 18] = [
     ("server/tests/slow.rs", 3, "clients that are slow"),
     ("store/src/cache/loading.rs", 1, "a value that takes a while to load"),
     ("testkit", 3, "what waits for the others"),
+    ("wc/src/status/cache/tests.rs", 11, "the file clock must go on, and a monitor begin"),
 ];
 
 /// Adds how often each file of tests below `dir` sleeps.

@@ -1,13 +1,12 @@
 //! The cache, compared with the result of a walk.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, Sha1};
-use sapwood_testkit::patience;
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use super::super::table::Scope;
 use super::*;
@@ -15,13 +14,6 @@ use crate::base::Bump;
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
 use crate::view::FileStat;
-
-/// Waits until what was written before is old enough to be cached.
-fn until_stamps_are_old() {
-    let now = || i64::try_from(UNIX_EPOCH.elapsed().unwrap().as_nanos()).unwrap();
-    let written = now();
-    assert!(patience::wait(10, || crate::clock::is_old(written, now())));
-}
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -132,7 +124,7 @@ impl Fixture {
 fn what_changes_is_reported() {
     let place = Fixture::new();
     let root = &place.root;
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert!(place.status().is_empty());
     let remembered = fs::read(place.file()).unwrap();
     assert!(place.agree("nothing").is_empty());
@@ -171,7 +163,7 @@ fn a_monitor_is_asked_in_place_of_the_disk() {
     let mut monitor = sapwood_watch::monitor::Monitor::new(&socket).unwrap();
     monitor.add(&place.root).unwrap();
     let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     let watched = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
     let wc = WorkingCopy::open_root(&place.root, watched).unwrap();
     wc.status(RelPath::ROOT, &Options::default(), &mut |_| Ok(())).unwrap();
@@ -195,7 +187,7 @@ fn a_monitor_is_asked_in_place_of_the_disk() {
 #[test]
 fn what_is_damaged_or_of_another_place_is_not_used() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     place.status();
     let good = fs::read(place.file()).unwrap();
     let wc = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
@@ -242,7 +234,7 @@ impl Fixture {
 #[test]
 fn our_own_changes_are_noted() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert!(place.status().is_empty());
     let row = |path: &str, layer, presence, kind| {
         NodeRow::new(RelPath::trusted(path), layer, presence, kind)
@@ -263,7 +255,7 @@ fn our_own_changes_are_noted() {
     place.open().db().remove_node(RelPath::trusted("e/new"), 2).unwrap();
     fs::remove_dir(place.root.join("e/new")).unwrap();
     assert!(place.agree("a directory is gone").is_empty());
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert!(place.agree("a directory is gone for long").is_empty());
     assert!(place.dirs().unwrap().is_empty(), "it is forgotten");
 
@@ -287,7 +279,7 @@ fn our_own_changes_are_noted() {
 #[test]
 fn changes_of_others_are_not_noted() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert!(place.status().is_empty());
     let deleted =
         |path: &str| NodeRow::new(RelPath::trusted(path), 2, Presence::BaseDeleted, Kind::File);
@@ -327,7 +319,7 @@ fn changes_of_others_are_not_noted() {
 #[test]
 fn damaged_notes_are_not_used() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     place.status();
     let deleted = NodeRow::new(RelPath::trusted("d/six"), 2, Presence::BaseDeleted, Kind::File);
     place.open().db().put_node(&deleted).unwrap();
@@ -351,7 +343,7 @@ fn damaged_notes_are_not_used() {
 #[test]
 fn notes_do_not_grow_without_end() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     place.status();
     let notes = change_journal::notes_place(&layout::adm(&place.root));
     let mut longest = 0;
@@ -406,7 +398,7 @@ impl Fixture {
 #[test]
 fn what_all_rows_say_is_carried_on() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert!(place.even("nothing is remembered").is_none());
     place.status();
     let known = place.even("at first").unwrap();
@@ -470,7 +462,7 @@ fn reverts_look_where_something_may_have_changed() {
         };
         let wc = WorkingCopy::open_root(&place.root, options).unwrap();
         let look = || {
-            until_stamps_are_old();
+            std::thread::sleep(Duration::from_millis(40));
             wc.status(RelPath::ROOT, &Options::default(), &mut |_| Ok(())).unwrap();
         };
         let dirs = || restless(&wc, RelPath::ROOT).map(|dirs| dirs.into_iter().collect::<Vec<_>>());
@@ -523,7 +515,7 @@ fn reverts_look_where_something_may_have_changed() {
 #[test]
 fn a_monitor_that_comes_later_is_asked_from_the_next_status_on() {
     let place = Fixture::new();
-    until_stamps_are_old();
+    std::thread::sleep(Duration::from_millis(40));
     assert_eq!(place.status(), [""; 0], "remembered without a monitor");
     fs::write(place.root.join("a/b/three"), "longer").unwrap();
     let socket = place.folder.path().join("own/watch.socket");
