@@ -81,7 +81,12 @@ fn commands_print_what_the_references_do() {
     std::fs::set_permissions(dir, all).unwrap();
     let reference = Programs::reference();
     let reference = reference.dir().to_str().unwrap();
-    let args = ["commands", "w", "-q", "--against", reference, "--quick", "--csv", "rows.tsv"];
+    let mut args =
+        vec!["commands", "w", "-q", "--against", reference, "--quick", "--csv", "rows.tsv"];
+    // Over svn: and http: the tests of the clients compare the same.
+    if !sapwood_testkit::long() {
+        args.extend(["--only", "file"]);
+    }
     let table = done(dir, &args);
     let text = read(dir, "rows.tsv");
     let mut rows = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
@@ -96,7 +101,8 @@ fn commands_print_what_the_references_do() {
         let wrong = marks.contains("differs") || marks.contains("code");
         assert!(!wrong, "{row:?}");
     }
-    assert!(wires[0] > 100 && wires[1] > 40 && wires[2] > 40, "{wires:?}: {table}");
+    let least = if sapwood_testkit::long() { 40 } else { 0 };
+    assert!(wires[0] > 100 && wires[1] >= least && wires[2] >= least, "{wires:?}: {table}");
 }
 
 #[test]

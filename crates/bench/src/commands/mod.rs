@@ -1,6 +1,6 @@
 //! Measuring every command once: ours beside the reference's, on a working copy of many files and on large files.
 //!
-//! [`rows`] lists the commands, [`site`] makes what they work on, [`run`] runs one and keeps what it took, [`output`]
+//! [`rows`] lists the commands, [`site`] makes what they work on, `run` runs one and keeps what it took, [`output`]
 //! compares what both systems print, [`floor`] measures the calls to the kernel that no program can save, [`table`] shows
 //! what came of it.
 //!
