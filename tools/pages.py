@@ -126,7 +126,7 @@ and 1.14 calls FSX an experiment whose format may change. What FSX has is size: 
 one path share their parts. Who has an FSX repository can stay, and need not wait for a new server as with 1.14 (2.9 seconds of processor time for a first `log -v` of the packed one with its
 defaults, here 0.06). To leave it, while it is used: `sapwood convert OLD NEW`.
 
-`dump` and `verify` cache up to 256 MB unless `-M` names another size (other commands 64 MB). What they take beside it is below 33 MB: see the table of memory.
+`dump` and `verify` cache up to 256 MB unless `-M` names another size (other commands 32 MB). What they take beside it is at most 33 MB: see the table of memory.
 
 {fsx}"""
 
