@@ -104,20 +104,11 @@ impl From<Error> for SvnError {
             Error::Internal { .. } | Error::Malformed { .. } | Error::InUse(_) => {
                 ErrorCode::BAD_CONFIG_VALUE
             }
-            Error::Io { source, .. } => {
-                return Self::io(source, format_args!("{}", error.without_source()));
+            Error::Io { what, path, source } => {
+                return Self::io(source, format_args!("Can't {what} '{}'", path.display()));
             }
         };
         Self::new(code, error.to_string())
-    }
-}
-
-impl Error {
-    fn without_source(&self) -> String {
-        match self {
-            Self::Io { what, path, .. } => format!("Can't {what} '{}'", path.display()),
-            other => other.to_string(),
-        }
     }
 }
 
