@@ -173,6 +173,7 @@ pub(super) fn ask(configs: &[DirectoryConfig]) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lines::assert_page_names_settings;
     use super::*;
 
     /// The page names each setting, and no others.
@@ -181,15 +182,6 @@ mod tests {
         let page = include_str!("../../../../docs/serve.md");
         let (_, page) = page.split_once("## Users of a directory").unwrap();
         let (page, _) = page.split_once("## Webhooks and mail").unwrap();
-        let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-        let named: Vec<&str> = rows
-            .flat_map(|cell| cell.split('`').filter(|word| !word.is_empty() && *word != ", "))
-            .collect();
-        let error = toml::from_str::<DirectoryConfig>("unknown = 1").unwrap_err().to_string();
-        let (_, known) = error.split_once("expected one of ").unwrap();
-        let known: Vec<&str> =
-            known.trim().split(", ").map(|name| name.trim_matches('`')).collect();
-        assert_eq!(named.len(), known.len(), "{named:?} {known:?}");
-        assert!(known.iter().all(|name| named.contains(name)), "{named:?} {known:?}");
+        assert_page_names_settings::<DirectoryConfig>(page);
     }
 }

@@ -110,6 +110,23 @@ pub(super) fn malformed(file: &Path, text: &str, error: &toml::de::Error) -> Svn
     SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message)
 }
 
+/// Checks that the tables of a part of `docs/serve.md` name each setting of a table of the file, and no others.
+#[cfg(test)]
+pub(super) fn assert_page_names_settings<T: serde::de::DeserializeOwned + std::fmt::Debug>(
+    page: &str,
+) {
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let words = rows.flat_map(|cell| cell.split('`'));
+    let mut named: Vec<&str> = words.filter(|word| !word.is_empty() && *word != ", ").collect();
+    let error = toml::from_str::<T>("unknown = 1").unwrap_err().to_string();
+    let (_, known) = error.split_once("expected one of ").unwrap();
+    let known = known.trim().split(", ");
+    let mut known: Vec<&str> = known.map(|name| name.trim_matches('`')).collect();
+    named.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(named, known);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

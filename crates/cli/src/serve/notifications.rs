@@ -199,6 +199,7 @@ pub(super) fn problems(
 
 #[cfg(test)]
 mod tests {
+    use super::super::lines::assert_page_names_settings;
     use super::*;
 
     /// The page names each setting, and no others.
@@ -208,24 +209,7 @@ mod tests {
         let (_, page) = page.split_once("## Webhooks and mail").unwrap();
         let (hooks, mail) = page.split_once("### Mail").unwrap();
         let (mail, _) = mail.split_once("\n## ").unwrap();
-        let named = |page: &str| -> Vec<String> {
-            let rows =
-                page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-            let words =
-                rows.flat_map(|cell| cell.split('`').map(str::to_owned).collect::<Vec<_>>());
-            words.filter(|word| !word.is_empty() && word != ", ").collect()
-        };
-        let known = |error: String| -> Vec<String> {
-            let (_, known) = error.split_once("expected one of ").unwrap();
-            known.trim().split(", ").map(|name| name.trim_matches('`').to_owned()).collect()
-        };
-        let hook = toml::from_str::<WebhookConfig>("unknown = 1").unwrap_err().to_string();
-        let sorted = |mut names: Vec<String>| {
-            names.sort();
-            names
-        };
-        assert_eq!(sorted(named(hooks)), sorted(known(hook)));
-        let of_mail = toml::from_str::<MailConfig>("unknown = 1").unwrap_err().to_string();
-        assert_eq!(sorted(named(mail)), sorted(known(of_mail)));
+        assert_page_names_settings::<WebhookConfig>(hooks);
+        assert_page_names_settings::<MailConfig>(mail);
     }
 }
