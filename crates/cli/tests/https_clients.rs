@@ -328,6 +328,7 @@ fn as_mod_ssl_asks() {
         fs::write(&file, text).unwrap();
         Served { child: places::serve(&file), https, http }
     };
+    let mut made = 0;
     for base in [format!("https://localhost:{port}/svn/repo"), served.url("/svn/repo")] {
         for programs in [Programs::ours(), Programs::reference()] {
             let ls = |file: Option<&Path>, path: &str| {
@@ -341,7 +342,8 @@ fn as_mod_ssl_asks() {
             let told = ls(Some(&foreign), "").stderr_text();
             assert!(told.contains("E120171"), "{base}: {told}");
             assert_ne!(ls(None, "").code, 0, "{base}");
-            let new = format!("{base}/trunk/{}", free_port());
+            made += 1;
+            let new = format!("{base}/trunk/{made}");
             let options = ground.options(Some(&ada), "geheim");
             svn(&programs, &["mkdir", "-m", "", &new], &options).expect_success("mkdir");
             let item = "--show-item=last-changed-author";
