@@ -123,6 +123,8 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood-svnserve.socket", "usr/lib/systemd/system/sapwood-svnserve.socket"),
         ("packaging/sapwood.service", "usr/lib/systemd/system/sapwood.service"),
         ("packaging/sapwood@.service", "usr/lib/systemd/system/sapwood@.service"),
+        ("packaging/sapwood-backup.service", "usr/lib/systemd/system/sapwood-backup.service"),
+        ("packaging/sapwood-backup.timer", "usr/lib/systemd/system/sapwood-backup.timer"),
         ("packaging/sapwood-http.socket", "usr/lib/systemd/system/sapwood-http.socket"),
         ("packaging/sapwood-https.socket", "usr/lib/systemd/system/sapwood-https.socket"),
         ("packaging/sapwood-svn.socket", "usr/lib/systemd/system/sapwood-svn.socket"),
@@ -216,11 +218,17 @@ mod tests {
         for (name, begins, capabilities) in [
             ("sapwood-svnserve", "svnserve -d --foreground ", "CapabilityBoundingSet="),
             ("sapwood", "serve --config /etc/sapwood/sapwood.toml", bind),
+            (
+                "sapwood-backup",
+                "backup --quiet /srv/svn /var/backups/sapwood",
+                "CapabilityBoundingSet=",
+            ),
             ("sapwood@", "serve --config /etc/sapwood/%i.toml", bind),
         ] {
             let unit = root().join(format!("packaging/{name}.service"));
             let unit = fs::read_to_string(unit).unwrap();
-            assert!(unit.contains("\nType=notify\n"));
+            let kind = if name == "sapwood-backup" { "oneshot" } else { "notify" };
+            assert!(unit.contains(&format!("\nType={kind}\n")), "{name}");
             let start = unit.lines().find_map(|l| l.strip_prefix("ExecStart=")).unwrap();
             assert!(start.starts_with(&format!("/usr/bin/sapwood {begins}")), "{start}");
             let walls = ["ProtectSystem=strict", "NoNewPrivileges=true", capabilities];

@@ -8,6 +8,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod arguments;
+mod backup;
 mod command;
 mod convert;
 mod doctor;

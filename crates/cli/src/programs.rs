@@ -57,6 +57,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::repo_admin::manual),
     },
     Program {
+        name: "backup",
+        linked: false,
+        about: "copy repositories that are in use, and verify the copies",
+        run: crate::backup::run,
+        manual: Some(crate::backup::manual),
+    },
+    Program {
         name: "doctor",
         linked: false,
         about: "say what is wrong with repositories and a server, and what to do",

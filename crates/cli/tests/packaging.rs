@@ -174,7 +174,7 @@ fn systemd_finds_nothing_wrong_with_the_units() {
     let mut units = Vec::new();
     for entry in std::fs::read_dir(packaging).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_none_or(|e| e != "service" && e != "socket") {
+        if path.extension().is_none_or(|e| e != "service" && e != "socket" && e != "timer") {
             continue;
         }
         let name = path.file_name().unwrap().to_str().unwrap().replace("@.", "@one.");
