@@ -3,6 +3,7 @@
 //!
 //! Invariant: nothing is changed. What cannot be looked at is a finding, not the end.
 
+mod backup;
 mod finding;
 mod hooks;
 mod machine;
@@ -36,7 +37,7 @@ const OPTIONS: &[OptionSpec] = &[
 const TEXT: &str = "\
 Looks at repositories (or folders of repositories), and at what a server's configuration names, and
 says what is wrong or soon will be, each with what to do: rights and owners, formats, hooks, rules,
-access files, packing, what killed processes left, space, clocks, certificates. Nothing is changed,
+access files, packing, what killed processes left, space, clocks, certificates, backups. Nothing is changed,
 and no revision is read through: that is 'svnadmin verify'.
 
 Run it as the user that the server runs as: what that user may not do is found only so.
@@ -75,10 +76,12 @@ fn examine(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnRe
         is_well &= findings.worst() == Grade::Good;
         out.text(&findings.text(subject, options.has(QUIET.name())))
     };
+    let mut backups = None;
     if let Some(config) = &config {
         let (findings, named) = machine::of_configuration(config);
         show(&config.display().to_string(), findings)?;
-        paths.extend(named);
+        paths.extend(named.folders);
+        backups = named.backups;
     }
     for path in paths {
         let (repositories, findings) = repositories(&path);
@@ -86,7 +89,11 @@ fn examine(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnRe
             show(&path.display().to_string(), findings)?;
         }
         for repository in repositories {
-            show(&repository.display().to_string(), repository::look(&repository))?;
+            let mut findings = repository::look(&repository);
+            if let Some(folder) = &backups {
+                backup::look(&repository, folder, &mut findings);
+            }
+            show(&repository.display().to_string(), findings)?;
         }
     }
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -199,6 +199,8 @@ pub(crate) struct Examined {
     pub(crate) folders: Vec<PathBuf>,
     /// The certificate for https.
     pub(crate) certificate: Option<PathBuf>,
+    /// The folder of backups.
+    pub(crate) backups: Option<PathBuf>,
 }
 
 /// Reads a configuration file as a start does.
@@ -208,7 +210,7 @@ pub(crate) struct Examined {
 pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
     let options = Options { config: Some(config.to_owned()), ..Options::default() };
     let (options, problems) = take_config(options)?;
-    let config::File { path, location, name, lines, .. } = &options.file;
+    let config::File { path, location, name, lines, backups, .. } = &options.file;
     let of_location = |place: &config::LocationConfig| {
         [place.folder.clone(), place.repository.clone()].into_iter().flatten()
     };
@@ -220,6 +222,7 @@ pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
     Ok(Examined {
         problems: problems.iter().map(text).collect(),
         folders,
+        backups: backups.clone(),
         certificate: options.certificate,
     })
 }

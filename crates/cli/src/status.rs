@@ -233,20 +233,36 @@ fn repositories(status: &Value) -> String {
     let all = at(status, "repositories").as_array().unwrap_or(&none);
     let name = |one: &Value| shown(at(one, "name").as_str().unwrap_or("?"));
     let width = all.iter().map(|one| name(one).chars().count()).max().unwrap_or(0).clamp(10, 60);
+    let has_backups = *at(status, "has_backups") == true;
     if !all.is_empty() {
-        text.push_str(&format!("\n{:<width$}  {:>9}  of\n", "Repository", "Revision"));
+        let backup = if has_backups { "verified backup" } else { "" };
+        let line = format!("\n{:<width$}  {:>9}  {:<27}  {backup}", "Repository", "Revision", "of");
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
     for one in all {
         let revision = at(one, "youngest").as_u64();
         let revision = revision.map_or("unreadable".to_owned(), |revision| revision.to_string());
         let date = at(one, "date").as_str().map_or(String::new(), shown);
-        text.push_str(&format!("{:<width$}  {revision:>9}  {date}\n", name(one)));
+        let backup = if has_backups { backup(one) } else { String::new() };
+        let line = format!("{:<width$}  {revision:>9}  {date:<27}  {backup}", name(one));
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
     let unnamed = number(at(status, "repositories_unnamed"));
     if unnamed > 0 {
         text.push_str(&format!("... and {unnamed} more\n"));
     }
     text
+}
+
+/// The last column: what of a repository's backup was verified last.
+fn backup(repository: &Value) -> String {
+    let backup = at(repository, "backup");
+    match (at(backup, "revision").as_u64(), at(backup, "verified").as_str()) {
+        (Some(revision), Some(date)) => format!("r{revision}, {}", shown(date)),
+        _ => "NONE".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -276,11 +292,18 @@ mod tests {
             "Limits met              logins 4\n",
             "Certificate ends        2001-09-10 01:46:40 UTC (in 23 hours)\n",
             "Configuration           the new one has an error, the old one is in use\n",
-            "gone         unreadable  \n",
+            "gone         unreadable\n",
             "... and 3 more\n",
         ] {
             assert!(text.contains(line), "{line} is missing in {text}");
         }
+        let mut with_backups = status.clone();
+        with_backups["has_backups"] = true.into();
+        with_backups["repositories"][0]["backup"] =
+            serde_json::json!({ "revision": 6, "verified": "2001-09-09T01:00:00.000000Z" });
+        let backups = table(&with_backups, Timestamp(1_000_000_100_000_000));
+        assert!(backups.contains("40.000000Z  r6, 2001-09-09T01:00:00.000000Z\n"), "{backups}");
+        assert!(backups.contains("NONE\n") && !text.contains("NONE"), "{backups}");
         assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}[2Jb"), "{text}");
         assert!(table(&Value::Null, Timestamp(0)).contains("Version                 ?\n"));
     }

@@ -13,6 +13,7 @@
 )]
 
 mod accounts;
+mod backup;
 mod common;
 mod company;
 mod convert;

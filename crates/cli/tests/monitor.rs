@@ -137,7 +137,9 @@ fn alarms_and_the_dashboard_know_what_there_is() {
     promtool(&["check", "rules", alarms.to_str().unwrap()], "");
     let port = free_port();
     let served = Served::start(&format!(
-        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}"
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\nbackups = '.'\n\
+         queue-folder = 'queue'\n{LOGIN_PLACE}\
+         [[webhook]]\nname = 'ci'\nurl = 'http://127.0.0.1:1/'\ninternal = true\n"
     ));
     served.get("/svn/repo/", "");
     // A request is counted when its reply has gone out: its client may have it a moment earlier.

@@ -15,6 +15,7 @@ use sapwood_testkit::server::free_port;
 use sha2::Sha256;
 
 use crate::common::places;
+use crate::monitor::ask;
 use places::Served;
 
 /// The longest wait for a message.
@@ -106,7 +107,14 @@ fn each_commit_is_sent_once_a_target_takes_it() {
          secret-file = '{}/secret'\nrepositories = ['rep*']\npaths = ['/in/**', '/in']\n",
         folder.path().display()
     );
+    let monitor = free_port();
+    let hook = format!("metrics-listen = '127.0.0.1:{monitor}'\n{hook}");
     let (mut served, port_of_svn) = serve(folder.path(), &hook);
+    let measured = |waiting: u64, down: u64| {
+        let text = ask(monitor, "/metrics", "").1;
+        text.contains(&format!("_waiting_revisions{{target=\"ci\"}} {waiting}\n"))
+            && text.contains(&format!("_target_down{{target=\"ci\"}} {down}\n"))
+    };
     let svn_url = format!("svn://127.0.0.1:{port_of_svn}/repo");
     let http_url = format!("http://127.0.0.1:{}/repo", served.port);
     let file_url = format!("file://{}", served.repo.path().display());
@@ -118,6 +126,7 @@ fn each_commit_is_sent_once_a_target_takes_it() {
     let log = || fs::read_to_string(folder.path().join("log")).unwrap();
     let is_reported = || log().contains("'ci' cannot be reached");
     assert!(sapwood_testkit::patience::wait(60, is_reported), "{}", log());
+    assert!(measured(3, 1));
     let pid = served.pid().to_string();
     assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     served.start_again();
@@ -147,6 +156,7 @@ fn each_commit_is_sent_once_a_target_takes_it() {
     let last = next();
     assert_eq!((last.revision(), last.json()["author"].as_str()), (first + 3, None));
     assert!(received.try_recv().is_err(), "nothing twice");
+    assert!(sapwood_testkit::patience::wait(60, || measured(0, 0)));
 }
 
 #[test]

@@ -45,8 +45,17 @@ fn clock(path: &Path, findings: &mut Findings) {
     }
 }
 
-/// The configuration of a server: what is wrong with it, and the folders that it serves.
-pub(super) fn of_configuration(config: &Path) -> (Findings, Vec<PathBuf>) {
+/// What a configuration names.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// The repositories, and folders of them.
+    pub(super) folders: Vec<PathBuf>,
+    /// The folder of their backups.
+    pub(super) backups: Option<PathBuf>,
+}
+
+/// The configuration of a server: what is wrong with it, and what it names.
+pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
     let mut findings = Findings::default();
     match crate::serve::examined(config) {
         Ok(examined) => {
@@ -63,11 +72,11 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Vec<PathBuf>) {
             if findings.worst() == super::Grade::Good {
                 findings.good("the configuration is sound");
             }
-            (findings, examined.folders)
+            (findings, Named { folders: examined.folders, backups: examined.backups })
         }
         Err(error) => {
             findings.problem(crate::report::lines(&error, "").trim_end().to_owned(), "");
-            (findings, Vec::new())
+            (findings, Named::default())
         }
     }
 }

@@ -49,6 +49,7 @@ pub(super) struct File {
     pub(super) log_format: Option<LogFormat>,
     pub(super) svnserve_conf: Option<PathBuf>,
     pub(super) rules: Option<PathBuf>,
+    pub(super) backups: Option<PathBuf>,
     pub(super) read_only: bool,
     pub(super) cache_megabytes: Option<usize>,
     pub(super) compression: Option<u8>,
@@ -225,6 +226,7 @@ impl File {
             &mut self.access_log,
             &mut self.svnserve_conf,
             &mut self.rules,
+            &mut self.backups,
             &mut self.queue_folder,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
@@ -347,6 +349,7 @@ impl File {
     pub(super) fn others(&self, settings: &mut Settings) {
         settings.read_only = self.read_only;
         settings.rules.clone_from(&self.rules);
+        settings.backups.clone_from(&self.backups);
         settings.compression = self.compression.unwrap_or(settings.compression);
         if let Some(megabytes) = self.cache_megabytes {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);

@@ -37,6 +37,9 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
     if let Some(path) = &file.path {
         need_folder("path", path, &mut found);
     }
+    if let Some(path) = &file.backups {
+        need_folder("backups", path, &mut found);
+    }
     if found.is_empty()
         && let Some(Err(error)) = tls.map(|tls| tls.check())
     {

@@ -25,6 +25,8 @@ pub struct Settings {
     pub users: RootUsers,
     /// A file of rules for commits to all repositories, besides their own.
     pub rules: Option<PathBuf>,
+    /// The folder with the backups of the repositories and their records.
+    pub backups: Option<PathBuf>,
     /// Bytes of memory for all caches together.
     pub cache_bytes: usize,
     /// The compression level of what is sent: 0 (none, and svndiff version 0 only) to 9.
@@ -183,6 +185,7 @@ impl Settings {
             config_file: None,
             users: RootUsers::default(),
             rules: None,
+            backups: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             compression: 5,
             tunnel: None,

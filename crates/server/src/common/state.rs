@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use sapwood_core::{CancelToken, Revnum, SvnResult};
 use sapwood_fs::{Caches, Identity, OpenOptions};
-use sapwood_notify::{Notifier, Report, Target};
+use sapwood_notify::{Notifier, Report, Target, Waiting};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
@@ -270,6 +270,14 @@ impl ServerState {
             }
         }
         Ok(())
+    }
+
+    /// What waits for webhooks and mail servers. The disks of repositories are read.
+    #[must_use]
+    pub fn waiting_messages(&self) -> Vec<Waiting> {
+        // The lock is not held while disks are read.
+        let reader = self.notifier.lock().as_ref().map(Notifier::reader);
+        reader.map_or(Vec::new(), |reader| reader.waiting())
     }
 
     /// The server is about to end: no connection is accepted any more, and no commit begins. The second time it does not

@@ -111,6 +111,12 @@ impl Pages {
                 "name": one.name,
                 "youngest": one.revision.map(|(revision, _)| revision.0),
                 "date": one.revision.and_then(|(_, date)| date).map(|date| date.to_string()),
+                "backup": one.backup.as_ref().and_then(|backup| backup.verified).map(|verified| {
+                    json!({
+                        "revision": verified.revision.0,
+                        "verified": verified.time.to_string(),
+                    })
+                }),
             })
         };
         let body = json!({
@@ -127,6 +133,7 @@ impl Pages {
             "is_ending": server.ending.has_begun(),
             "repositories": repositories.named.iter().map(of_repository).collect::<Vec<_>>(),
             "repositories_unnamed": repositories.unnamed,
+            "has_backups": repositories.has_backups,
         });
         Page { status: 200, kind: "application/json", body: format!("{body:#}\n") }
     }
