@@ -68,7 +68,7 @@ impl Machine {
         let svn = free_port();
         here.push(("svn://svn.example.com/".to_owned(), format!("svn://127.0.0.1:{svn}/")));
         here.push(("3690".to_owned(), svn.to_string()));
-        for port in ["8080", "8443", "9117"] {
+        for port in ["8080", "8443", "9000", "9117"] {
             here.push((port.to_owned(), free_port().to_string()));
         }
         here.push(("svn.example.com".to_owned(), "127.0.0.1".to_owned()));
@@ -158,7 +158,7 @@ impl Drop for Machine {
 }
 
 /// The pages in their order; the index names each.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "install",
     "first-repository",
     "from-svnserve",
@@ -167,6 +167,7 @@ const PAGES: [&str; 13] = [
     "directory",
     "tokens",
     "rules",
+    "notifications",
     "backup",
     "replica",
     "monitoring",
@@ -212,6 +213,11 @@ fn directory() {
 #[test]
 fn tokens() {
     follow("tokens");
+}
+
+#[test]
+fn notifications() {
+    follow("notifications");
 }
 
 #[test]
