@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::licences;
+use crate::man_page::{self, About};
 use crate::steps::{cargo, target};
 
 /// The configuration of `sapwood.service`.
@@ -29,6 +30,25 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
         [flag, profile] if flag == "--profile" => profile,
         _ => return Err("usage: cargo xtask dist [--profile PROFILE]".to_owned()),
     };
+    let made = build(profile)?;
+    eprintln!("xtask: {}\nxtask: {}", made.package.display(), made.container.display());
+    Ok(())
+}
+
+/// What was made.
+pub(crate) struct Made {
+    /// The files of the package.
+    pub(crate) tree: PathBuf,
+    /// The package.
+    pub(crate) package: PathBuf,
+    /// The container file.
+    pub(crate) container: PathBuf,
+    /// Debian's name of the processor.
+    pub(crate) architecture: String,
+}
+
+/// Builds the program in a profile, and packs it.
+pub(crate) fn build(profile: &str) -> Result<Made, String> {
     // As `cargo build --release` builds, without a package named: other features would be chosen for
     // its dependencies, and a third of them built again.
     cargo(&["build", "--profile", profile])?;
@@ -38,7 +58,8 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
     let tree = out.join("tree");
     let _ = fs::remove_dir_all(&tree);
     assemble(&built, &tree)?;
-    let package = out.join(format!("sapwood_{}_{}.deb", version(), architecture()?));
+    let architecture = architecture()?;
+    let package = out.join(format!("sapwood_{}_{architecture}.deb", version()));
     let mut pack = Command::new("dpkg-deb");
     pack.args(["--root-owner-group", "--build"]).arg(&tree).arg(&package);
     // Time stamps are those of the last commit.
@@ -46,11 +67,10 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
     run(&mut pack)?;
     let container = out.join("Containerfile");
     fs::copy(root().join("packaging/Containerfile"), &container).map_err(|e| at(&container, &e))?;
-    eprintln!("xtask: {}\nxtask: {}", package.display(), container.display());
-    Ok(())
+    Ok(Made { tree, package, container, architecture })
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -58,11 +78,11 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-fn at(path: &Path, error: &std::io::Error) -> String {
+pub(crate) fn at(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-fn run(command: &mut Command) -> Result<Vec<u8>, String> {
+pub(crate) fn run(command: &mut Command) -> Result<Vec<u8>, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     if output.status.success() {
         return Ok(output.stdout);
@@ -75,7 +95,7 @@ fn architecture() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).trim().to_owned())
 }
 
-fn last_commit() -> String {
+pub(crate) fn last_commit() -> String {
     let log = run(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]));
     log.map_or_else(|_| "0".to_owned(), |t| String::from_utf8_lossy(&t).trim().to_owned())
 }
@@ -142,18 +162,41 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
     ] {
         copy(&root().join(from), &tree.join(to), 0o644)?;
     }
-    let guide = root().join("docs/guide");
-    for entry in fs::read_dir(&guide).map_err(|e| at(&guide, &e))? {
-        let page = entry.map_err(|e| at(&guide, &e))?;
-        let to = tree.join("usr/share/doc/sapwood/guide").join(page.file_name());
-        copy(&page.path(), &to, 0o644)?;
-    }
+    documents(tree)?;
     write(&tree.join("usr/share/doc/sapwood/licences"), &licences::page()?, 0o644)?;
     write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;
     // An upgrade leaves what an administrator has changed in these.
     let conffiles = format!("/{CONFIGURATION}\n/{LOG_ROTATION}\n");
     write(&tree.join("DEBIAN/conffiles"), &conffiles, 0o644)?;
     write(&tree.join("DEBIAN/postinst"), POSTINST, 0o755)
+}
+
+/// The guide, and the pages for `man` that are made of it and of `serve.md`.
+fn documents(tree: &Path) -> Result<(), String> {
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| at(path, &e));
+    let man = |about: About<'_>, document: &str| {
+        let file = format!("usr/share/man/man{0}/{1}.{0}", about.section, about.name);
+        let to = tree.join(file);
+        write(&to, &man_page::page(about, document), 0o644)?;
+        run(Command::new("gzip").arg("-9n").arg(&to)).map(drop)
+    };
+    let line = "configuration of 'sapwood serve'";
+    let settings = read(&root().join("docs/serve.md"))?;
+    man(About { name: "sapwood.toml", section: 5, line }, &settings)?;
+    let guide = root().join("docs/guide");
+    for entry in fs::read_dir(&guide).map_err(|e| at(&guide, &e))? {
+        let page = entry.map_err(|e| at(&guide, &e))?.path();
+        let name = page.file_stem().map(|name| name.to_string_lossy().into_owned());
+        let name = name.filter(|name| name != "README").map_or(String::new(), |n| format!("-{n}"));
+        let text = read(&page)?;
+        let line = text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or("guide");
+        let name = format!("sapwood-guide{name}");
+        man(About { name: &name, section: 7, line }, &text)?;
+        let to =
+            tree.join("usr/share/doc/sapwood/guide").join(page.file_name().unwrap_or_default());
+        copy(&page, &to, 0o644)?;
+    }
+    Ok(())
 }
 
 /// Makes the user and the folder, where systemd is there to do it. No server is started unasked; one that runs is
@@ -185,13 +228,13 @@ fn mode(path: &Path, mode: u32) -> Result<(), String> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(|e| at(path, &e))
 }
 
-fn copy(from: &Path, to: &Path, permissions: u32) -> Result<(), String> {
+pub(crate) fn copy(from: &Path, to: &Path, permissions: u32) -> Result<(), String> {
     parents(to)?;
     fs::copy(from, to).map_err(|e| at(from, &e))?;
     mode(to, permissions)
 }
 
-fn write(to: &Path, text: &str, permissions: u32) -> Result<(), String> {
+pub(crate) fn write(to: &Path, text: &str, permissions: u32) -> Result<(), String> {
     parents(to)?;
     fs::write(to, text).map_err(|e| at(to, &e))?;
     mode(to, permissions)

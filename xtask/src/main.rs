@@ -1,14 +1,16 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], packages of the program in [`dist`], what dependencies may be in [`licences`], the Debian packages that the
+//! [`scratch`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
 mod dist;
 mod fuzz;
 mod licences;
+mod man_page;
 mod packages;
+mod release;
 mod scratch;
 mod soak;
 mod steps;
@@ -26,6 +28,7 @@ usage: cargo xtask COMMAND
   fmt        only the formatting check
   clippy     only the lints
   dist       build a Debian package and a container file into target/dist (--profile PROFILE)
+  release    all files of a release of this commit in target/release-VERSION, with checksums
   soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
              --minutes N [--seed SEED] [--only PART]
   fuzz       all fuzz targets, ten minutes altogether (--minutes N)
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         "fmt" => steps::fmt(),
         "clippy" => steps::clippy(),
         "dist" => dist::dist(&rest),
+        "release" => release::release(&rest),
         "fuzz" => fuzz::fuzz(&rest),
         "licences" => licences::check(),
         "soak" => soak::soak(&rest),
