@@ -6,7 +6,8 @@ use std::process::Command;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnResult};
 use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
-use sapwood_fs::{Caches, OpenOptions};
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos as repos;
 use sapwood_repos::convert::{Event, TargetOptions, convert};
 use sapwood_repos::dump::DumpOptions;
@@ -111,10 +112,15 @@ fn fsfs_becomes_fsx_and_comes_back() {
     for (at, shape) in Shape::few().iter().enumerate() {
         let from = Repository::random(shape, 26, 40);
         let to = folder.path().join(format!("{at}-fsx"));
-        run_to_fsx(&from.path(), &to, &CancelToken::new()).unwrap();
+        // All is compared, also where the source is the result of a conversion.
+        let youngest = Revnum(from.history.youngest().try_into().unwrap());
+        let all: Vec<_> = (0..=youngest.0).map(|rev| Event::Verified(Revnum(rev))).collect();
+        let events = run_to_fsx(&from.path(), &to, &CancelToken::new()).unwrap();
+        assert!(events.ends_with(&all));
         same(&from.path(), &to);
         let back = folder.path().join(format!("{at}-fsfs"));
-        run(&to, &back, 14, &CancelToken::new()).unwrap();
+        let events = run(&to, &back, 14, &CancelToken::new()).unwrap();
+        assert!(events.ends_with(&all));
         same(&to, &back);
     }
 }
@@ -220,6 +226,33 @@ fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let before = Revnum(half.try_into().unwrap());
     assert_eq!(events.first(), Some(&Event::Continued(before)));
     same(&from, &to);
+}
+
+#[test]
+fn properties_that_change_during_the_comparison_are_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fsx::make(&from, &random::history(29, 60), 8, false);
+    let fs = CreateOptions { format: 8, ..CreateOptions::default() };
+    let fs = NewFilesystem::Fsfs(fs);
+    let options = TargetOptions { fs, compatible_minor: None, threads: 1 };
+    let (caches, cancel) = (Caches::new(16 << 20), CancelToken::new());
+    let youngest = convert(&from, &to, &options, &caches, &cancel, &mut |event| {
+        if event == Event::Verified(Revnum::ZERO) {
+            let source = Filesystem::open(&from.join("db"), &caches, &OpenOptions::default())?;
+            let writer = Writer::new(&source, WriteOptions::default())?;
+            writer.change_revision_props(source.youngest()?, &mut |props| {
+                let mut props = props.clone();
+                props.set("late", "yes");
+                Ok(Some(props))
+            })?;
+        }
+        Ok(())
+    });
+    assert_eq!(youngest.unwrap(), Revnum(62));
+    same(&from, &to);
+    let set = b"late\nV 3\nyes\n";
+    assert!(dump(&to).windows(set.len()).any(|window| window == set));
 }
 
 #[test]
