@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sapwood_core::{FsPath, Md5, NodeKind, PropList, Revnum};
 use sapwood_delta::TextDelta;
 pub use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags};
+pub use sapwood_txn_rules::Touch;
 
 use crate::backend;
 pub use crate::bulk::Bulk;
@@ -123,8 +124,8 @@ impl Txn {
     }
 
     /// Makes a node count as changed.
-    pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::touch(txn, path, prop_mod))
+    pub fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
+        each!(&mut self.of, txn => backend::Txn::touch(txn, path, touch))
     }
 
     /// Sets a file's text, which must have the MD5 `expected`.

@@ -209,11 +209,16 @@ impl TreeNode {
         Ok(ContentsDelta::new(&self.fs, source, self.text(sentence)?))
     }
 
-    /// Whether both are known to have the same contents, by representation (false may still
-    /// mean equal texts).
+    /// Whether both are known to have the same contents. Other than in FSFS a text that was written again is the same:
+    /// the reference compares checksums here.
     #[must_use]
     pub fn same_contents_rep(&self, other: &Self) -> bool {
-        same_rep(self.rev.text.as_ref(), other.rev.text.as_ref())
+        let full = |node: &Self| node.rev.text.filter(|rep| rep.expanded_size > 0);
+        match (full(self), full(other)) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.id == b.id || (a.md5, a.sha1) == (b.md5, b.sha1),
+            _ => false,
+        }
     }
 
     /// Whether the contents differ, compared in full where representations do not decide it.
@@ -241,10 +246,16 @@ impl TreeNode {
         streams_differ(&mut self.contents()?, &mut other.contents()?)
     }
 
-    /// The same as [`TreeNode::same_contents_rep`] for properties.
+    /// The same as [`TreeNode::same_contents_rep`] for properties. Those of a transaction, whose checksum is not known yet,
+    /// count as others.
     #[must_use]
     pub fn same_props_rep(&self, other: &Self) -> bool {
-        same_rep(self.rev.props.as_ref(), other.rev.props.as_ref())
+        let is_committed = |rep: &Representation| txn_of(rep.id).is_none();
+        match (&self.rev.props, &other.rev.props) {
+            (None, None) => true,
+            (Some(a), Some(b)) if is_committed(a) && is_committed(b) => a.md5 == b.md5,
+            _ => self.rev.id == other.rev.id,
+        }
     }
 
     /// Whether the properties differ, compared in full where representations do not decide it.
@@ -298,15 +309,6 @@ impl TreeNode {
         }
         Ok(None)
     }
-}
-
-/// Whether two representations are one and the same.
-fn same_rep(a: Option<&Representation>, b: Option<&Representation>) -> bool {
-    // Number 0 stands for what a transaction has in a file of its own.
-    if a.is_some_and(|rep| txn_of(rep.id).is_some() && rep.id.number == 0) {
-        return false;
-    }
-    a.map(|rep| rep.id) == b.map(|rep| rep.id)
 }
 
 fn streams_differ(a: &mut Contents, b: &mut Contents) -> Result<bool> {

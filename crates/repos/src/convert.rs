@@ -9,7 +9,7 @@ mod ahead;
 mod commit;
 mod folders;
 mod revprops;
-pub mod verify;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
@@ -94,10 +94,10 @@ pub fn convert(
     let threads = options.threads;
     commit::revisions(&source, &writer, (done.next(), youngest), threads, cancel, notify)?;
     writer.flush_reps();
-    revprops::take(&source, &writer, youngest, threads, cancel)?;
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
-    verify::verify(&source, &copy, (first, youngest), threads, cancel, notify)?;
+    revprops::take(&source, &writer, first, threads, cancel)?;
+    verify::verify(&source, &writer, (first, youngest), threads, cancel, notify)?;
     let text = format!("{youngest}\n");
     STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
         SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
@@ -182,6 +182,12 @@ fn check_target(source: &Filesystem, target: &Filesystem, to: &Path) -> SvnResul
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)
+}
+
+/// The error that names a difference.
+fn differs(revision: Revnum, what: &str) -> SvnError {
+    let message = format!("Revision {revision} differs from that of the source: {what}");
+    SvnError::new(ErrorCode::FS_CORRUPT, message)
 }
 
 /// The storage that conversions write to.

@@ -46,7 +46,7 @@ pub fn hotcopy(
         .into());
     }
     let storage = source.fs().storage();
-    let copy = Copy { storage, options, cancel, to: &to };
+    let copy = Copy { storage, options, cancel, to: &to, left_out: None };
     copy.folder(&from, &to, 0)?;
     copy.locks(&from)?;
     let db = to.join("db");
@@ -66,15 +66,17 @@ pub fn hotcopy(
         .map_err(|e| SvnError::io(&e, replace_failure(&e, &format)).into())
 }
 
-/// Copies everything but revisions and lock files: hooks, configuration, folders of the administrator.
+/// Copies everything but revisions, lock files and the file `left_out` in the folder itself: hooks, configuration, folders of the
+/// administrator.
 pub(crate) fn copy_folders(
     storage: &dyn WriteStorage,
     from: &Path,
     to: &Path,
+    left_out: &str,
     options: &HotcopyOptions,
     cancel: &CancelToken,
 ) -> Result<()> {
-    Copy { storage, options, cancel, to }.folder(from, to, 0)
+    Copy { storage, options, cancel, to, left_out: Some(left_out) }.folder(from, to, 0)
 }
 
 struct Copy<'a> {
@@ -82,6 +84,7 @@ struct Copy<'a> {
     options: &'a HotcopyOptions,
     cancel: &'a CancelToken,
     to: &'a Path,
+    left_out: Option<&'a str>,
 }
 
 impl Copy<'_> {
@@ -116,10 +119,10 @@ impl Copy<'_> {
             }
             let entry = entry.map_err(|e| cannot(&e, "Can't read directory", from))?;
             let name = entry.file_name();
-            let own = ["db", "locks", "format"];
+            let own = ["db", "locks", "format"].into_iter().chain(self.left_out);
             let (from, to) = (entry.path(), to.join(&name));
             // A copy inside of the repository is not copied into itself.
-            if (depth == 0 && own.iter().any(|own| name == *own)) || from == *self.to {
+            if (depth == 0 && own.into_iter().any(|own| name == *own)) || from == *self.to {
                 continue;
             }
             let kind = entry.file_type().map_err(|e| cannot(&e, "Can't check path", &from))?;

@@ -5,9 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnResult};
-use sapwood_fs::Caches;
 use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
+use sapwood_repos as repos;
 use sapwood_repos::convert::{Event, TargetOptions, convert};
+use sapwood_repos::dump::DumpOptions;
 use sapwood_testkit::{Output, Programs, Repository, Shape, fsx, random, repository};
 
 fn reference(program: &str, args: &[&str], path: &Path) -> Vec<u8> {
@@ -44,11 +47,33 @@ fn run_to(
     Ok(events)
 }
 
-/// Both are the same repository to the reference.
+/// What both systems dump of a repository.
+fn dump(path: &Path) -> Vec<u8> {
+    let options = DumpOptions {
+        start: None,
+        end: None,
+        incremental: false,
+        deltas: false,
+        changes: true,
+        notices: false,
+        filter: None,
+        cancel: &CancelToken::new(),
+        threads: 1,
+    };
+    let repository = repos::Repository::open(path, &Caches::new(16 << 20), &OpenOptions::default());
+    let mut ours = Vec::new();
+    repos::dump::dump(&repository.unwrap(), &options, &mut ours, &mut |_| {}).unwrap();
+    let theirs = reference("svnadmin", &["dump", "-q"], path);
+    let difference = sapwood_testkit::compare::first_difference(&theirs, &ours);
+    assert_eq!(difference, None, "dumps of {} by both systems", path.display());
+    ours
+}
+
+/// Both are the same repository to both systems.
 fn same(from: &Path, to: &Path) {
     // Old formats record no SHA-1.
     let dump = |path: &Path| -> Vec<u8> {
-        let dump = reference("svnadmin", &["dump", "-q"], path);
+        let dump = dump(path);
         let lines = dump.split_inclusive(|byte| *byte == b'\n');
         lines
             .filter(|line| !line.starts_with(b"Text-c") || !line.windows(6).any(|w| w == b"-sha1:"))
@@ -87,11 +112,58 @@ fn fsfs_becomes_fsx_and_comes_back() {
     for (at, shape) in Shape::few().iter().enumerate() {
         let from = Repository::random(shape, 26, 40);
         let to = folder.path().join(format!("{at}-fsx"));
-        run_to_fsx(&from.path(), &to, &CancelToken::new()).unwrap();
+        // All is compared, also where the source is the result of a conversion.
+        let youngest = Revnum(from.history.youngest().try_into().unwrap());
+        let all: Vec<_> = (0..=youngest.0).map(|rev| Event::Verified(Revnum(rev))).collect();
+        let events = run_to_fsx(&from.path(), &to, &CancelToken::new()).unwrap();
+        assert!(events.ends_with(&all));
         same(&from.path(), &to);
         let back = folder.path().join(format!("{at}-fsfs"));
-        run(&to, &back, 14, &CancelToken::new()).unwrap();
+        let events = run(&to, &back, 14, &CancelToken::new()).unwrap();
+        assert!(events.ends_with(&all));
         same(&to, &back);
+    }
+}
+
+/// The number of records with properties, and with texts.
+fn sections(dump: &[u8]) -> [usize; 2] {
+    let count = |name: &[u8]| dump.windows(name.len()).filter(|window| *window == name).count();
+    [count(b"\nProp-content-length: "), count(b"\nText-content-length: ")]
+}
+
+#[test]
+fn what_was_written_again_stays_a_change_of_fsfs() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = random::repeating(28, 60);
+    for (at, shape) in Shape::few().iter().enumerate() {
+        let from = folder.path().join(at.to_string());
+        repository::make(shape, &history, &from);
+        // A list of properties that is empty differs from none.
+        let url = format!("file://{}", from.display());
+        for _ in 0..2 {
+            let mut svnmucc = Programs::reference().command("svnmucc");
+            svnmucc.args(["-m", "", "-U", &url, "propdel", "none", "tags"]);
+            Output::of(&mut svnmucc).expect_success("svnmucc");
+        }
+        for minor in [3, 5, 8, 14] {
+            let to = folder.path().join(format!("{at}-{minor}"));
+            run(&from, &to, minor, &CancelToken::new()).unwrap();
+            same(&from, &to);
+        }
+        // FSX compares contents, so that nothing is left of it there: not by dump and load with the reference, and not here.
+        let [fsx, back, loaded] =
+            ["fsx", "back", "loaded"].map(|name| folder.path().join(format!("{at}-{name}")));
+        run_to_fsx(&from, &fsx, &CancelToken::new()).unwrap();
+        fsx::create(&loaded, 8);
+        // It is no matter of shared representations.
+        let config = "[rep-sharing]\nenable-rep-sharing = false\n";
+        std::fs::write(loaded.join("db/fsx.conf"), config).unwrap();
+        repository::load(&loaded, &dump(&from));
+        same(&loaded, &fsx);
+        let (before, after) = (sections(&dump(&from)), sections(&dump(&fsx)));
+        assert!(before[0] > after[0] && before[1] > after[1], "{before:?} {after:?}");
+        run(&fsx, &back, 14, &CancelToken::new()).unwrap();
+        same(&fsx, &back);
     }
 }
 
@@ -99,7 +171,7 @@ fn fsfs_becomes_fsx_and_comes_back() {
 fn conversions_to_fsx_go_on_where_they_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    fsx::make(&from, &random::history(27, 36), 8, true);
+    fsx::make(&from, &random::repeating(27, 36), 8, true);
     for looks in [3, 20, 60] {
         let error = run_to_fsx(&from, &to, &CancelToken::at_look(move |look| look > looks));
         assert_eq!(error.unwrap_err().code(), ErrorCode::CANCELLED);
@@ -107,6 +179,9 @@ fn conversions_to_fsx_go_on_where_they_stopped() {
     let events = run_to_fsx(&from, &to, &CancelToken::new()).unwrap();
     assert!(matches!(events.first(), Some(Event::Continued(_))), "{:?}", events.first());
     same(&from, &to);
+    let at_once = folder.path().join("at-once");
+    run_to_fsx(&from, &at_once, &CancelToken::new()).unwrap();
+    assert!(dump(&at_once) == dump(&to));
 }
 
 #[test]
@@ -124,7 +199,7 @@ fn fsfs_of_one_version_becomes_another() {
 fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    let history = random::history(23, 36);
+    let history = random::repeating(23, 36);
     let half = 30;
     fsx::create(&from, 8);
     repository::load(&from, &history.dump(0..=half));
@@ -135,6 +210,9 @@ fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let events = run(&from, &to, 14, &CancelToken::new()).unwrap();
     assert!(matches!(events.first(), Some(Event::Continued(_))), "{:?}", events.first());
     same(&from, &to);
+    let at_once = folder.path().join("at-once");
+    run(&from, &at_once, 14, &CancelToken::new()).unwrap();
+    assert!(dump(&at_once) == dump(&to));
     // The source goes on: more revisions, another log message.
     repository::load(&from, &history.dump(half + 1..=history.youngest()));
     let url = format!("file://{}", from.display());
@@ -148,6 +226,33 @@ fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let before = Revnum(half.try_into().unwrap());
     assert_eq!(events.first(), Some(&Event::Continued(before)));
     same(&from, &to);
+}
+
+#[test]
+fn properties_that_change_during_the_comparison_are_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fsx::make(&from, &random::history(29, 60), 8, false);
+    let fs = CreateOptions { format: 8, ..CreateOptions::default() };
+    let fs = NewFilesystem::Fsfs(fs);
+    let options = TargetOptions { fs, compatible_minor: None, threads: 1 };
+    let (caches, cancel) = (Caches::new(16 << 20), CancelToken::new());
+    let youngest = convert(&from, &to, &options, &caches, &cancel, &mut |event| {
+        if event == Event::Verified(Revnum::ZERO) {
+            let source = Filesystem::open(&from.join("db"), &caches, &OpenOptions::default())?;
+            let writer = Writer::new(&source, WriteOptions::default())?;
+            writer.change_revision_props(source.youngest()?, &mut |props| {
+                let mut props = props.clone();
+                props.set("late", "yes");
+                Ok(Some(props))
+            })?;
+        }
+        Ok(())
+    });
+    assert_eq!(youngest.unwrap(), Revnum(62));
+    same(&from, &to);
+    let set = b"late\nV 3\nyes\n";
+    assert!(dump(&to).windows(set.len()).any(|window| window == set));
 }
 
 #[test]

@@ -29,7 +29,27 @@ const NAMES: [&str; 16] = [
 /// The history for a seed, of `revisions` revisions beyond the first two.
 #[must_use]
 pub fn history(seed: u64, revisions: usize) -> History {
-    let mut h = History::new(format!("random-{seed}-{revisions}"));
+    with(format!("random-{seed}-{revisions}"), seed, revisions, change)
+}
+
+/// The same with many changes that write again what is there: texts, properties, both, also of copies. In FSFS they are
+/// changes, in FSX they are not.
+#[must_use]
+pub fn repeating(seed: u64, revisions: usize) -> History {
+    with(format!("repeating-{seed}-{revisions}"), seed, revisions, |t, rng| match rng.below(2) {
+        0 => change(t, rng),
+        _ => write_again(t, rng),
+    })
+}
+
+/// A history made of what `change` does.
+fn with(
+    name: String,
+    seed: u64,
+    revisions: usize,
+    change: impl Fn(&mut Txn<'_>, &mut Rng),
+) -> History {
+    let mut h = History::new(name);
     let mut rng = Rng::new(seed);
     let mut t = h.begin("root", "layout");
     t.mkdir("trunk").mkdir("branches").mkdir("tags");
@@ -139,6 +159,32 @@ fn change(t: &mut Txn<'_>, rng: &mut Rng) {
             let value = format!("/branches/x:{}", range(at + 1, at + 1 + count));
             t.propset("trunk", "svn:mergeinfo", Some(value.as_bytes()));
         }
+    }
+}
+
+/// Writes the text or a property of a node again as it is, or of a copy of it.
+fn write_again(t: &mut Txn<'_>, rng: &mut Rng) {
+    let paths: Vec<String> = t.root().walk().into_iter().map(|(path, _)| path).collect();
+    let mut path = rng.pick(&paths).clone();
+    if rng.chance(30) && t.root().get(&path).is_some_and(|node| node.text().is_some()) {
+        let copy = format!("trunk/again.{}", t.number());
+        let source = t.number() - 1;
+        let is_there = t.history().head().get(&path).is_some();
+        if is_there && t.root().get("trunk").is_some() && t.root().get(&copy).is_none() {
+            t.copy(&path, source, &copy);
+            path = copy;
+        }
+    }
+    let Some(node) = t.root().get(&path).cloned() else { return };
+    let (edits, sets) = *rng.pick(&[(true, false), (false, true), (true, true)]);
+    if edits && node.text().is_some() {
+        t.edit_with(&path, <[u8]>::to_vec);
+    }
+    if sets {
+        match node.props.first_key_value() {
+            Some((name, value)) => t.propset(&path, name, Some(value)),
+            None => t.propset(&path, "again", Some(b"1\n")),
+        };
     }
 }
 

@@ -28,6 +28,20 @@ pub struct Change<E: Engine> {
     pub copy_from: Option<(Revnum, FsPathBuf)>,
 }
 
+/// A change that leaves a node as it was: what its record says, and whether properties are stored anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touch {
+    /// Whether the record says that the text was written.
+    pub text_mod: bool,
+    /// Whether it says that properties were.
+    pub prop_mod: bool,
+    /// Whether it says that `svn:mergeinfo` was.
+    pub mergeinfo_mod: bool,
+    /// Whether the same properties become a representation of their own, as if each had been set again. In FSFS they
+    /// count as changed then, and a dump shows them.
+    pub new_props: bool,
+}
+
 impl<E: Engine> Clone for Change<E> {
     fn clone(&self) -> Self {
         Self { copy_from: self.copy_from.clone(), ..*self }

@@ -16,7 +16,7 @@ mod nodes;
 mod rules;
 mod tree;
 
-pub use changes::{Change, ChangeList};
+pub use changes::{Change, ChangeList, Touch};
 pub use engine::{CopyId, Engine, Listing, NewIds, NodeRevision, TreeSource};
 pub use error::{Error, Result};
 pub use nodes::{Dag, Entries, EntryNow, TxnNode};

@@ -6,7 +6,7 @@ use sapwood_core::FsPath;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ChangeKind, ErrorCode, Exact, NodeKind, PropList, Revnum, rawname};
 
-use crate::changes::Change;
+use crate::changes::{Change, Touch};
 use crate::engine::{CopyId, Engine, NodeRevision};
 use crate::error::{Error, Result};
 use crate::nodes::{Dag, Entries, Step};
@@ -198,11 +198,20 @@ impl<E: Engine> Tree<E> {
 
     /// Records that the node at `path` was changed, without a change: a new node-revision, and a change in the
     /// revision's list with these flags. (Other programs' commits have such changes.)
-    pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<(), E> {
+    pub fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<(), E> {
         let mut steps = self.walk(path, false)?;
         let at = self.make_mutable(&mut steps)?;
+        if touch.new_props && self.txn_node(at)?.props.is_none() {
+            let props = PropList::clone(&*self.props_of(&Dag::Txn(at))?);
+            self.txn_node_mut(at)?.props = Some(props);
+        }
         let node = &self.txn_node(at)?.node;
-        let change = Change { prop_mod, ..Change::new(node.id(), ChangeKind::Modify, node.kind()) };
+        let change = Change {
+            text_mod: touch.text_mod,
+            prop_mod: touch.prop_mod,
+            mergeinfo_mod: touch.mergeinfo_mod,
+            ..Change::new(node.id(), ChangeKind::Modify, node.kind())
+        };
         self.changes.add(path, change)
     }
 

@@ -43,7 +43,7 @@ impl Dice {
 }
 
 /// The engine that keeps a repository.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Fsfs,
     Fsx,

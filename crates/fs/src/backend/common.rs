@@ -214,7 +214,7 @@ macro_rules! txn {
             fn make_file(&mut self, path: &FsPath) -> ();
             fn delete(&mut self, path: &FsPath) -> ();
             fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> ();
-            fn touch(&mut self, path: &FsPath, prop_mod: bool) -> ();
+            fn touch(&mut self, path: &FsPath, touch: Touch) -> ();
             fn apply_delta(
                 &mut self,
                 path: &FsPath,

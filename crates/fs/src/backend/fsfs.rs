@@ -28,7 +28,7 @@ use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 use crate::of::Of;
 use crate::read_ahead::{LogNeeds, NodesWanted};
 use crate::root::ReadProps;
-use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision, WriteOptions};
+use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision, Touch, WriteOptions};
 use crate::{ChangedPaths, FormatInfo, LogSpan, Relation, SpanEncoder};
 
 type Fs = sapwood_fsfs::Filesystem;

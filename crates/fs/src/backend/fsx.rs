@@ -23,7 +23,7 @@ use crate::changes;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::txn::{ChangeProps, KnownText, NewRevision, WriteOptions};
+use crate::txn::{ChangeProps, KnownText, NewRevision, Touch, WriteOptions};
 use crate::{ChangedPaths, FormatInfo, Relation};
 
 type Fs = sapwood_fsx::Filesystem;

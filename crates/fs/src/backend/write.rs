@@ -10,7 +10,7 @@ use sapwood_fs_common::one_prop::change_one;
 use super::Backend;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision};
+use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision, Touch};
 
 /// Writes to one filesystem.
 pub(crate) trait Writer: Clone + Debug {
@@ -88,7 +88,7 @@ pub(crate) trait Txn: Debug + Sized {
         history: bool,
     ) -> Result<()>;
     fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()>;
-    fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()>;
+    fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()>;
     fn set_text(
         &mut self,
         path: &FsPath,

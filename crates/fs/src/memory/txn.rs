@@ -10,7 +10,7 @@ use sapwood_core::{
     SvnError,
 };
 use sapwood_delta::{ApplyReader, TextDelta};
-use sapwood_txn_rules::{Entries as Changed, ROOT, not_file};
+use sapwood_txn_rules::{Entries as Changed, ROOT, Touch, not_file};
 
 use super::Filesystem;
 use super::rules::{ChangeList, Id, Maker, Memory, NodeRev, Source, Tree};
@@ -345,8 +345,8 @@ impl backend::Txn for Txn {
         self.tree.change_prop(path, name, value)
     }
 
-    fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
-        self.tree.touch(path, prop_mod)
+    fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
+        self.tree.touch(path, touch)
     }
 
     fn set_text(

@@ -13,7 +13,7 @@ use super::{KnownText, Txn};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::root::Root;
-use sapwood_txn_rules::{TreeSource, not_file};
+use sapwood_txn_rules::{Touch, TreeSource, not_file};
 
 impl TreeSource<Fsfs> for Filesystem {
     fn node(&self, id: &NodeRevId) -> Result<Arc<NodeRev>> {
@@ -111,9 +111,9 @@ impl Txn {
         self.tree.change_prop(path, name, value)
     }
 
-    /// Records a change of a node that changes nothing, with or without the flag for properties.
-    pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
-        self.tree.touch(path, prop_mod)
+    /// Records a change of a node that changes nothing.
+    pub fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
+        self.tree.touch(path, touch)
     }
 
     /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.

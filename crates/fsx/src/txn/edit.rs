@@ -4,7 +4,7 @@ use std::io::Read;
 
 use sapwood_core::{ErrorCode, FsPath, Md5, NodeKind, PropList, Revnum, Sha1, SvnError};
 use sapwood_delta::{ApplyReader, TextDelta};
-use sapwood_txn_rules::{TreeSource as _, not_file};
+use sapwood_txn_rules::{Touch, TreeSource as _, not_file};
 
 use super::Txn;
 use super::source::Source;
@@ -70,9 +70,9 @@ impl Txn {
         self.tree.change_prop(path, name, value)
     }
 
-    /// Records a change of a node that changes nothing, with or without the flag for properties.
-    pub fn touch(&mut self, path: &FsPath, prop_mod: bool) -> Result<()> {
-        self.tree.touch(path, prop_mod)
+    /// Records a change of a node that changes nothing.
+    pub fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
+        self.tree.touch(path, touch)
     }
 
     /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.

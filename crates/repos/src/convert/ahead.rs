@@ -29,6 +29,7 @@ pub(super) struct ReadChange {
     pub(super) kind: ChangeKind,
     pub(super) text_mod: bool,
     pub(super) prop_mod: bool,
+    pub(super) mergeinfo_mod: bool,
     pub(super) copy_from: Option<(Revnum, FsPathBuf)>,
     /// What is there after the change; `None` after a deletion.
     pub(super) node: Option<ReadNode>,
@@ -41,7 +42,11 @@ pub(super) struct ReadNode {
     pub(super) props: Arc<PropList>,
     /// The recorded checksum of a file's text; `None` of directories.
     pub(super) md5: Option<Md5>,
-    /// The text, if it was probably changed and there was room for it.
+    /// Whether the source counts the text as changed: a text that was written again is, in FSFS, even if it is the same.
+    pub(super) has_new_text: bool,
+    /// The same of the properties.
+    pub(super) has_new_props: bool,
+    /// The text, if it counts as changed and there was room for it.
     pub(super) text: Option<(Vec<u8>, KnownText)>,
 }
 
@@ -62,6 +67,7 @@ pub(super) fn read(source: &Filesystem, revision: Revnum) -> SvnResult<ReadRevis
             kind: change.kind,
             text_mod: change.text_mod,
             prop_mod: change.prop_mod,
+            mergeinfo_mod: change.mergeinfo_mod == Some(true),
             copy_from: change.copy_from.map(|(from, path)| (from, path.to_owned())),
             node,
         })
@@ -74,9 +80,16 @@ fn read_node(node: &Node, change: &ChangedPath<'_>, room: &mut u64) -> SvnResult
     let kind = node.kind();
     let md5 = if kind == NodeKind::File { Some(node.md5()?) } else { None };
     let is_new = change.kind != ChangeKind::Modify && change.copy_from.is_none();
-    let is_wanted = change.text_mod || is_new;
-    let text = md5.filter(|_| is_wanted).and_then(|md5| read_text(node, md5, room));
-    Ok(ReadNode { kind, props: node.props()?, md5, text })
+    let before = if is_new || !(change.text_mod || change.prop_mod) {
+        None
+    } else {
+        node.predecessor()?.filter(|before| before.kind() == kind)
+    };
+    let before = before.as_ref();
+    let has_new_text = change.text_mod && !before.is_some_and(|old| old.same_contents_rep(node));
+    let has_new_props = change.prop_mod && !before.is_some_and(|old| old.same_props_rep(node));
+    let text = md5.filter(|_| has_new_text || is_new).and_then(|md5| read_text(node, md5, room));
+    Ok(ReadNode { kind, props: node.props()?, md5, has_new_text, has_new_props, text })
 }
 
 /// A text that there is room for and that has its checksum.

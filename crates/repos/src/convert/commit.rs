@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fs::txn::{Bulk, Txn, Writer};
+use sapwood_fs::txn::{Bulk, Touch, Txn, Writer};
 use sapwood_fs::{ChangeKind, Filesystem, Roots};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
@@ -96,11 +96,18 @@ impl Target<'_> {
             txn.change_prop(path, name, value.as_deref())?;
         }
         let has_new_text = self.set_text(revision, txn, change, node)?;
-        // Properties that were set to what they were are a change too, and a node that was only opened for one.
-        let is_only_touched =
-            change.kind == ChangeKind::Modify && changes.is_empty() && !has_new_text;
-        if is_only_touched || (change.prop_mod && changes.is_empty()) {
-            txn.touch(path, change.prop_mod)?;
+        // What was set to what it was is a change too, and so is a node that was only opened for one.
+        let has_new_props = !changes.is_empty();
+        let is_only_opened = change.kind == ChangeKind::Modify && !(has_new_props || has_new_text);
+        let is_said = (has_new_props || !change.prop_mod) && (has_new_text || !change.text_mod);
+        if is_only_opened || !is_said {
+            let touch = Touch {
+                text_mod: change.text_mod,
+                prop_mod: change.prop_mod,
+                mergeinfo_mod: change.mergeinfo_mod,
+                new_props: node.has_new_props,
+            };
+            txn.touch(path, touch)?;
         }
         Ok(())
     }
@@ -114,7 +121,7 @@ impl Target<'_> {
         node: &ReadNode,
     ) -> SvnResult<bool> {
         let (path, Some(md5)) = (&change.path, node.md5) else { return Ok(false) };
-        if !change.text_mod && txn.file_md5(path)? == md5 {
+        if !node.has_new_text && txn.file_md5(path)? == md5 {
             return Ok(false);
         }
         match &node.text {

@@ -1,4 +1,5 @@
-//! Properties of revisions that changed in the source since they were converted.
+//! Properties of revisions that the target does not have as they are: those that changed in the source since they were
+//! converted.
 
 use std::sync::Arc;
 
@@ -7,36 +8,58 @@ use sapwood_fs::Filesystem;
 use sapwood_fs::txn::Writer;
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
-/// Properties that the target does not have as they are.
-type Differing = SvnResult<Vec<(Revnum, Arc<PropList>)>>;
+use super::differs;
 
-/// Makes the properties of the revisions up to `youngest` those of the source. Several threads look for those that
+/// A revision whose properties differ, and those of the source.
+pub(super) type Differing = (Revnum, Arc<PropList>);
+
+/// The properties of a revision of the source, where the target has others.
+pub(super) fn differing(
+    source: &Filesystem,
+    target: &Filesystem,
+    revision: Revnum,
+) -> SvnResult<Option<Differing>> {
+    let wanted = source.revprops(revision)?;
+    Ok((target.revprops(revision)? != wanted).then_some((revision, wanted)))
+}
+
+/// Gives a revision of the target these properties.
+///
+/// # Errors
+/// E160004 when it has others afterwards.
+pub(super) fn set(writer: &Writer, (revision, wanted): &Differing) -> SvnResult<()> {
+    let change = &mut |_: &_| Ok(Some(PropList::clone(wanted)));
+    writer.change_revision_props(*revision, change)?;
+    if writer.fs().revprops(*revision)? == *wanted {
+        Ok(())
+    } else {
+        Err(differs(*revision, "its properties"))
+    }
+}
+
+/// Makes the properties of the revisions before `end` those of the source. Several threads look for those that
 /// differ, without a lock.
 pub(super) fn take(
     source: &Filesystem,
     writer: &Writer,
-    youngest: Revnum,
+    end: Revnum,
     threads: usize,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
+    let Some(last) = end.prev() else { return Ok(()) };
     let target = writer.fs();
-    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, Differing>| {
-        let differ = |revision| {
+    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<Vec<Differing>>>| {
+        let look = |revision| {
             cancel.check()?;
-            let wanted = source.revprops(revision)?;
-            Ok((target.revprops(revision)? != wanted).then_some((revision, wanted)))
+            differing(source, target, revision)
         };
-        let found = (first.0..=last.0).map(Revnum).filter_map(|rev| differ(rev).transpose());
-        let found = found.collect::<Differing>();
+        let found = (first.0..=last.0).map(Revnum).filter_map(|rev| look(rev).transpose());
+        let found = found.collect::<SvnResult<_>>();
         let has_failed = found.is_err();
         to.send(found)?;
         if has_failed { Err(ReceiverGone) } else { Ok(()) }
     };
-    ordered::run(ordered::batches(Revnum::ZERO, youngest), threads, &work, &mut |found| {
-        for (revision, wanted) in found? {
-            let change = &mut |_: &_| Ok(Some(PropList::clone(&wanted)));
-            writer.change_revision_props(revision, change)?;
-        }
-        Ok(())
+    ordered::run(ordered::batches(Revnum::ZERO, last), threads, &work, &mut |found| {
+        found?.iter().try_for_each(|found| set(writer, found))
     })
 }

@@ -1,53 +1,68 @@
 //! Comparing a converted repository with its source: changed paths, properties and texts of each revision, and all of the
-//! youngest tree. Several threads compare, and differences are reported in the order of revisions.
+//! youngest tree. Several threads compare, and differences are reported in the order of revisions. Properties of revisions that
+//! changed in the source meanwhile are taken over.
 
 use std::collections::HashSet;
 
-use sapwood_core::{CancelToken, ErrorCode, FsPath, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum, SvnResult};
+use sapwood_fs::txn::Writer;
 use sapwood_fs::{ChangeKind, Filesystem, Node};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
-use super::{Event, Notify};
+use super::revprops::{self, Differing};
+use super::{Event, Notify, differs};
+
+/// What came of the comparison of some revisions: the first and last, and properties that differ.
+struct Compared {
+    range: (Revnum, Revnum),
+    props: Vec<Differing>,
+}
 
 /// Compares the revisions from the first to the last of `range` in `threads` threads, and then the trees of the last one.
 ///
 /// # Errors
 /// E160004 that names the first difference.
-pub fn verify(
+pub(super) fn verify(
     source: &Filesystem,
-    target: &Filesystem,
+    writer: &Writer,
     range: (Revnum, Revnum),
     threads: usize,
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
-    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<(Revnum, Revnum)>>| {
+    let target = writer.fs();
+    let work = |range: (Revnum, Revnum), to: &Outlet<'_, SvnResult<Compared>>| {
         let compare = |revision| {
             cancel.check()?;
             same_revision(source, target, revision)
         };
-        let compared = (first.0..=last.0).map(Revnum).try_for_each(compare);
+        let found = (range.0.0..=range.1.0).map(Revnum);
+        let found = found.filter_map(|revision| compare(revision).transpose());
+        let compared = found.collect::<SvnResult<_>>().map(|props| Compared { range, props });
         let is_wrong = compared.is_err();
-        to.send(compared.map(|()| (first, last)))?;
+        to.send(compared)?;
         if is_wrong { Err(ReceiverGone) } else { Ok(()) }
     };
     ordered::run(ordered::batches(range.0, range.1), threads, &work, &mut |compared| {
-        let (first, last): (Revnum, Revnum) = compared?;
-        (first.0..=last.0).map(Revnum).try_for_each(|revision| notify(Event::Verified(revision)))
+        let Compared { range, props } = compared?;
+        props.iter().try_for_each(|found| revprops::set(writer, found))?;
+        let done = (range.0.0..=range.1.0).map(Revnum);
+        done.map(Event::Verified).try_for_each(&mut *notify)
     })?;
     // The trees of revisions that were compared before were too.
     if range.0 > range.1 { Ok(()) } else { same_tree(source, target, range.1, cancel) }
 }
 
-/// That a revision has the same properties and changed paths in both.
-fn same_revision(source: &Filesystem, target: &Filesystem, revision: Revnum) -> SvnResult<()> {
-    if source.revprops(revision)? != target.revprops(revision)? {
-        return Err(differs(revision, "its properties"));
-    }
+/// That a revision has the same changed paths in both; its properties, where they differ.
+fn same_revision(
+    source: &Filesystem,
+    target: &Filesystem,
+    revision: Revnum,
+) -> SvnResult<Option<Differing>> {
     if !same_changes(source, target, revision)? {
         return Err(differs(revision, "its changed paths"));
     }
-    Ok(())
+    revprops::differing(source, target, revision)
 }
 
 /// That a revision has the same tree in both. What stands at several paths, as branches and tags do, is compared once.
@@ -80,16 +95,15 @@ fn same_tree(
     Ok(())
 }
 
-fn differs(revision: Revnum, what: &str) -> SvnError {
-    let message = format!("Revision {revision} differs from that of the source: {what}");
-    SvnError::new(ErrorCode::FS_CORRUPT, message)
-}
-
 /// Whether a revision changed the same paths in both in the same way, to the same nodes.
 ///
 /// # Errors
 /// Those of reading.
-pub fn same_changes(source: &Filesystem, target: &Filesystem, revision: Revnum) -> SvnResult<bool> {
+pub(super) fn same_changes(
+    source: &Filesystem,
+    target: &Filesystem,
+    revision: Revnum,
+) -> SvnResult<bool> {
     let roots = (source.revision_root(revision)?, target.revision_root(revision)?);
     let (a, b) = (roots.0.changed_paths()?, roots.1.changed_paths()?);
     if a.len() != b.len() {
