@@ -180,11 +180,16 @@ fn prove(
     })
 }
 
+/// What a server says of a failure; nothing, if it says nothing.
+fn reason(said: Option<String>) -> String {
+    said.unwrap_or_default()
+}
+
 /// The end of an exchange: `None` when the server is content, else why it is not.
 fn last_word(conn: &mut Connection) -> SvnResult<Option<String>> {
     match step(conn)? {
         (status, None) if status == "success" => Ok(None),
-        (status, why) if status == "failure" => Ok(Some(why.unwrap_or_default())),
+        (status, why) if status == "failure" => Ok(Some(reason(why))),
         _ => Err(unexpected()),
     }
 }
@@ -195,7 +200,7 @@ fn try_login(conn: &mut Connection, simple: &Simple) -> SvnResult<Option<String>
     for answer in [&simple.username, &simple.password] {
         match step(conn)? {
             (status, Some(_)) if status == "step" => {}
-            (status, why) if status == "failure" => return Ok(Some(why.unwrap_or_default())),
+            (status, why) if status == "failure" => return Ok(Some(reason(why))),
             _ => return Err(unexpected()),
         }
         conn.out().text(&base64::encode(answer.as_bytes()));
@@ -211,7 +216,7 @@ fn try_scram(conn: &mut Connection, simple: &Simple, hash: Hash) -> SvnResult<Op
     loop {
         let (status, said) = step(conn)?;
         if status == "failure" {
-            return Ok(Some(said.unwrap_or_default()));
+            return Ok(Some(reason(said)));
         }
         let said = said.and_then(|said| base64::decode(said.as_bytes())).ok_or_else(unexpected)?;
         let wrong = |error: sapwood_wire_svn::scram::ScramError| {
@@ -245,7 +250,7 @@ fn try_digest_md5(
     choose(conn, digest_md5::MECHANISM, None);
     let (status, said) = step(conn)?;
     if status == "failure" {
-        return Ok(Some(said.unwrap_or_default()));
+        return Ok(Some(reason(said)));
     }
     let decoded = |said: Option<String>| {
         said.and_then(|said| base64::decode(said.as_bytes())).ok_or_else(unexpected)
@@ -265,7 +270,7 @@ fn try_digest_md5(
     conn.out().text(&base64::encode(client.answer().as_bytes()));
     let (status, said) = step(conn)?;
     match &*status {
-        "failure" => return Ok(Some(said.unwrap_or_default())),
+        "failure" => return Ok(Some(reason(said))),
         "success" => client.verify(&decoded(said)?).map_err(wrong)?,
         // The proof may come before the end.
         "step" => {

@@ -47,7 +47,8 @@ pub(super) fn layer(
         Side::Client => (from_client, from_server),
         Side::Server => (from_server, from_client),
     };
-    let max_plain = clamped(max_packet).saturating_sub(SIGNATURE + TRAILER + BLOCK);
+    // A byte at a time is the least that there is.
+    let max_plain = clamped(max_packet).checked_sub(SIGNATURE + TRAILER + BLOCK).unwrap_or(1);
     let (sent, received) = (sent.packets(cipher)?, received.packets(cipher)?);
     Some(Layer::new(Box::new(sent), Box::new(received), max_plain))
 }
