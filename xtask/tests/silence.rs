@@ -31,7 +31,7 @@ const MOST: [(&str, usize, usize); 27] = [
     ("fsx-format", 12, 14),
     ("ldap", 0, 4),
     ("notify", 0, 1),
-    ("ra", 15, 4),
+    ("ra", 13, 4),
     ("repos", 7, 45),
     ("rules", 1, 7),
     ("server", 0, 30),

@@ -219,7 +219,7 @@ fn pipes() -> SvnResult<Transport> {
     let failed = |e: std::io::Error| SvnError::io(&e, "Can't open stdio file");
     let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let output = std::io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
-    Ok(Transport::Pipes { input: File::from(input), output: File::from(output) })
+    Ok(Transport::pipes(File::from(input), File::from(output)))
 }
 
 fn write_pid_file(options: &Options, pid: u32) -> SvnResult<()> {

@@ -45,6 +45,7 @@ targets! {
     commit = "../../../fuzz/harness/commit.rs";
     fsfs_conf = "../../../fuzz/harness/fsfs_conf.rs";
     ra_replies = "../../../fuzz/harness/ra_replies.rs";
+    sasl = "../../../fuzz/harness/sasl.rs";
     hooks_env = "../../../fuzz/harness/hooks_env.rs";
     dav = "../../../fuzz/harness/dav.rs";
     wc_skels = "../../../fuzz/harness/wc_skels.rs";

@@ -9,7 +9,8 @@
 //! * [`failure`], [`data`]: error chains, property lists, log entries, directory entries, locks.
 //! * [`editor`]: tree deltas: an [`sapwood_delta::Editor`] that writes editor commands, and a
 //!   driver that reads them.
-//! * [`scram`]: what both sides say when a password is proved by SCRAM.
+//! * [`scram`], [`digest_md5`]: what both sides say when a password is proved by SCRAM or DIGEST-MD5.
+//! * [`security_layer`]: the packets of a connection that SASL signs or encrypts.
 //!
 //! Nothing here does I/O. Invariant: no input makes this crate panic, recurse, or take memory that
 //! is not in proportion to the bytes that really arrived, within [`Limits`].
@@ -17,11 +18,13 @@
 pub mod buffer;
 pub mod data;
 pub mod decode;
+pub mod digest_md5;
 pub mod editor;
 pub mod encode;
 pub mod error;
 pub mod failure;
 pub mod scram;
+pub mod security_layer;
 
 pub use buffer::InputBuffer;
 pub use decode::{Decoder, Item, Limits, List, Progress, Tuple};

@@ -18,5 +18,6 @@ mod modes;
 mod options;
 mod revprops;
 mod sasl;
+mod sasl_layers;
 mod spaces;
 mod wire;

@@ -13,17 +13,17 @@ use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 /// Our server with a folder of SASL's configuration.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    port: u16,
+    pub(super) port: u16,
 }
 
 impl Server {
-    fn start(repo: &Repository) -> Self {
+    pub(super) fn start(repo: &Repository) -> Self {
         Self::start_of(&Programs::ours(), repo)
     }
 
-    fn start_of(programs: &Programs, repo: &Repository) -> Self {
+    pub(super) fn start_of(programs: &Programs, repo: &Repository) -> Self {
         let port = free_port();
         let child = programs
             .command("svnserve")
@@ -44,7 +44,7 @@ impl Server {
         server
     }
 
-    fn svn(&self, command: &[&str], user: &str, password: &str) -> Output {
+    pub(super) fn svn(&self, command: &[&str], user: &str, password: &str) -> Output {
         let url = format!("svn://127.0.0.1:{}/repo/trunk/README", self.port);
         let mut args: Vec<&str> = command.to_vec();
         args.extend([&*url, "--non-interactive", "--no-auth-cache"]);
@@ -56,12 +56,24 @@ impl Server {
 }
 
 /// The database in which Cyrus SASL itself keeps passwords.
-fn sasldb(at: &Path) {
+pub(super) fn sasldb(at: &Path) {
     let script = "use DB_File; tie %h, 'DB_File', $ARGV[0], O_RDWR|O_CREAT, 0600, $DB_HASH or die; \
                   $h{\"ada\\0A place\\0userPassword\"} = $ARGV[1]; untie %h";
     let made = Command::new("perl").args(["-e", script]).arg(at).arg(PASSWORD).status().unwrap();
     assert!(made.success(), "perl with DB_File is needed");
 }
+
+/// Lists of mechanisms: none, or one.
+const LISTS: [&str; 8] = [
+    "",
+    "SCRAM-SHA-512",
+    "SCRAM-SHA-256",
+    "SCRAM-SHA-1",
+    "DIGEST-MD5",
+    "CRAM-MD5",
+    "LOGIN",
+    "PLAIN",
+];
 
 #[test]
 fn our_client_proves_who_it_is_to_both_servers() {
@@ -82,9 +94,7 @@ fn our_client_proves_who_it_is_to_both_servers() {
             client.run("svnrdump", args)
         };
         let plugin = format!("auxprop_plugin: sasldb\nsasldb_path: {}\n", db.display());
-        for list in
-            ["", "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5", "LOGIN", "PLAIN"]
-        {
+        for list in LISTS {
             let list = if list.is_empty() { String::new() } else { format!("mech_list: {list}\n") };
             configure(&repo, "[sasl]\nuse-sasl = true\n", &format!("{plugin}{list}"));
             let server = start();
@@ -122,7 +132,7 @@ impl Drop for Server {
     }
 }
 
-fn configure(repo: &Repository, more: &str, sasl: &str) {
+pub(super) fn configure(repo: &Repository, more: &str, sasl: &str) {
     let conf = repo.path().join("conf");
     let general = "[general]\npassword-delay = 0\nanon-access = none\npassword-db = passwd\nrealm = A place\n";
     fs::write(conf.join("svnserve.conf"), format!("{general}{more}")).unwrap();
@@ -130,7 +140,7 @@ fn configure(repo: &Repository, more: &str, sasl: &str) {
     fs::write(repo.parent().join("svn.conf"), sasl).unwrap();
 }
 
-const PASSWORD: &str = "s\u{e4}cret, with = signs";
+pub(super) const PASSWORD: &str = "s\u{e4}cret, with = signs";
 
 #[test]
 fn mechanisms_of_cyrus() {
@@ -138,8 +148,7 @@ fn mechanisms_of_cyrus() {
     let server = Server::start(&repo);
     let on = "[sasl]\nuse-sasl = true\n";
     // Without a list the client chooses the strongest that it has.
-    for list in ["", "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5", "LOGIN", "PLAIN"]
-    {
+    for list in LISTS {
         let list = if list.is_empty() { String::new() } else { format!("mech_list: {list}\n") };
         configure(&repo, on, &list);
         for user in ["ada", "ada@A place"] {
@@ -157,7 +166,7 @@ fn mechanisms_of_cyrus() {
             assert!(refused.stderr_text().contains("E170001"), "{}", refused.stderr_text());
         }
     }
-    // Nothing that encrypts: a demand for it leaves nothing.
+    // Nothing that encrypts, unless it is named: a demand for it leaves nothing.
     for (more, sasl) in [
         ("[sasl]\nuse-sasl = true\nmin-encryption = 128\n", ""),
         (on, "mech_list: GSSAPI\n"),

@@ -8,10 +8,12 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, EditSink};
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
+use sapwood_wire_svn::security_layer::{Layer, LayerError};
 use sapwood_wire_svn::{
     Error as WireError, InputBuffer, Item, Limits, List, Progress, Sink, Tuple,
 };
 
+use super::protection::Protection;
 use super::transport::Transport;
 
 /// The output buffer is sent when it holds this much.
@@ -27,6 +29,7 @@ const LIMITS: Limits = Limits { bytes: 1 << 30, tokens: 1 << 24 };
 #[derive(Debug)]
 pub struct Connection {
     transport: Transport,
+    protection: Protection,
     input: InputBuffer,
     output: Vec<u8>,
     /// Bytes sent and received.
@@ -45,6 +48,7 @@ impl Connection {
     pub fn new(transport: Transport) -> Self {
         Self {
             transport,
+            protection: Protection::default(),
             input: InputBuffer::new(LIMITS, INPUT),
             output: Vec::new(),
             transferred: 0,
@@ -64,7 +68,7 @@ impl Connection {
     /// Whether another session may use it: nothing is on its way, and it was not closed.
     pub(super) fn is_idle(&self) -> bool {
         let is_between = self.broken.is_none() && self.input.is_empty() && self.output.is_empty();
-        is_between && !self.lost && !self.transport.readable_now()
+        is_between && !self.lost && !self.readable_now()
     }
 
     /// Counts bytes from now on.
@@ -207,8 +211,8 @@ impl Connection {
     }
 
     fn read_more(&mut self, missing: usize) -> SvnResult<()> {
-        let Self { input, transport, .. } = self;
-        match input.read_more(missing, |room| transport.read(room)) {
+        let Self { input, transport, protection, .. } = self;
+        match input.read_more(missing, |room| protection.read(transport, room)) {
             Ok(0) => {
                 self.lost = true;
                 Err(closed())
@@ -219,7 +223,7 @@ impl Connection {
             }
             Err(e) => {
                 self.lost = true;
-                Err(SvnError::io(&e, "Can't read from connection"))
+                Err(failed(&e, "Can't read from connection"))
             }
         }
     }
@@ -239,12 +243,32 @@ impl Connection {
     fn send(&mut self, more: &[u8]) -> SvnResult<()> {
         self.check()?;
         self.may_have_answered = true;
-        let result = self.transport.write_both(&self.output, more);
+        let Self { transport, protection, output, .. } = self;
+        let result = protection.write_both(transport, output, more);
         self.count(self.output.len().plus(more.len()));
         self.output.clear();
         self.output.shrink_to(KEEP_BYTES);
         self.lost |= result.is_err();
-        self.note(result.map_err(|e| SvnError::io(&e, "Can't write to connection")))
+        self.note(result.map_err(|e| failed(&e, "Can't write to connection")))
+    }
+
+    /// Protects all that follows by the layer that a login agreed on, unless an earlier login has agreed on one: like the
+    /// reference, a connection keeps its first. What was written before is sent without it.
+    ///
+    /// # Errors
+    /// As of [`Connection::flush`].
+    pub(super) fn protect(&mut self, layer: Layer) -> SvnResult<()> {
+        self.flush()?;
+        if !self.protection.is_on() {
+            let arrived = self.input.unread().to_vec();
+            self.input.consume(arrived.len());
+            self.protection.begin(layer, &arrived);
+        }
+        Ok(())
+    }
+
+    fn readable_now(&self) -> bool {
+        self.protection.is_ready() || self.transport.readable_now()
     }
 
     /// Appends `( success ( ) )`.
@@ -256,6 +280,11 @@ impl Connection {
     pub fn failure(&mut self, error: &SvnError) {
         write_failure(&mut self.output, error);
     }
+}
+
+/// The error of a transport, or of the layer above it.
+fn failed(error: &std::io::Error, doing: &str) -> SvnError {
+    LayerError::of(error).unwrap_or_else(|| SvnError::io(error, doing))
 }
 
 /// The error for a closed connection.
@@ -284,7 +313,7 @@ impl EditSink for Connection {
         }
         // White space is no data.
         while self.input.skip_blank() {
-            if !self.transport.readable_now() {
+            if !self.readable_now() {
                 return Ok(false);
             }
             let read = self.read_more(1);

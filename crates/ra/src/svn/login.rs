@@ -1,17 +1,23 @@
 //! Proving a user's name, by the mechanisms that the server offers.
 //!
 //! ANONYMOUS, EXTERNAL and CRAM-MD5 are what every server knows. Servers with `use-sasl` may want
-//! others, of which the strongest is taken: SCRAM, then CRAM-MD5, then the password in the clear,
-//! as the reference's client with Cyrus SASL does. None of these encrypts the connection.
+//! others, of which the strongest is taken: SCRAM, then DIGEST-MD5, then CRAM-MD5, then the password in the clear,
+//! as the reference's client with Cyrus SASL does. DIGEST-MD5 may sign or encrypt the rest of the connection.
+
+use std::ops::RangeInclusive;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
-use sapwood_wire_svn::scram::{Hash, RANDOM, ScramClient};
+use sapwood_wire_svn::digest_md5::{self, DigestClient, DigestError, DigestLogin};
+use sapwood_wire_svn::scram::{Hash, ScramClient};
 use sapwood_wire_svn::{Encode as _, Item};
 
 use super::connection::Connection;
 use crate::auth::{Authenticator, Simple};
+
+/// How strong the protection of a connection may be, as the reference's client has it: any.
+const STRENGTHS: RangeInclusive<u32> = 0..=256;
 
 /// What a login needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +50,7 @@ enum Mechanism {
     /// The password itself.
     Plain,
     CramMd5,
+    DigestMd5,
     ScramSha1,
     ScramSha256,
     ScramSha512,
@@ -55,6 +62,7 @@ impl Mechanism {
             "LOGIN" => Self::Login,
             "PLAIN" => Self::Plain,
             "CRAM-MD5" => Self::CramMd5,
+            "DIGEST-MD5" => Self::DigestMd5,
             "SCRAM-SHA-1" => Self::ScramSha1,
             "SCRAM-SHA-256" => Self::ScramSha256,
             "SCRAM-SHA-512" => Self::ScramSha512,
@@ -99,7 +107,6 @@ pub(crate) fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnRes
         return accepted(conn).map(|()| false);
     }
     if let Some(mechanism) = offered.password {
-        let realm = format!("{} {realm}", login.realm_prefix);
         return prove(conn, login, &realm, mechanism).map(|()| true);
     }
     Err(SvnError::new(ErrorCode::RA_SVN_NO_MECHANISMS, ""))
@@ -142,7 +149,8 @@ fn prove(
     realm: &str,
     mechanism: Mechanism,
 ) -> SvnResult<()> {
-    let mut attempts = login.auth.attempts(realm, login.host)?;
+    let of_server = format!("{} {realm}", login.realm_prefix);
+    let mut attempts = login.auth.attempts(&of_server, login.host)?;
     let mut refused = None;
     while let Some(simple) = attempts.next_credentials()? {
         let outcome = match mechanism {
@@ -150,6 +158,7 @@ fn prove(
                 choose(conn, "CRAM-MD5", None);
                 try_cram_md5(conn, &simple.username, &simple.password)?
             }
+            Mechanism::DigestMd5 => try_digest_md5(conn, &simple, login.host, realm)?,
             Mechanism::Login => try_login(conn, &simple)?,
             Mechanism::Plain => {
                 let token = format!("\0{}\0{}", simple.username, simple.password);
@@ -171,11 +180,16 @@ fn prove(
     })
 }
 
+/// What a server says of a failure; nothing, if it says nothing.
+fn reason(said: Option<String>) -> String {
+    said.unwrap_or_default()
+}
+
 /// The end of an exchange: `None` when the server is content, else why it is not.
 fn last_word(conn: &mut Connection) -> SvnResult<Option<String>> {
     match step(conn)? {
         (status, None) if status == "success" => Ok(None),
-        (status, why) if status == "failure" => Ok(Some(why.unwrap_or_default())),
+        (status, why) if status == "failure" => Ok(Some(reason(why))),
         _ => Err(unexpected()),
     }
 }
@@ -186,7 +200,7 @@ fn try_login(conn: &mut Connection, simple: &Simple) -> SvnResult<Option<String>
     for answer in [&simple.username, &simple.password] {
         match step(conn)? {
             (status, Some(_)) if status == "step" => {}
-            (status, why) if status == "failure" => return Ok(Some(why.unwrap_or_default())),
+            (status, why) if status == "failure" => return Ok(Some(reason(why))),
             _ => return Err(unexpected()),
         }
         conn.out().text(&base64::encode(answer.as_bytes()));
@@ -196,18 +210,13 @@ fn try_login(conn: &mut Connection, simple: &Simple) -> SvnResult<Option<String>
 
 /// SCRAM: the server proves that it knows the password too, or is not believed.
 fn try_scram(conn: &mut Connection, simple: &Simple, hash: Hash) -> SvnResult<Option<String>> {
-    let mut random = [0; RANDOM];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    if rustix::rand::getrandom(&mut random, flags) != Ok(RANDOM) {
-        return Err(not_authorized("No random numbers"));
-    }
     let password = simple.password.as_bytes();
-    let mut client = ScramClient::new(hash, &simple.username, password, &random);
+    let mut client = ScramClient::new(hash, &simple.username, password, &random()?);
     choose(conn, hash.mechanism(), Some(&base64::encode(client.first().as_bytes())));
     loop {
         let (status, said) = step(conn)?;
         if status == "failure" {
-            return Ok(Some(said.unwrap_or_default()));
+            return Ok(Some(reason(said)));
         }
         let said = said.and_then(|said| base64::decode(said.as_bytes())).ok_or_else(unexpected)?;
         let wrong = |error: sapwood_wire_svn::scram::ScramError| {
@@ -227,6 +236,62 @@ fn try_scram(conn: &mut Connection, simple: &Simple, hash: Hash) -> SvnResult<Op
             }
             _ => return Err(unexpected()),
         }
+    }
+}
+
+/// DIGEST-MD5: the server proves that it knows the password too, or is not believed. What the two sides agree on protects
+/// the connection from then on.
+fn try_digest_md5(
+    conn: &mut Connection,
+    simple: &Simple,
+    host: &str,
+    realm: &str,
+) -> SvnResult<Option<String>> {
+    choose(conn, digest_md5::MECHANISM, None);
+    let (status, said) = step(conn)?;
+    if status == "failure" {
+        return Ok(Some(reason(said)));
+    }
+    let decoded = |said: Option<String>| {
+        said.and_then(|said| base64::decode(said.as_bytes())).ok_or_else(unexpected)
+    };
+    let challenge = decoded(said.filter(|_| status == "step"))?;
+    let wrong = |error: DigestError| {
+        not_authorized(format!("Authentication with the server failed: {error}"))
+    };
+    let login = DigestLogin {
+        user: &simple.username,
+        password: &simple.password,
+        host,
+        realm,
+        strengths: &STRENGTHS,
+    };
+    let client = DigestClient::new(&challenge, &login, &random()?).map_err(wrong)?;
+    conn.out().text(&base64::encode(client.answer().as_bytes()));
+    let (status, said) = step(conn)?;
+    match &*status {
+        "failure" => return Ok(Some(reason(said))),
+        "success" => client.verify(&decoded(said)?).map_err(wrong)?,
+        // The proof may come before the end.
+        "step" => {
+            client.verify(&decoded(said)?).map_err(wrong)?;
+            conn.out().text("");
+            if let Some(why) = last_word(conn)? {
+                return Ok(Some(why));
+            }
+        }
+        _ => return Err(unexpected()),
+    }
+    client.into_layer().map_or(Ok(()), |layer| conn.protect(layer))?;
+    Ok(None)
+}
+
+fn random<const LEN: usize>() -> SvnResult<[u8; LEN]> {
+    let mut random = [0; LEN];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    match rustix::rand::getrandom(&mut random, flags) {
+        Ok(got) if got == LEN => Ok(random),
+        _ => Err(not_authorized("No random numbers")),
     }
 }
 

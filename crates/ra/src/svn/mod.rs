@@ -2,8 +2,8 @@
 //! `docs/formats/svn-protocol.md`.
 //!
 //! * [`transport`], [`tunnel`]: a socket, or the pipes of a command that leads to the server.
-//! * [`connection`]: buffers both ways; one item of the protocol at a time.
-//! * [`login`]: ANONYMOUS, EXTERNAL, CRAM-MD5.
+//! * [`connection`]: buffers both ways; one item of the protocol at a time; `protection`: a layer of SASL below them.
+//! * [`login`]: ANONYMOUS, EXTERNAL, and the mechanisms that take a password.
 //! * `idle`: connections for the next session.
 //! * `session`: greeting, URLs, and the exchange of command and reply.
 //! * `revisions`, `nodes`, `files`, `history`, `locks`, `edits`, `commit`: the requests, a trait each; `streams`: replies
@@ -23,6 +23,7 @@ mod locks;
 mod log;
 pub mod login;
 mod nodes;
+mod protection;
 mod replies;
 mod repository;
 mod revisions;

@@ -12,6 +12,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, len64};
 use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::EditSink;
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
+use sapwood_wire_svn::security_layer::{Layer, LayerError};
 use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
 
 use crate::common::folders::Folders;
@@ -205,6 +206,21 @@ impl Connection {
             Err(error) if error.is_hang_up() => self.note(Err(error)),
             other => other,
         }
+    }
+
+    /// Protects all that follows by the layer that a login agreed on, unless an earlier login has agreed on one: like the
+    /// reference, a connection keeps its first. What was written before is sent without it.
+    ///
+    /// # Errors
+    /// As of [`Connection::flush`].
+    pub(crate) fn protect(&mut self, layer: Layer) -> SvnResult<()> {
+        self.flush()?;
+        if !self.transport.is_protected() {
+            let arrived = self.input.unread().to_vec();
+            self.input.consume(arrived.len());
+            self.transport.protect(layer, &arrived);
+        }
+        Ok(())
     }
 
     /// The client's address.
@@ -454,6 +470,9 @@ fn closed() -> SvnError {
 }
 
 fn read_error(error: &std::io::Error) -> SvnError {
+    if let Some(error) = LayerError::of(error) {
+        return error;
+    }
     match error.kind() {
         std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => closed(),
         _ => SvnError::io(error, "Can't read from connection"),
@@ -461,7 +480,7 @@ fn read_error(error: &std::io::Error) -> SvnError {
 }
 
 fn write_error(error: &std::io::Error) -> SvnError {
-    SvnError::io(error, "Can't write to connection")
+    LayerError::of(error).unwrap_or_else(|| SvnError::io(error, "Can't write to connection"))
 }
 
 impl Sink for Connection {

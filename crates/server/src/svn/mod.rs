@@ -3,12 +3,14 @@
 //! * `serve`: the course of a connection: greeting, authentication, commands; `session`: its state.
 //! * `commands`: the commands, one function each.
 //! * `auth` and `sasl`: authentication; `mechanisms`: what both share.
-//! * `connection`: one connection's buffers; [`transport`]: its two ends.
+//! * `connection`: one connection's buffers; [`transport`]: its two ends; `outgoing`: what it sends, through its security
+//!   layer.
 
 mod auth;
 mod commands;
 mod connection;
 mod mechanisms;
+mod outgoing;
 mod sasl;
 mod serve;
 mod session;

@@ -1,23 +1,27 @@
 //! Authentication with `use-sasl = true`: the protocol of Cyrus SASL, as its clients expect it.
 //!
-//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), CRAM-MD5, LOGIN and PLAIN. Data
-//! is sent as base64, except for CRAM-MD5. Passwords are those of `password-db`; with
+//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), DIGEST-MD5, CRAM-MD5, LOGIN and PLAIN. Data
+//! is sent as base64, except for CRAM-MD5. DIGEST-MD5 is weak, so it is offered only where `mech_list` names it. Passwords are those of `password-db`; with
 //! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM). Users of the server's
 //! accounts and directories log in by LOGIN and PLAIN, also without `use-sasl`.
 //!
-//! Invariants: a mechanism is offered only when it can succeed. None of these encrypts the
-//! connection, so with a `min-encryption` above 0 none is offered, and no client can log in.
+//! Invariants: a mechanism is offered only when it can succeed, and can protect the connection as `min-encryption` and
+//! `max-encryption` say. Only DIGEST-MD5 can protect it at all.
 
+mod digest_md5;
 mod options;
 mod saslauthd;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Instant;
 
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
 use sapwood_wire_svn::Encode as _;
-use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
+use sapwood_wire_svn::digest_md5::Protection;
+use sapwood_wire_svn::scram::{Hash, ScramError, ScramServer, is_same};
+use sapwood_wire_svn::security_layer::Layer;
 
 use self::options::SaslOptions;
 use crate::common::config::Blanket;
@@ -37,6 +41,7 @@ const FAILED: &str = "SASL(-13): authentication failure: Password verification f
 const UNAVAILABLE: &str =
     "SASL(-1): generic failure: The directory of users does not answer; try again later";
 const BAD_PROTOCOL: &str = "SASL(-5): bad protocol / cancel: malformed message";
+const NO_RANDOM: &str = "SASL(-1): generic failure: no random numbers";
 const NO_MECHANISM: &str = "SASL(-4): no mechanism available: Couldn't find mech";
 
 /// A way to authenticate.
@@ -45,17 +50,19 @@ enum Mechanism {
     External,
     Anonymous,
     Scram(Hash),
+    DigestMd5,
     CramMd5,
     Login,
     Plain,
 }
 
 /// All mechanisms, the better ones first.
-const MECHANISMS: [(&str, Mechanism); 8] = [
+const MECHANISMS: [(&str, Mechanism); 9] = [
     ("EXTERNAL", Mechanism::External),
     ("SCRAM-SHA-512", Mechanism::Scram(Hash::Sha512)),
     ("SCRAM-SHA-256", Mechanism::Scram(Hash::Sha256)),
     ("SCRAM-SHA-1", Mechanism::Scram(Hash::Sha1)),
+    ("DIGEST-MD5", Mechanism::DigestMd5),
     ("CRAM-MD5", Mechanism::CramMd5),
     ("LOGIN", Mechanism::Login),
     ("PLAIN", Mechanism::Plain),
@@ -74,12 +81,25 @@ struct Verifier {
     anonymous: bool,
     /// Whether users may authenticate at all.
     authenticated: bool,
+    /// How strong the protection of the connection may be.
+    strengths: RangeInclusive<u32>,
+}
+
+/// The end of a login.
+#[derive(Default)]
+struct Success {
+    /// The user; `None` for an anonymous one.
+    user: Option<String>,
+    /// The server's last message.
+    last: Option<Vec<u8>>,
+    /// What protects the connection from now on.
+    layer: Option<Layer>,
 }
 
 /// The result of an attempt.
 enum Outcome {
-    /// The user is authenticated, or anonymous; the server's last message.
-    Success(Option<String>, Option<Vec<u8>>),
+    /// The user is authenticated, or anonymous.
+    Success(Success),
     /// A name and a password that are to be checked by accounts and directories.
     Claimed { user: String, password: String },
     /// The reason of a failure. The client may try again.
@@ -107,12 +127,8 @@ pub(crate) fn request_auth(
     needs_username: bool,
 ) -> SvnResult<()> {
     let verifier = Verifier::new(session, required, needs_username)?;
-    let config = session.access.config();
-    let can_be_weak = config.sasl.is_none_or(|strength| strength.min == 0);
-    let offered: Vec<(&str, Mechanism)> = MECHANISMS
-        .into_iter()
-        .filter(|(name, mechanism)| can_be_weak && verifier.offers(name, *mechanism))
-        .collect();
+    let offered: Vec<(&str, Mechanism)> =
+        MECHANISMS.into_iter().filter(|(name, m)| verifier.offers(name, *m)).collect();
     if offered.is_empty() {
         let message = "Could not obtain the list of SASL mechanisms";
         let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, message);
@@ -139,21 +155,7 @@ pub(crate) fn request_auth(
             None => Outcome::Refused(format!("{NO_MECHANISM} {name}")),
         };
         match outcome {
-            Outcome::Success(user, last) => {
-                if let Some(user) = user {
-                    if name != "EXTERNAL" {
-                        password_proved(session, &user)?;
-                    }
-                    session.access.set_user(Some(Principal::named(user)));
-                }
-                let out = session.conn.out();
-                out.raw(b"( success ( ");
-                if let Some(last) = last {
-                    out.text(&base64::encode(&last));
-                }
-                out.raw(b") ) ");
-                return Ok(());
-            }
+            Outcome::Success(success) => return succeed(session, &name, success),
             Outcome::Claimed { user, password } => {
                 if let Some(principal) = verifier.verify(session, &name, user, password)? {
                     session.access.set_user(Some(principal));
@@ -169,6 +171,24 @@ pub(crate) fn request_auth(
             Outcome::Anew => {}
         }
     }
+}
+
+/// Lets a user in: after waiting for their turn, if they gave a proof.
+fn succeed(session: &mut Session<'_>, mechanism: &str, success: Success) -> SvnResult<()> {
+    let Success { user, last, layer } = success;
+    if let Some(user) = user {
+        if mechanism != "EXTERNAL" {
+            password_proved(session, &user)?;
+        }
+        session.access.set_user(Some(Principal::named(user)));
+    }
+    let out = session.conn.out();
+    out.raw(b"( success ( ");
+    if let Some(last) = last {
+        out.text(&base64::encode(&last));
+    }
+    out.raw(b") ) ");
+    layer.map_or(Ok(()), |layer| session.conn.protect(layer))
 }
 
 impl Verifier {
@@ -188,6 +208,7 @@ impl Verifier {
             tunnel_user: session.tunnel_user().map(str::to_owned),
             anonymous: !needs_username && config.anon_access >= required,
             authenticated: config.auth_access >= required,
+            strengths: config.sasl.map_or(0..=0, |strength| strength.min..=strength.max),
         })
     }
 
@@ -228,7 +249,12 @@ impl Verifier {
     }
 
     fn offers(&self, name: &str, mechanism: Mechanism) -> bool {
+        let is_strong_enough = match mechanism {
+            Mechanism::DigestMd5 => Protection::within(&self.strengths).next().is_some(),
+            _ => self.strengths.contains(&0),
+        };
         self.options.allows(name)
+            && is_strong_enough
             && match mechanism {
                 Mechanism::Anonymous => self.anonymous,
                 Mechanism::External => self.authenticated && self.tunnel_user.is_some(),
@@ -237,6 +263,12 @@ impl Verifier {
                     // A client takes the strongest mechanism for all users, and accounts and directories do not
                     // know the passwords of theirs.
                     self.authenticated && self.passwords.is_some() && self.users.is_none()
+                }
+                Mechanism::DigestMd5 => {
+                    self.options.names(name)
+                        && self.authenticated
+                        && self.passwords.is_some()
+                        && self.users.is_none()
                 }
                 Mechanism::Login | Mechanism::Plain => {
                     self.authenticated
@@ -259,8 +291,9 @@ impl Verifier {
             Some(None) => return Ok(BAD_PROTOCOL.into()),
         };
         match mechanism {
-            Mechanism::Anonymous => Ok(Outcome::Success(None, None)),
+            Mechanism::Anonymous => Ok(Outcome::Success(Success::default())),
             Mechanism::External => Ok(self.external(token.as_deref())),
+            Mechanism::DigestMd5 => self.digest_md5(conn),
             Mechanism::CramMd5 => {
                 let password = |user: &str| self.password(user);
                 Ok(match cram_md5(conn, &password)? {
@@ -275,7 +308,7 @@ impl Verifier {
                     return Ok(Outcome::Anew);
                 };
                 let (Some(nonce), Some(salt)) = (random(), random()) else {
-                    return Ok("SASL(-1): generic failure: no random numbers".into());
+                    return Ok(NO_RANDOM.into());
                 };
                 let password = |user: &str| self.password(user);
                 let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
@@ -350,7 +383,10 @@ impl Verifier {
 
     fn proven(&self, user: &str, last: Option<Vec<u8>>) -> Outcome {
         match self.local_name(user) {
-            Some(user) => Outcome::Success(Some(user.to_owned()), last),
+            Some(user) => {
+                let user = Some(user.to_owned());
+                Outcome::Success(Success { user, last, layer: None })
+            }
             None => BAD_PROTOCOL.into(),
         }
     }
@@ -380,10 +416,10 @@ impl From<ScramError> for Outcome {
     }
 }
 
-fn random() -> Option<[u8; RANDOM]> {
-    let mut bytes = [0; RANDOM];
+fn random<const LEN: usize>() -> Option<[u8; LEN]> {
+    let mut bytes = [0; LEN];
     let flags = rustix::rand::GetRandomFlags::empty();
-    (rustix::rand::getrandom(&mut bytes, flags) == Ok(RANDOM)).then_some(bytes)
+    (rustix::rand::getrandom(&mut bytes, flags) == Ok(LEN)).then_some(bytes)
 }
 
 /// Sends a challenge and receives the answer; `None` when the client sends something else.
@@ -422,12 +458,13 @@ mod tests {
             users: None,
             anonymous: false,
             authenticated: true,
+            strengths: 0..=256,
         }
     }
 
     fn user(outcome: &Outcome) -> Option<&str> {
         match outcome {
-            Outcome::Success(user, _) => user.as_deref(),
+            Outcome::Success(success) => success.user.as_deref(),
             _ => None,
         }
     }
@@ -463,6 +500,20 @@ mod tests {
         let with_passwords =
             ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5", "LOGIN", "PLAIN"];
         assert_eq!(offered(&verifier), with_passwords);
+        // What is weak has to be named, and what cannot protect the connection is not offered where it has to be.
+        for (list, strengths, wanted) in [
+            ("", 1..=256, ""),
+            ("mech_list: digest-md5 scram-sha-256\n", 0..=256, "SCRAM-SHA-256 DIGEST-MD5"),
+            ("mech_list: digest-md5 scram-sha-256\n", 1..=256, "DIGEST-MD5"),
+            ("mech_list: digest-md5\n", 113..=127, ""),
+            ("mech_list: digest-md5\n", 0..=0, "DIGEST-MD5"),
+        ] {
+            verifier.options = SaslOptions::parse(list);
+            verifier.strengths = strengths;
+            assert_eq!(offered(&verifier).join(" "), wanted, "{list} {:?}", verifier.strengths);
+        }
+        verifier.options = SaslOptions::default();
+        verifier.strengths = 0..=256;
         verifier.passwords = None;
         assert_eq!(offered(&verifier), [""; 0]);
         verifier.options = SaslOptions::parse("pwcheck_method: saslauthd\n");

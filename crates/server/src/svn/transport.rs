@@ -1,4 +1,7 @@
-//! The two ends a connection can have: a TCP socket, or a pair of pipes (inetd, tunnel).
+//! The two ends a connection can have: a TCP socket, or a pair of pipes (inetd, tunnel); and the security layer of SASL
+//! above them, when a login agreed on one.
+//!
+//! Invariant: once there is a layer, no byte passes either way without it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,25 +11,29 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sapwood_wire_svn::buffer::write_both;
+use sapwood_wire_svn::security_layer::{Layer, Opener};
+
+use crate::svn::outgoing::Outgoing;
 
 /// Where a connection reads from and writes to.
 #[derive(Debug)]
-pub enum Transport {
-    /// A TCP connection.
+pub struct Transport {
+    ends: Ends,
+    /// Locked while something is sent, so that other output does not mix with it.
+    outgoing: Arc<Mutex<Outgoing>>,
+    /// Opens what is received, once there is a security layer.
+    opener: Option<Opener>,
+}
+
+#[derive(Debug)]
+enum Ends {
     Tcp {
-        /// The socket.
         stream: Arc<TcpStream>,
         /// The current time limit of reads.
         timeout: Option<Duration>,
-        /// Held while something is sent, so that other output does not mix with it.
-        sending: Arc<Mutex<()>>,
     },
-    /// Standard input and output of a program started by a login agent or a super-server.
     Pipes {
-        /// Where requests are read from.
         input: File,
-        /// Where replies are written to.
         output: File,
     },
 }
@@ -39,17 +46,41 @@ impl Transport {
         // Neither is fatal: the connection works without.
         let _ = stream.set_nodelay(true);
         let _ = socket2::SockRef::from(&*stream).set_keepalive(true);
-        Self::Tcp { stream, timeout: None, sending: Arc::default() }
+        Self::of(Ends::Tcp { stream, timeout: None })
+    }
+
+    /// Standard input and output of a program started by a login agent or a super-server: requests are read from `input`,
+    /// replies are written to `output`.
+    #[must_use]
+    pub fn pipes(input: File, output: File) -> Self {
+        Self::of(Ends::Pipes { input, output })
+    }
+
+    fn of(ends: Ends) -> Self {
+        Self { ends, outgoing: Arc::default(), opener: None }
+    }
+
+    /// Whether there is a security layer.
+    pub(super) const fn is_protected(&self) -> bool {
+        self.opener.is_some()
+    }
+
+    /// Protects all that follows. `arrived` was read, but belongs to what the layer protects.
+    pub(super) fn protect(&mut self, layer: Layer, arrived: &[u8]) {
+        let Layer { sealer, mut opener } = layer;
+        opener.begin_with(arrived);
+        self.opener = Some(opener);
+        self.outgoing.lock().protect(sealer);
     }
 
     /// The client's address as the log shows it.
     #[must_use]
     pub fn remote_host(&self) -> Option<String> {
-        match self {
-            Self::Tcp { stream, .. } => {
+        match &self.ends {
+            Ends::Tcp { stream, .. } => {
                 stream.peer_addr().ok().map(|a| a.ip().to_canonical().to_string())
             }
-            Self::Pipes { .. } => None,
+            Ends::Pipes { .. } => None,
         }
     }
 
@@ -58,6 +89,76 @@ impl Transport {
     /// # Errors
     /// System errors; `WouldBlock` or `TimedOut` when nothing came in time.
     pub fn read(&mut self, buf: &mut [u8], wait: Duration) -> io::Result<usize> {
+        let Self { ends, opener, .. } = self;
+        let Some(opener) = opener else { return ends.read(buf, wait) };
+        // The pieces of one packet have that time together.
+        let begun = Instant::now();
+        opener.read(buf, |room| {
+            let left = wait.checked_sub(begun.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
+            ends.read(room, left)
+        })
+    }
+
+    /// Limits how long one write may stand still.
+    pub fn set_write_timeout(&mut self, wait: Duration) {
+        if let Ends::Tcp { stream, .. } = &self.ends {
+            let _ = stream.set_write_timeout(Some(wait));
+        }
+    }
+
+    /// Writes two pieces, one after the other, in as few calls as can be.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn write_both(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        let mut outgoing = self.outgoing.lock();
+        match &mut self.ends {
+            Ends::Tcp { stream, .. } => outgoing.write_both(&mut &**stream, first, second),
+            Ends::Pipes { output, .. } => outgoing.write_both(output, first, second),
+        }
+    }
+
+    /// The socket, when there is one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Arc<TcpStream>> {
+        match &self.ends {
+            Ends::Tcp { stream, .. } => Some(stream),
+            Ends::Pipes { .. } => None,
+        }
+    }
+
+    /// A check, from any thread, for whether the client has disconnected; `None` when the system
+    /// gives no second handle.
+    #[must_use]
+    pub fn hangup(&self) -> Option<Hangup> {
+        Some(match &self.ends {
+            Ends::Tcp { stream, .. } => Hangup::Tcp {
+                stream: Arc::clone(stream),
+                outgoing: Arc::clone(&self.outgoing),
+                next_nudge: Mutex::new(Instant::now()),
+            },
+            Ends::Pipes { output, .. } => Hangup::Pipe(output.try_clone().ok()?),
+        })
+    }
+
+    /// Whether something (or the end) can be read without waiting.
+    #[must_use]
+    pub fn readable_now(&self) -> bool {
+        if self.opener.as_ref().is_some_and(Opener::is_ready) {
+            return true;
+        }
+        let mut fds = [match &self.ends {
+            Ends::Tcp { stream, .. } => PollFd::new(&**stream, PollFlags::IN),
+            Ends::Pipes { input, .. } => PollFd::new(input, PollFlags::IN),
+        }];
+        let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&no_wait)).is_ok_and(|n| n > 0)
+    }
+}
+
+impl Ends {
+    /// As [`Transport::read`], below the layer.
+    fn read(&mut self, buf: &mut [u8], wait: Duration) -> io::Result<usize> {
         loop {
             let result = match self {
                 Self::Tcp { stream, timeout, .. } => {
@@ -77,61 +178,6 @@ impl Transport {
             }
         }
     }
-
-    /// Limits how long one write may stand still.
-    pub fn set_write_timeout(&mut self, wait: Duration) {
-        if let Self::Tcp { stream, .. } = self {
-            let _ = stream.set_write_timeout(Some(wait));
-        }
-    }
-
-    /// Writes two pieces, one after the other, in as few calls as can be.
-    ///
-    /// # Errors
-    /// System errors.
-    pub fn write_both(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp { stream, sending, .. } => {
-                let _turn = sending.lock();
-                write_both(&mut &**stream, first, second)
-            }
-            Self::Pipes { output, .. } => write_both(output, first, second),
-        }
-    }
-
-    /// The socket, when there is one.
-    #[must_use]
-    pub fn socket(&self) -> Option<&Arc<TcpStream>> {
-        match self {
-            Self::Tcp { stream, .. } => Some(stream),
-            Self::Pipes { .. } => None,
-        }
-    }
-
-    /// A check, from any thread, for whether the client has disconnected; `None` when the system
-    /// gives no second handle.
-    #[must_use]
-    pub fn hangup(&self) -> Option<Hangup> {
-        Some(match self {
-            Self::Tcp { stream, sending, .. } => Hangup::Tcp {
-                stream: Arc::clone(stream),
-                sending: Arc::clone(sending),
-                next_nudge: Mutex::new(Instant::now()),
-            },
-            Self::Pipes { output, .. } => Hangup::Pipe(output.try_clone().ok()?),
-        })
-    }
-
-    /// Whether something (or the end) can be read without waiting.
-    #[must_use]
-    pub fn readable_now(&self) -> bool {
-        let mut fds = [match self {
-            Self::Tcp { stream, .. } => PollFd::new(&**stream, PollFlags::IN),
-            Self::Pipes { input, .. } => PollFd::new(input, PollFlags::IN),
-        }];
-        let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut fds, Some(&no_wait)).is_ok_and(|n| n > 0)
-    }
 }
 
 /// Sees, without waiting, that there is no client any more to do anything for.
@@ -141,8 +187,8 @@ pub enum Hangup {
     Tcp {
         /// The socket.
         stream: Arc<TcpStream>,
-        /// As in [`Transport::Tcp`].
-        sending: Arc<Mutex<()>>,
+        /// As in [`Transport`].
+        outgoing: Arc<Mutex<Outgoing>>,
         /// When the client may be tried again.
         next_nudge: Mutex<Instant>,
     },
@@ -164,7 +210,7 @@ impl Hangup {
     pub fn has_gone(&self) -> bool {
         match self {
             Self::Pipe(output) => ended(output, PollFlags::empty()).is_some(),
-            Self::Tcp { stream, sending, next_nudge } => {
+            Self::Tcp { stream, outgoing, next_nudge } => {
                 let Some(what) = ended(&**stream, PollFlags::RDHUP) else { return false };
                 if what.intersects(PollFlags::ERR | PollFlags::HUP) {
                     return true;
@@ -172,12 +218,11 @@ impl Hangup {
                 let now = Instant::now();
                 let mut next = next_nudge.lock();
                 if now >= *next
-                    && let Some(_turn) = sending.try_lock()
+                    && let Some(mut outgoing) = outgoing.try_lock()
                 {
                     *next = now.checked_add(NUDGE).unwrap_or(now);
                     let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
-                    let sent = rustix::net::send(&**stream, b" ", flags);
-                    return sent.is_err_and(|e| e != rustix::io::Errno::AGAIN);
+                    return outgoing.nudge(|bytes| rustix::net::send(&**stream, bytes, flags));
                 }
                 false
             }
@@ -230,7 +275,7 @@ mod tests {
         let (reader, writer) = std::io::pipe().unwrap();
         let output = File::from(std::os::fd::OwnedFd::from(writer));
         let input = output.try_clone().unwrap();
-        let hangup = Transport::Pipes { input, output }.hangup().unwrap();
+        let hangup = Transport::pipes(input, output).hangup().unwrap();
         assert!(!hangup.has_gone());
         drop(reader);
         assert!(hangup.has_gone());

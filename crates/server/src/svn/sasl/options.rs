@@ -69,6 +69,11 @@ impl SaslOptions {
     pub(super) fn allows(&self, name: &str) -> bool {
         self.mechanisms.as_ref().is_none_or(|list| list.iter().any(|m| m == name))
     }
+
+    /// Whether the mechanism `name` is listed, not only not excluded.
+    pub(super) fn names(&self, name: &str) -> bool {
+        self.mechanisms.is_some() && self.allows(name)
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +88,8 @@ mod tests {
         );
         assert!(options.allows("PLAIN") && options.allows("SCRAM-SHA-256"));
         assert!(!options.allows("LOGIN"));
+        assert!(options.names("PLAIN") && !options.names("LOGIN"));
+        assert!(!SaslOptions::default().names("PLAIN"));
         assert!(options.auxprop);
         assert_eq!(options.saslauthd.as_deref(), Some(Path::new("/tmp/mux")));
         assert_eq!(SaslOptions::parse(""), SaslOptions::default());
