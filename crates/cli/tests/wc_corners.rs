@@ -155,6 +155,18 @@ svn diff --old=wc/a --new=none
 svn diff --old=wc/f --new=plain/bin
 svn diff --old=wc/a --new=plain/f
 svn diff --old=none --new=nothing
+svn diff --old=$PWD/plain --new=wc/a
+svn diff --old=wc/f --new=$PWD/plain/f
+svn diff --summarize -r8 wc
+svn diff --summarize -r10 wc/a
+cd wc && svn diff --summarize -r8
+cd wc && svn diff --summarize -r11
+cd wc/a && svn diff --summarize -r1
+cd wc && svn diff --summarize -r7 a/g
+svn diff --summarize --old=URL/repo/a@7 --new=wc/a
+svn diff --summarize --old=wc/a --new=URL/repo/a@7
+svn diff --summarize -rHEAD wc/a
+svn diff --summarize -r8 wc/a/g
 ";
 
 /// The repository has something new where an external is.

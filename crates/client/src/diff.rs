@@ -10,6 +10,7 @@
 //! Each sends its changes to a [`sides::Processor`], which writes a diff or a summary.
 
 mod against;
+mod base_changes;
 mod git;
 mod left;
 pub(crate) mod local;

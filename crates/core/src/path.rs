@@ -153,7 +153,7 @@ pub fn common_ancestor<'a>(a: &'a str, b: &str) -> &'a str {
         }
     }
     match a.get(..end) {
-        Some("") if a.starts_with('/') => "/",
+        Some("") if a.starts_with('/') && b.starts_with('/') => "/",
         Some(prefix) => prefix,
         None => "",
     }
@@ -197,6 +197,8 @@ mod tests {
         assert_eq!(common_ancestor("/a/bc", "/a/b"), "/a");
         assert_eq!(common_ancestor("/a/b/c", "/a/b"), "/a/b");
         assert_eq!(common_ancestor("/x", "/y"), "/");
+        assert_eq!(common_ancestor("/x/y", "z"), "");
+        assert_eq!(common_ancestor("z", "/x/y"), "");
         assert_eq!(common_ancestor("x/y", "x/z"), "x");
         assert_eq!(common_ancestor("x", "y"), "");
     }

@@ -4,22 +4,21 @@
 //! trees are walked where the record or local changes say that they may differ: on one side BASE with
 //! the record, on the other the working version (or BASE as it is).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult, path};
-use sapwood_delta::{EditStep, Handle, ReportEntry, StepEditor, TextDelta};
+use sapwood_delta::ReportEntry;
 use sapwood_ra::{Report, ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::conflict::PropChange;
 use sapwood_wc::db::{Kind, Presence};
 use sapwood_wc::report::Crawl;
 use sapwood_wc::status::{self, State};
 use sapwood_wc::view::{self, Status};
 
+use super::base_changes::Recorder;
 use super::local::{pristine_text, working_text};
-use super::regular::{is_regular, patched, wrong_handle};
-use super::remote::apply;
+use super::regular::patched;
 use super::sides::{Below, CopySource, DirSide, FileSide, Processor, ReverseProcessor, Text};
 use super::writer::LabelParts;
 use super::{Request, Sink, changelists};
@@ -43,47 +42,20 @@ pub(super) fn run(
     let located = session_at(ctx, remote, peg, revision)?;
     let url = located.session.url();
     let is_base = local_revision == Revision::Base;
-    let view = node.wc.require_view(&node.relpath)?;
-    // A copied node is reported with its copy source.
-    let source = match view.status() {
-        Status::Added if !is_base => node.wc.origin(&view)?,
-        _ => None,
-    };
-    let start_here = starts_here(&node, source.is_some(), &located)?;
-    let (start, target) = match start_here {
-        true => (node.relpath.as_path(), ""),
-        false => node.relpath.parent_and_name(),
-    };
-    let (id, mut place) = node.wc.repos_location(start)?;
-    if let Some(source) = &source {
-        place = source.repos_path.parent().to_owned();
+    let anchor = Anchor::find(&node, &located, is_base)?;
+    located.session.reparent(&anchor.url)?;
+    let mut recorder = record(&node, request, &located, &url, &anchor)?;
+    if anchor.is_node && !is_own_anchor(&node, local)? {
+        recorder.pass_over_unchanged_root();
     }
-    let root = node.wc.db().repository(id)?.root;
-    let start_url = root.join(&place);
-    located.session.reparent(&start_url)?;
-    let copied_from = source.as_ref().map(|source| root.join(&source.repos_path));
-    let recorder = record(&node, request, &located, &url, (start, target), copied_from.as_deref())?;
-    let own_url = start_url.join(RelPath::trusted(target));
-    let mut originals = [url, own_url];
-    if reverse {
-        originals.reverse();
-    }
-    let anchor = if start_here { local.to_owned() } else { path::dirname(local).to_owned() };
-    let places = LabelParts {
-        anchor: Some(anchor),
-        originals: originals.map(UrlBuf::into_string),
-        session_relpath: start_url.below(&root),
-    };
-    let mut interesting = Interesting::default();
-    recorder.changes.keys().for_each(|relpath| interesting.add(relpath));
+    let is_summary = sink.is_summary();
+    let mut interesting = Interesting::of(&recorder, is_summary);
     if !is_base {
         local_changes(ctx, &node, request.depth, &mut interesting)?;
     }
     let listed = changelists(request);
-    let own_anchor = start.is_empty() || !target.is_empty() || node.wc.is_switched(start)?;
-    let moves_below = if own_anchor { start } else { start.parent() };
-    let below = sink.is_summary();
-    sink.with(ctx, places, &mut |processor, _| {
+    let moves_below = anchor.moves_below(&node)?;
+    sink.with(ctx, anchor.labels(local, url, reverse), &mut |processor, _| {
         let mut reversed;
         let mut processor: &mut dyn Processor = processor;
         if reverse {
@@ -91,14 +63,14 @@ pub(super) fn run(
             processor = &mut reversed;
         }
         let mut only_target;
-        if below {
-            only_target = Below { root: RelPath::new(target)?.to_owned(), inner: processor };
+        if is_summary {
+            only_target = Below { root: RelPath::new(anchor.target)?.to_owned(), inner: processor };
             processor = &mut only_target;
         }
         let mut walk = Walk {
             ctx,
             wc: &node.wc,
-            start,
+            start: anchor.start,
             moves_below: moves_below.to_owned(),
             record: &recorder,
             interesting: &interesting,
@@ -106,11 +78,71 @@ pub(super) fn run(
             ignore_ancestry: request.ignore_ancestry,
             revision: located.revision,
             changelists: &listed,
-            is_summary: below,
+            is_summary,
             processor,
         };
         walk.compare(&node.relpath)
     })
+}
+
+/// Where the report of a working copy's node begins.
+struct Anchor<'n> {
+    /// The directory, below the working copy's root.
+    start: &'n RelPath,
+    /// The name of the node in it; empty for the directory itself.
+    target: &'n str,
+    /// Whether the node is the directory.
+    is_node: bool,
+    /// Its URL, and that of its repository.
+    url: UrlBuf,
+    root: UrlBuf,
+    /// What the node was copied from, if it is a copy.
+    copied_from: Option<UrlBuf>,
+}
+
+impl<'n> Anchor<'n> {
+    fn find(node: &'n Node, located: &LocatedSession, is_base: bool) -> SvnResult<Self> {
+        let view = node.wc.require_view(&node.relpath)?;
+        // A copied node is reported with its copy source.
+        let source = match view.status() {
+            Status::Added if !is_base => node.wc.origin(&view)?,
+            _ => None,
+        };
+        let is_node = starts_here(node, source.is_some(), located)?;
+        let (start, target) = match is_node {
+            true => (node.relpath.as_path(), ""),
+            false => node.relpath.parent_and_name(),
+        };
+        let (id, mut place) = node.wc.repos_location(start)?;
+        if let Some(source) = &source {
+            place = source.repos_path.parent().to_owned();
+        }
+        let root = node.wc.db().repository(id)?.root;
+        let url = root.join(&place);
+        let copied_from = source.as_ref().map(|source| root.join(&source.repos_path));
+        Ok(Self { start, target, is_node, url, root, copied_from })
+    }
+
+    /// The directory that paths of move sources are shown relative to.
+    fn moves_below(&self, node: &Node) -> SvnResult<&'n RelPath> {
+        let start = self.start;
+        let is_own = start.is_empty() || !self.target.is_empty() || node.wc.is_switched(start)?;
+        Ok(if is_own { start } else { start.parent() })
+    }
+
+    /// What labels are made of. `local` is the node's path as it was typed, `url` the location in the repository.
+    fn labels(&self, local: &str, url: UrlBuf, reverse: bool) -> LabelParts {
+        let mut originals = [url, self.url.join(RelPath::trusted(self.target))];
+        if reverse {
+            originals.reverse();
+        }
+        let anchor = if self.is_node { local.to_owned() } else { path::dirname(local).to_owned() };
+        LabelParts {
+            anchor: Some(anchor),
+            originals: originals.map(UrlBuf::into_string),
+            session_relpath: self.url.below(&self.root),
+        }
+    }
 }
 
 /// Whether a report begins at the node. A directory is the start itself; any other node is reported below its parent, and
@@ -120,16 +152,22 @@ fn starts_here(node: &Node, is_copied: bool, located: &LocatedSession) -> SvnRes
     Ok(node.relpath.is_empty() || (is_own_dir && !is_other_file(node, located)?))
 }
 
+/// Whether the reference would ask for the changes of this very directory, and not of its parent's entry: the root of a
+/// working copy, a switched directory, the current one.
+fn is_own_anchor(node: &Node, path: &str) -> SvnResult<bool> {
+    Ok(path.is_empty() || node.relpath.is_empty() || node.wc.is_switched(&node.relpath)?)
+}
+
 /// Asks for the changes that lead from a working copy to `url`, and records them.
 fn record<'n>(
     node: &'n Node,
     request: &Request<'_>,
     located: &LocatedSession,
     url: &Url,
-    (start, target): (&'n RelPath, &str),
-    copied_from: Option<&Url>,
+    anchor: &Anchor<'n>,
 ) -> SvnResult<Recorder<'n>> {
-    let mut recorder = Recorder::new(&node.wc, start);
+    let target = anchor.target;
+    let mut recorder = Recorder::new(&node.wc, anchor.start);
     let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
     let versus = ReportKind::Diff {
         versus_url: url,
@@ -138,7 +176,9 @@ fn record<'n>(
     };
     let wanted = ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
     let mut report = located.session.report(&wanted, &mut recorder)?;
-    if let Err(error) = describe(node, (request.depth, target), copied_from, report.as_mut()) {
+    if let Err(error) =
+        describe(node, (request.depth, target), anchor.copied_from.as_deref(), report.as_mut())
+    {
         let _aborted = report.abort();
         return Err(error);
     }
@@ -211,6 +251,16 @@ struct Interesting {
 }
 
 impl Interesting {
+    /// What the repository changed. A list has the directories that the edit goes through, too.
+    fn of(recorder: &Recorder<'_>, is_summary: bool) -> Self {
+        let mut interesting = Self::default();
+        recorder.changes.keys().for_each(|relpath| interesting.add(relpath));
+        if is_summary {
+            recorder.opened_dirs.iter().for_each(|relpath| interesting.add(relpath));
+        }
+        interesting
+    }
+
     fn add(&mut self, relpath: &RelPath) {
         let mut at = relpath;
         while !at.is_empty() {
@@ -220,104 +270,6 @@ impl Interesting {
             }
             at = parent;
         }
-    }
-}
-
-/// The repository's change of a node of BASE.
-#[derive(Clone, Debug, Default)]
-struct Change {
-    deleted: bool,
-    added: Option<NodeKind>,
-    props: Vec<PropChange>,
-    text: Option<Text>,
-}
-
-/// Records an edit of BASE.
-struct Recorder<'a> {
-    wc: &'a WorkingCopy,
-    /// Where the edit starts, below the working copy's root.
-    start: &'a RelPath,
-    changes: BTreeMap<RelPathBuf, Change>,
-    open: HashMap<u64, RelPathBuf>,
-    next: u64,
-}
-
-impl<'a> Recorder<'a> {
-    fn new(wc: &'a WorkingCopy, start: &'a RelPath) -> Self {
-        Self { wc, start, changes: BTreeMap::new(), open: HashMap::new(), next: 0 }
-    }
-
-    fn handle(&mut self, at: &RelPath) -> Handle {
-        self.next = self.next.wrapping_add(1);
-        self.open.insert(self.next, self.start.join(at));
-        Handle(self.next)
-    }
-
-    fn change(&mut self, handle: Handle) -> SvnResult<&mut Change> {
-        let relpath = self.open.get(&handle.0).ok_or_else(wrong_handle)?;
-        Ok(self.changes.entry(relpath.clone()).or_default())
-    }
-
-    fn added(&mut self, at: &RelPath, kind: NodeKind) -> Handle {
-        let handle = self.handle(at);
-        let relpath = self.start.join(at);
-        self.changes.entry(relpath).or_default().added = Some(kind);
-        handle
-    }
-
-    fn set_prop(&mut self, handle: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        if is_regular(name) {
-            self.change(handle)?.props.push((name.to_owned(), value.map(<[u8]>::to_vec)));
-        }
-        Ok(())
-    }
-
-    fn set_text(&mut self, file: Handle, delta: &mut dyn TextDelta) -> SvnResult<()> {
-        let relpath = self.open.get(&file.0).cloned().ok_or_else(wrong_handle)?;
-        let is_new = self.changes.get(&relpath).is_some_and(|c| c.added.is_some());
-        let base = match is_new {
-            true => None,
-            false => self.wc.db().base(&relpath)?,
-        };
-        let base = base.map_or(Ok(Text::Empty), |row| pristine_text(self.wc, &row))?;
-        let text = apply(&base, delta)?;
-        self.change(file)?.text = Some(text);
-        Ok(())
-    }
-
-    /// Whether a node above this one is new, so that BASE says nothing of it.
-    fn is_below_new(&self, relpath: &RelPath) -> bool {
-        let mut at = relpath;
-        while !at.is_empty() && at != self.start {
-            at = at.parent();
-            if self.changes.get(at).is_some_and(|c| c.added.is_some() || c.deleted) {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-impl StepEditor for Recorder<'_> {
-    fn step(&mut self, step: EditStep<'_>) -> SvnResult<Handle> {
-        match step {
-            EditStep::OpenRoot(_) => return Ok(self.handle(RelPath::ROOT)),
-            EditStep::Open { path, .. } => return Ok(self.handle(path)),
-            EditStep::Add { kind, path, .. } => return Ok(self.added(path, kind)),
-            EditStep::Delete { path, .. } => {
-                self.changes.entry(self.start.join(path)).or_default().deleted = true;
-            }
-            EditStep::Prop { node, name, value, .. } => self.set_prop(node, name, value)?,
-            EditStep::Text { file, delta, .. } => self.set_text(file, delta)?,
-            EditStep::CloseDirectory(node) | EditStep::CloseFile { file: node, .. } => {
-                self.open.remove(&node.0).ok_or_else(wrong_handle)?;
-            }
-            EditStep::TargetRevision(_)
-            | EditStep::Absent { .. }
-            | EditStep::CloseEdit
-            | EditStep::AbortEdit => {}
-        }
-        Ok(Handle::NONE)
     }
 }
 
@@ -547,7 +499,9 @@ impl Walk<'_> {
             return Ok(());
         }
         if left.kind == NodeKind::Dir {
-            if left.props == right.props {
+            // The reference lists each directory that the edit goes through, for its revision is a property of the entry.
+            let was_sent = self.is_summary && self.record.opened_dirs.contains(relpath);
+            if left.props == right.props && !was_sent {
                 return Ok(());
             }
             return self.processor.dir_changed(self.at(relpath)?, &left.dir(), &right.dir());
