@@ -38,6 +38,10 @@ impl Commit for Made {
         Ok(u64::MAX)
     }
 
+    fn repository_size(&self) -> SvnResult<u64> {
+        Ok(1 << 20)
+    }
+
     fn has_property(&self, _: &FsPath, _: &str) -> SvnResult<bool> {
         Ok(false)
     }

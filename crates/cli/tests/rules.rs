@@ -149,3 +149,40 @@ fn rules_of_a_server_know_repositories_and_groups() {
     fs::remove_file(&rules).unwrap();
     assert!(!may("ada", "c"), "rules that are named and missing refuse");
 }
+
+#[test]
+fn a_repository_has_a_quota() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = Programs::ours();
+    let file = folder.path().join("file");
+    // Nothing in it can be compressed.
+    let mut state = 1_u64;
+    let bytes = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        u8::try_from(state >> 56).unwrap()
+    });
+    fs::write(&file, bytes.take(600 << 10).collect::<Vec<_>>()).unwrap();
+    for kind in ["fsfs", "fsx"] {
+        let repository = folder.path().join(kind);
+        let create = ["create", "--fs-type", kind, repository.to_str().unwrap()];
+        Programs::reference().run("svnadmin", create).expect_success("create");
+        let rules = "format = 1\n[[rule]]\nname = 'quota'\nrepository-size = '1M'\n";
+        fs::write(repository.join("conf/rules.toml"), rules).unwrap();
+        let url = format!("file://{}", repository.display());
+        // Other texts each time: what is there already takes no space.
+        let put = |name: &str, skip: u32| {
+            let text = fs::read(&file).unwrap();
+            let own = folder.path().join(name);
+            fs::write(&own, text.iter().map(|b| b.rotate_left(skip)).collect::<Vec<_>>()).unwrap();
+            let target = format!("{url}/{name}");
+            run(&ours, "svnmucc", &["-m", "", "put", own.to_str().unwrap(), &target])
+        };
+        put("first", 0).expect_success("600 KiB");
+        let said = put("second", 1).stderr_text();
+        let words = "Commit blocked by rule 'quota':\nThe repository is full: it may have 1M.";
+        assert!(said.contains(words), "{kind}: {said}");
+        // What was refused takes no space.
+        run(&ours, "svnmucc", &["-m", "", "mkdir", &format!("{url}/small")])
+            .expect_success("small");
+    }
+}

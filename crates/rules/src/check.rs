@@ -50,6 +50,11 @@ pub trait Commit {
     /// # Errors
     /// Those of reading.
     fn size(&self, path: &FsPath) -> SvnResult<u64>;
+    /// The bytes of the repository on disk, with what is to be committed.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn repository_size(&self) -> SvnResult<u64>;
     /// Whether a file has a property.
     ///
     /// # Errors
@@ -161,6 +166,11 @@ impl<'a> Check<'a> {
         if let Some(most) = rule.changed_paths.filter(|most| check.count > *most) {
             let why = format!("{} paths are changed, and {most} may be.", check.count);
             return Ok(Some(why));
+        }
+        if let Some(most) = rule.repository_size.filter(|_| is_about_it)
+            && commit.repository_size()? > most
+        {
+            return Ok(Some(format!("The repository is full: it may have {}.", size::shown(most))));
         }
         check.clashes()?;
         let lines = check.wrong.iter().map(|(why, paths)| {

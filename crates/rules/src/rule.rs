@@ -34,6 +34,9 @@ pub(crate) struct Rule {
     /// The most bytes of a file that was added or changed.
     #[serde(default, deserialize_with = "size::deserialize")]
     pub(crate) file_size: Option<u64>,
+    /// The most bytes that the repository may have on disk, with the commit.
+    #[serde(default, deserialize_with = "size::deserialize")]
+    pub(crate) repository_size: Option<u64>,
     /// The most paths that a commit changes.
     pub(crate) changed_paths: Option<usize>,
     /// Patterns of names that no new file or directory may have.
@@ -80,6 +83,7 @@ impl Rule {
         let asks = self.message.is_some()
             || self.message_length.is_some()
             || self.file_size.is_some()
+            || self.repository_size.is_some()
             || self.changed_paths.is_some()
             || !self.forbidden_names.is_empty()
             || self.distinct_names

@@ -185,6 +185,10 @@ impl Commit for Transaction<'_> {
         Ok(self.after.node(path)?.length()?)
     }
 
+    fn repository_size(&self) -> SvnResult<u64> {
+        Ok(crate::bytes_on_disk(&self.files.fs)?)
+    }
+
     fn has_property(&self, path: &FsPath, name: &str) -> SvnResult<bool> {
         Ok(self.after.node(path)?.props()?.get(name).is_some())
     }

@@ -15,6 +15,7 @@ struct Example {
     properties: Vec<(&'static str, &'static str)>,
     /// All paths after the commit.
     after: Vec<&'static str>,
+    bytes: u64,
 }
 
 impl Commit for Example {
@@ -55,6 +56,10 @@ impl Commit for Example {
         Ok(found.and_then(|(_, _, size)| *size).unwrap())
     }
 
+    fn repository_size(&self) -> SvnResult<u64> {
+        Ok(self.bytes)
+    }
+
     fn has_property(&self, path: &FsPath, name: &str) -> SvnResult<bool> {
         Ok(self.properties.contains(&(path.as_str(), name)))
     }
@@ -80,6 +85,17 @@ fn said(lines: &str, commit: &Example) -> String {
 
 fn changes(changes: &[(&'static str, char, Option<u64>)]) -> Example {
     Example { changes: changes.to_vec(), ..Example::default() }
+}
+
+#[test]
+fn quotas() {
+    let of = |bytes| Example { bytes, ..changes(&[("/trunk/a", 'A', Some(1))]) };
+    assert_eq!(said("repository-size = '2K'", &of(2048)), "");
+    let full = "The repository is full: it may have 2K.";
+    assert_eq!(said("repository-size = '2K'", &of(2049)), full);
+    assert_eq!(said("repository-size = '2K'\npaths = ['/tags/**']", &of(9999)), "");
+    let root = Example { user: Some("root"), ..of(9999) };
+    assert_eq!(said("repository-size = 0\nexcept = ['group:admins']", &root), "");
 }
 
 #[test]
