@@ -11,6 +11,8 @@ use sapwood_core::{Exact as _, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult,
 use sapwood_fs::txn::KnownText;
 use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Node};
 
+use super::summary::{self, Summing};
+
 /// Bytes of texts that are read ahead of one revision, at most.
 const TEXTS: u64 = 512 << 10;
 
@@ -20,6 +22,8 @@ pub(super) struct ReadRevision {
     pub(super) revision: Revnum,
     pub(super) props: Arc<PropList>,
     pub(super) changes: Vec<ReadChange>,
+    /// What the target must have too.
+    pub(super) summary: Sha1,
 }
 
 /// One changed path.
@@ -57,11 +61,13 @@ pub(super) struct ReadNode {
 pub(super) fn read(source: &Filesystem, revision: Revnum) -> SvnResult<ReadRevision> {
     let root = source.revision_root(revision)?;
     let mut room = TEXTS;
+    let mut sum = Summing::default();
     let read_change = |change: ChangedPath<'_>| {
         let node = match change.kind {
             ChangeKind::Delete => None,
             _ => Some(read_node(&root.node(change.path)?, &change, &mut room)?),
         };
+        sum.add(&change, node.as_ref().map(|node| (node.kind, &*node.props, node.md5)));
         Ok(ReadChange {
             path: change.path.to_owned(),
             kind: change.kind,
@@ -73,12 +79,12 @@ pub(super) fn read(source: &Filesystem, revision: Revnum) -> SvnResult<ReadRevis
         })
     };
     let changes = root.changed_paths()?.iter().map(read_change).collect::<SvnResult<_>>()?;
-    Ok(ReadRevision { revision, props: source.revprops(revision)?, changes })
+    Ok(ReadRevision { revision, props: source.revprops(revision)?, changes, summary: sum.finish() })
 }
 
 fn read_node(node: &Node, change: &ChangedPath<'_>, room: &mut u64) -> SvnResult<ReadNode> {
     let kind = node.kind();
-    let md5 = if kind == NodeKind::File { Some(node.md5()?) } else { None };
+    let md5 = summary::md5_of(node)?;
     let is_new = change.kind != ChangeKind::Modify && change.copy_from.is_none();
     let before = if is_new || !(change.text_mod || change.prop_mod) {
         None
