@@ -6,6 +6,7 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
+use sapwood_core::exact::clamped;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Exact as _, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult, len64};
 use sapwood_fs::txn::KnownText;
@@ -50,6 +51,8 @@ pub(super) struct ReadNode {
     pub(super) has_new_text: bool,
     /// The same of the properties.
     pub(super) has_new_props: bool,
+    /// Whether the properties are known to be those of the node before.
+    pub(super) has_old_props: bool,
     /// The text, if it counts as changed and there was room for it.
     pub(super) text: Option<(Vec<u8>, KnownText)>,
 }
@@ -93,17 +96,19 @@ fn read_node(node: &Node, change: &ChangedPath<'_>, room: &mut u64) -> SvnResult
     };
     let before = before.as_ref();
     let has_new_text = change.text_mod && !before.is_some_and(|old| old.same_contents_rep(node));
-    let has_new_props = change.prop_mod && !before.is_some_and(|old| old.same_props_rep(node));
+    let has_old_props = before.is_some_and(|old| old.same_props_rep(node));
+    let has_new_props = change.prop_mod && !has_old_props;
     let text = md5.filter(|_| has_new_text || is_new).and_then(|md5| read_text(node, md5, room));
-    Ok(ReadNode { kind, props: node.props()?, md5, has_new_text, has_new_props, text })
+    let props = node.props()?;
+    Ok(ReadNode { kind, props, md5, has_new_text, has_new_props, has_old_props, text })
 }
 
 /// A text that there is room for and that has its checksum.
 fn read_text(node: &Node, md5: Md5, room: &mut u64) -> Option<(Vec<u8>, KnownText)> {
     let left = *room;
     let len = node.length().ok().filter(|len| *len <= left)?;
-    let mut text = Vec::new();
     // One byte more shows that the length is wrong.
+    let mut text = Vec::with_capacity(clamped(len.plus(1)));
     node.contents().ok()?.take(left.plus(1)).read_to_end(&mut text).ok()?;
     if len64(text.len()) != len || Md5::of(&text) != md5 {
         return None;

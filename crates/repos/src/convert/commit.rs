@@ -94,7 +94,10 @@ impl Target<'_> {
                 None => txn.make_file(path)?,
             }
         }
-        let changes = txn.node_props(path)?.diff_to(&node.props);
+        let changes = match change.kind {
+            ChangeKind::Modify if node.has_old_props => Vec::new(),
+            _ => txn.node_props(path)?.diff_to(&node.props),
+        };
         for (name, value) in &changes {
             txn.change_prop(path, name, value.as_deref())?;
         }
