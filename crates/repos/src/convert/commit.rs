@@ -34,13 +34,14 @@ pub(super) fn revisions(
     let bulk = Bulk::new(writer)?;
     let mut target = Target { source, writer, bulk: bulk.as_ref(), roots: Roots::new(writer.fs()) };
     let mut summaries = Summaries::new(range.0);
-    let done = ordered::run(ordered::batches(range.0, range.1), threads, &work, &mut |read| {
-        cancel.check()?;
-        let read = read?;
-        target.commit(&read)?;
-        summaries.push(read.summary);
-        notify(Event::Committed(read.revision))
-    });
+    let done =
+        ordered::run(ordered::short_batches(range.0, range.1), threads, &work, &mut |read| {
+            cancel.check()?;
+            let read = read?;
+            target.commit(&read)?;
+            summaries.push(read.summary);
+            notify(Event::Committed(read.revision))
+        });
     // An earlier revision that could not be published is the first error.
     let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
     published.and(done).map(|()| summaries)
