@@ -2,13 +2,14 @@
 //! in between. Numbers, UUID, properties of revisions, locks, hooks and configuration stay.
 //!
 //! Several threads read ahead ([`ahead`]). Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
-//! repeated takes over what has come since. At the end everything is compared ([`verify`]), and the target's file
-//! `converted-revision` says up to which revision.
+//! repeated takes over what has come since. At the end everything is compared ([`verify`]), with the source or with what was
+//! read of it to be converted ([`summary`]), and the target's file `converted-revision` says up to which revision.
 
 mod ahead;
 mod commit;
 mod folders;
 mod revprops;
+mod summary;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -92,12 +93,13 @@ pub fn convert(
         WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
     let writer = Writer::new(&copy, write)?;
     let threads = options.threads;
-    commit::revisions(&source, &writer, (done.next(), youngest), threads, cancel, notify)?;
+    let range = (done.next(), youngest);
+    let summaries = commit::revisions(&source, &writer, range, threads, cancel, notify)?;
     writer.flush_reps();
     folders::copy(&from, &to, cancel)?;
     let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
     revprops::take(&source, &writer, first, threads, cancel)?;
-    verify::verify(&source, &writer, (first, youngest), threads, cancel, notify)?;
+    verify::verify(&source, &writer, (first, youngest), &summaries, threads, cancel, notify)?;
     let text = format!("{youngest}\n");
     STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
         SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))

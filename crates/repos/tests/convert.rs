@@ -11,7 +11,7 @@ use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos as repos;
 use sapwood_repos::convert::{Event, TargetOptions, convert};
 use sapwood_repos::dump::DumpOptions;
-use sapwood_testkit::{Output, Programs, Repository, Shape, fsx, random, repository};
+use sapwood_testkit::{History, Output, Programs, Repository, Shape, fsx, random, repository};
 
 fn reference(program: &str, args: &[&str], path: &Path) -> Vec<u8> {
     let mut command: Command = Programs::reference().command(program);
@@ -226,6 +226,30 @@ fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let before = Revnum(half.try_into().unwrap());
     assert_eq!(events.first(), Some(&Event::Continued(before)));
     same(&from, &to);
+}
+
+#[test]
+fn a_target_that_differs_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = |text: &str| {
+        let mut history = History::new("two-of-one-uuid");
+        let mut txn = history.begin("a", "first");
+        txn.mkdir("d").add("d/f", text);
+        txn.commit();
+        let mut txn = history.begin("a", "second");
+        txn.add("g", "g");
+        txn.commit();
+        history
+    };
+    let [source, other, target] =
+        ["source", "other", "target"].map(|name| folder.path().join(name));
+    fsx::make(&source, &history("1"), 8, false);
+    fsx::make(&other, &history("2"), 8, false);
+    run(&other, &target, 14, &CancelToken::new()).unwrap();
+    std::fs::remove_file(target.join("converted-revision")).unwrap();
+    let error = run(&source, &target, 14, &CancelToken::new()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::FS_CORRUPT);
+    assert!(error.to_string().contains("Revision 1 differs"), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use parking_lot::Mutex;
-use sapwood_core::Revnum;
+use sapwood_core::{Revnum, len64};
 
 /// The most revisions in a batch of [`batches`].
 const BATCH: u64 = 16;
@@ -47,8 +47,18 @@ pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), ReceiverGone> 
 /// Cuts a range of revisions into batches of a few, each with its first and last revision. A
 /// short range is cut into single ones, for one of them may be most of the work.
 pub fn batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
+    batches_of(BATCH, start, end)
+}
+
+/// The same with batches of which a thread that sends one message a revision need not wait within one: while the first job
+/// is taken, the others are done.
+pub fn short_batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
+    batches_of(len64(MESSAGES), start, end)
+}
+
+fn batches_of(most: u64, start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
     let mut next = Some(start);
-    let size = (end.0.saturating_sub(start.0) / SHARE).clamp(1, BATCH);
+    let size = (end.0.saturating_sub(start.0) / SHARE).clamp(1, most);
     std::iter::from_fn(move || {
         let first = next.filter(|first| *first <= end)?;
         let last = Revnum(first.0.saturating_add(size.saturating_sub(1))).min(end);
@@ -129,6 +139,34 @@ mod tests {
             run(batches(Revnum(3), Revnum(1000)), threads, &numbers, take).unwrap();
             assert_eq!(seen, (3..=1000).collect::<Vec<_>>());
         }
+    }
+
+    /// Nothing is taken of the second job before the first one is done, and that waits until all of the second were sent.
+    #[test]
+    fn short_batches_are_done_ahead() {
+        let (first_of_second, end_of_second) = (len64(MESSAGES), 2 * len64(MESSAGES));
+        let (sent, all) = std::sync::mpsc::channel::<()>();
+        let all = Mutex::new(all);
+        let work = |(first, last): (Revnum, Revnum), outlet: &Outlet<'_, u64>| {
+            if first == Revnum(0) {
+                let all = all.lock();
+                (0..MESSAGES).for_each(|_| all.recv().unwrap());
+            }
+            for number in first.0..=last.0 {
+                outlet.send(number)?;
+                if (first_of_second..end_of_second).contains(&number) {
+                    sent.send(()).unwrap();
+                }
+            }
+            Ok(())
+        };
+        let mut seen = Vec::new();
+        let take = &mut |n| {
+            seen.push(n);
+            Ok::<_, ()>(())
+        };
+        run(short_batches(Revnum(0), Revnum(999)), 2, &work, take).unwrap();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
     }
 
     #[test]

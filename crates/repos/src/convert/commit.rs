@@ -8,9 +8,10 @@ use sapwood_fs::{ChangeKind, Filesystem, Roots};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
 use super::ahead::{self, ReadChange, ReadNode, ReadRevision};
+use super::summary::Summaries;
 use super::{Event, Notify};
 
-/// Commits revisions from the first to the last of `range`, which `threads` threads read ahead.
+/// Commits revisions from the first to the last of `range`, which `threads` threads read ahead. Returns what they are to have.
 pub(super) fn revisions(
     source: &Filesystem,
     writer: &Arc<Writer>,
@@ -18,7 +19,7 @@ pub(super) fn revisions(
     threads: usize,
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
-) -> SvnResult<()> {
+) -> SvnResult<Summaries> {
     let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<ReadRevision>>| {
         for revision in (first.0..=last.0).map(Revnum) {
             let read = ahead::read(source, revision);
@@ -32,15 +33,18 @@ pub(super) fn revisions(
     };
     let bulk = Bulk::new(writer)?;
     let mut target = Target { source, writer, bulk: bulk.as_ref(), roots: Roots::new(writer.fs()) };
-    let done = ordered::run(ordered::batches(range.0, range.1), threads, &work, &mut |read| {
-        cancel.check()?;
-        let read = read?;
-        target.commit(&read)?;
-        notify(Event::Committed(read.revision))
-    });
+    let mut summaries = Summaries::new(range.0);
+    let done =
+        ordered::run(ordered::short_batches(range.0, range.1), threads, &work, &mut |read| {
+            cancel.check()?;
+            let read = read?;
+            target.commit(&read)?;
+            summaries.push(read.summary);
+            notify(Event::Committed(read.revision))
+        });
     // An earlier revision that could not be published is the first error.
     let published = bulk.as_ref().map_or(Ok(()), |bulk| bulk.sync().map_err(SvnError::from));
-    published.and(done)
+    published.and(done).map(|()| summaries)
 }
 
 /// What revisions are committed to, and the source of texts that were not read ahead.
@@ -91,7 +95,10 @@ impl Target<'_> {
                 None => txn.make_file(path)?,
             }
         }
-        let changes = txn.node_props(path)?.diff_to(&node.props);
+        let changes = match change.kind {
+            ChangeKind::Modify if node.has_old_props => Vec::new(),
+            _ => txn.node_props(path)?.diff_to(&node.props),
+        };
         for (name, value) in &changes {
             txn.change_prop(path, name, value.as_deref())?;
         }

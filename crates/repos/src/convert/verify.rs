@@ -4,12 +4,13 @@
 
 use std::collections::HashSet;
 
-use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum, SvnResult};
+use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum, Sha1, SvnResult};
 use sapwood_fs::txn::Writer;
 use sapwood_fs::{ChangeKind, Filesystem, Node};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
 use super::revprops::{self, Differing};
+use super::summary::{self, Summaries};
 use super::{Event, Notify, differs};
 
 /// What came of the comparison of some revisions: the first and last, and properties that differ.
@@ -18,7 +19,8 @@ struct Compared {
     props: Vec<Differing>,
 }
 
-/// Compares the revisions from the first to the last of `range` in `threads` threads, and then the trees of the last one.
+/// Compares the revisions from the first to the last of `range` in `threads` threads, and then the trees of the last one. Where
+/// `summaries` say what a revision of the source has, only the target's is read.
 ///
 /// # Errors
 /// E160004 that names the first difference.
@@ -26,6 +28,7 @@ pub(super) fn verify(
     source: &Filesystem,
     writer: &Writer,
     range: (Revnum, Revnum),
+    summaries: &Summaries,
     threads: usize,
     cancel: &CancelToken,
     notify: &mut Notify<'_>,
@@ -34,7 +37,7 @@ pub(super) fn verify(
     let work = |range: (Revnum, Revnum), to: &Outlet<'_, SvnResult<Compared>>| {
         let compare = |revision| {
             cancel.check()?;
-            same_revision(source, target, revision)
+            same_revision(source, target, summaries.get(revision), revision)
         };
         let found = (range.0.0..=range.1.0).map(Revnum);
         let found = found.filter_map(|revision| compare(revision).transpose());
@@ -57,9 +60,14 @@ pub(super) fn verify(
 fn same_revision(
     source: &Filesystem,
     target: &Filesystem,
+    summary: Option<Sha1>,
     revision: Revnum,
 ) -> SvnResult<Option<Differing>> {
-    if !same_changes(source, target, revision)? {
+    let is_same = match summary {
+        Some(wanted) => summary::of(target, revision)? == wanted,
+        None => false,
+    };
+    if !is_same && !same_changes(source, target, revision)? {
         return Err(differs(revision, "its changed paths"));
     }
     revprops::differing(source, target, revision)
