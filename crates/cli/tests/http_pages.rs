@@ -76,7 +76,7 @@ fn each_user_sees_what_svn_shows() {
     for path in all.lines() {
         let may = of_bob.contains(&path);
         let expected = if may { 200 } else { 404 };
-        for kind in ["tree", "log", "feed", "compare"] {
+        for kind in ["tree", "log", "feed", "compare", "api/v1/tree", "api/v1/log"] {
             let page = format!("/svn/repo/-/{kind}/{}", escaped(path.trim_end_matches('/')));
             let got = served.get(&page, &format!("{BOB}{BROWSER}"));
             assert_eq!(status(&got), expected, "{page}");
@@ -138,7 +138,8 @@ fn hidden_repositories_and_paths() {
         }
     }
     fs::write(&rules, RULES).unwrap();
-    for kind in ["tree", "log", "blame", "compare", "feed"] {
+    let values = ["api/v1/tree", "api/v1/log", "api/v1/blame"];
+    for kind in ["tree", "log", "blame", "compare", "feed"].into_iter().chain(values) {
         for query in ["", "?p=1", "?p=2&r=1", "?from=1", "?p=99999"] {
             let of = |path: &str, user: &str| {
                 answer(
@@ -190,6 +191,10 @@ fn clients_and_folders_have_their_addresses() {
     assert_eq!(status(&served.get("/svn/repo/-/tree/", &format!("{ada}{known}"))), 200);
     assert_eq!(status(&served.get("/svn/repo/-/tree/trunk", &format!("{bob}{known}"))), 404);
 
+    let robots = served.get("/robots.txt", "");
+    assert!(robots.contains("Disallow: /*/-/blame/"), "{robots}");
+    let feed = served.get("/svn/repo/-/feed/", &bob);
+    assert!(feed.contains("<id>http://h:1/svn/repo/-/rev/"), "{feed}");
     let client = format!("{ADA}User-Agent: SVN/1.14.2\r\n");
     assert_eq!(status(&served.get("/svn/repo/-/tree/", &client)), 404);
     assert_eq!(served.ada("PROPFIND", "/svn/repo/-/tree/", "Depth: 0\r\n", ""), 404);

@@ -56,6 +56,25 @@ pub enum Kind {
     Revision(Revnum),
     /// `style/DIGEST.css`.
     Style,
+    /// `api/v1/openapi.json`: the description of the JSON.
+    Description,
+}
+
+/// What a page is sent as.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Html,
+    /// For programs: the same values, below `api/v1`.
+    Json,
+}
+
+impl Kind {
+    /// Whether such a page is about a path; others are about a revision, or about nothing stored.
+    #[must_use]
+    pub const fn has_path(self) -> bool {
+        !matches!(self, Self::Home | Self::Revision(_) | Self::Style | Self::Description)
+    }
 }
 
 /// What follows the `?`.
@@ -79,6 +98,7 @@ pub struct Query {
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub struct Address {
     kind: Kind,
+    form: Form,
     path: FsPathBuf,
     name: String,
     /// What follows the `?`.
@@ -92,27 +112,37 @@ impl Address {
     /// [`Fault::Bad`] for numbers and paths that mean nothing.
     pub fn parse(rest: &str, query: Option<&str>) -> Result<Option<Self>> {
         let inner = rest.strip_prefix('/').unwrap_or(rest);
+        let (form, inner) = match inner.strip_prefix("api/v1/") {
+            Some(inner) => (Form::Json, inner),
+            None => (Form::Html, inner),
+        };
         let (word, below) = inner.split_once('/').unwrap_or((inner, ""));
         let kind = match word {
-            "" if below.is_empty() => Kind::Home,
             "tree" => Kind::Tree,
             "log" => Kind::Log,
             "blame" => Kind::Blame,
+            "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
+            "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,
+            _ if form == Form::Json => return Ok(None),
+            "" if below.is_empty() => Kind::Home,
             "compare" => Kind::Compare,
             "feed" => Kind::Feed,
-            "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
             "style" => Kind::Style,
             _ => return Ok(None),
         };
-        let has_path = !matches!(kind, Kind::Revision(_) | Kind::Style);
+        let has_path = kind.has_path();
         let path = if has_path { path(below)? } else { FsPath::ROOT.to_owned() };
-        Ok(Some(Self { kind, path, name: below.to_owned(), query: Query::parse(query)? }))
+        Ok(Some(Self { kind, form, path, name: below.to_owned(), query: Query::parse(query)? }))
     }
 
     /// The kind.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
+    }
+
+    pub(crate) const fn form(&self) -> Form {
+        self.form
     }
 
     /// The path that the page is about; the root, where it is about none.
@@ -199,6 +229,13 @@ mod tests {
         assert_eq!(parsed("/rev/r7", "").unwrap().kind(), Kind::Revision(Revnum(7)));
         assert_eq!(parsed("/", "").unwrap().kind(), Kind::Home);
         assert_eq!(parsed("/log", "p=").unwrap().path().as_str(), "/");
+        let json = parsed("/api/v1/tree/a?", "").unwrap();
+        assert_eq!((json.kind(), json.form()), (Kind::Tree, Form::Json));
+        assert_ne!(Some(json), parsed("/tree/a?", ""));
+        assert_eq!(parsed("/api/v1/openapi.json", "").unwrap().kind(), Kind::Description);
+        for none in ["/api/v1/", "/api/v2/tree", "/api/v1/feed", "/openapi.json", "/api"] {
+            assert_eq!(parsed(none, ""), None, "{none}");
+        }
         assert_eq!(parsed("/unknown/x", ""), None);
         assert_eq!(parsed("/trees", ""), None);
     }

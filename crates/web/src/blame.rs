@@ -31,39 +31,61 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     Ok(layout::reply(request, &found.path, Tab::Blame, &Subject::of(&found), &body))
 }
 
-fn contents(request: &Request<'_>, found: &Found) -> Result<Markup> {
+/// Where each line of a file is from, or why that is not found out.
+pub(crate) enum Lines {
+    Of(Walk),
+    Binary,
+    TooLarge,
+}
+
+/// Finds where each line is from, within the limits of a page.
+pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
     if found.node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
-        return Ok(layout::note(words::BINARY));
+        return Ok(Lines::Binary);
     }
     if found.node.length()? > budget::TEXT {
-        return Ok(
-            html! { p.note { (words::TOO_LARGE) " " (words::see_with("")) code { "svn blame" } } },
-        );
+        return Ok(Lines::TooLarge);
     }
     let text = file::whole(&found.node)?;
     if text::is_binary(&text) {
-        return Ok(layout::note(words::BINARY));
+        return Ok(Lines::Binary);
     }
-    let budget = Budget::new();
-    let walk = walk(request.view, found, text, &budget)?;
-    let lines = rows(request, &walk)?;
+    Ok(Lines::Of(walk(request.view, found, text, &Budget::new())?))
+}
+
+fn contents(request: &Request<'_>, found: &Found) -> Result<Markup> {
+    let command = html! { (words::see_with("")) code { "svn blame" } };
+    let walk = match lines(request, found)? {
+        Lines::Binary => return Ok(layout::note(words::BINARY)),
+        Lines::TooLarge => return Ok(html! { p.note { (words::TOO_LARGE) " " (command) } }),
+        Lines::Of(walk) => walk,
+    };
+    let rows = rows(request, &walk)?;
     Ok(html! {
-        @if !walk.is_whole { p.note { (words::BLAME_ENDS) " " (words::see_with("")) code { "svn blame" } } }
-        (lines)
+        @if !walk.is_whole { p.note { (words::BLAME_ENDS) " " (command) } }
+        (rows)
     })
 }
 
 /// The revision of a line, and the path of the file there.
-type Origin = (Revnum, FsPathBuf);
+pub(crate) type Origin = (Revnum, FsPathBuf);
 
 /// What is known of a file's lines.
-struct Walk {
+pub(crate) struct Walk {
     /// The newest text.
     text: Vec<u8>,
     /// For each line where it is from, once that is known.
-    origins: Vec<Option<Origin>>,
+    pub(crate) origins: Vec<Option<Origin>>,
     /// Whether every line has its revision.
-    is_whole: bool,
+    pub(crate) is_whole: bool,
+}
+
+impl Walk {
+    /// The revision before which the file was not there, if that is known.
+    fn oldest(&self) -> Option<Revnum> {
+        let revisions = self.origins.iter().flatten().map(|(revision, _)| *revision);
+        revisions.min().filter(|_| self.is_whole)
+    }
 }
 
 /// The text of the revision that was visited last, and which lines of the newest text its lines are.
@@ -170,6 +192,7 @@ fn rows(request: &Request<'_>, walk: &Walk) -> Result<Markup> {
             changes.insert(*revision, change);
         }
     }
+    let first = walk.oldest();
     let oldest = changes.keys().next().copied();
     let newest = changes.keys().next_back().copied();
     let mut last = None;
@@ -182,7 +205,7 @@ fn rows(request: &Request<'_>, walk: &Walk) -> Result<Markup> {
         let class = heat(revision, oldest, newest);
         rows.push(html! {
             tr id={ "L" (number) } .first[is_first] {
-                td.who class=(class) { @if is_first { (who(request, origin.as_ref(), change)) } }
+                td class={ "who " (class) } { @if is_first { (who(request, origin.as_ref(), change, first)) } }
                 td.n { a href={ "#L" (number) } { (number) } }
                 td.c { (text::line(line)) }
             }
@@ -204,14 +227,19 @@ fn heat(revision: Option<Revnum>, oldest: Option<Revnum>, newest: Option<Revnum>
     CLASSES.get(sapwood_core::exact::clamped(step)).copied().unwrap_or("h4")
 }
 
-fn who(request: &Request<'_>, origin: Option<&Origin>, change: Option<&Change>) -> Markup {
+fn who(
+    request: &Request<'_>,
+    origin: Option<&Origin>,
+    change: Option<&Change>,
+    oldest: Option<Revnum>,
+) -> Markup {
     let (Some((revision, path)), Some(change)) = (origin, change) else { return html! {} };
     let message = text::first_line(change.message.as_deref().unwrap_or(""));
     html! {
         a.rev href=(request.links.revision(*revision)) rel="nofollow" title=(message) { (words::revision(*revision)) }
         " " (layout::author(change.author.as_deref()))
         " " span.age { (times::ago(change.date.as_deref(), request.now)) }
-        @if let Some(before) = revision.prev() {
+        @if let Some(before) = revision.prev().filter(|_| oldest != Some(*revision)) {
             " " a.before href=(request.links.blame(path, Some(before))) rel="nofollow" title=(words::BLAME_BEFORE) { "\u{2190}" }
         }
     }

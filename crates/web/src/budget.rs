@@ -7,6 +7,8 @@ use sapwood_core::exact::Exact as _;
 
 /// The time in which a page has to be made; what is not found by then is left out.
 const TIME: Duration = Duration::from_secs(2);
+/// The time after which a page is given up, whatever it does: long before that, pages end with what they have.
+pub(crate) const END: Duration = Duration::from_secs(8);
 /// Entries of a directory on one page.
 pub(crate) const ENTRIES: usize = 500;
 /// Revisions on a page of a history.

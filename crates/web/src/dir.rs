@@ -14,38 +14,55 @@ use crate::view::{Change, Found, Name};
 use crate::{file, markdown, text, times, words};
 
 /// An entry with what its row shows.
-struct Row {
-    name: Name,
-    size: Option<u64>,
-    change: Change,
+pub(crate) struct Row {
+    pub(crate) name: Name,
+    pub(crate) size: Option<u64>,
+    pub(crate) change: Change,
+}
+
+/// The entries that are on one page.
+pub(crate) struct Listing {
+    pub(crate) rows: Vec<Row>,
+    /// The number of the page, from 1, and how many there are.
+    pub(crate) page: usize,
+    pub(crate) pages: usize,
+    /// How many entries come before, and how many there are.
+    pub(crate) first: usize,
+    pub(crate) all: usize,
+    readme: Option<String>,
+}
+
+impl Listing {
+    pub(crate) fn read(request: &Request<'_>, found: &Found, budget: &Budget) -> Result<Self> {
+        let names = request.view.entries(found)?;
+        let (all, readme) = (names.len(), readme_of(&names));
+        let pages = all.div_ceil(budget::ENTRIES).max(1);
+        let page = clamped(request.address.query.page.unwrap_or(1));
+        if page == 0 || page > pages {
+            return Err(Fault::Missing);
+        }
+        let first = page.minus(1).times(budget::ENTRIES);
+        let shown: Vec<Name> = names.into_iter().skip(first).take(budget::ENTRIES).collect();
+        let rows = rows(request, found, shown, budget)?;
+        Ok(Self { rows, page, pages, first, all, readme })
+    }
 }
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
     let budget = Budget::new();
-    let names = request.view.entries(found)?;
-    let pages = names.len().div_ceil(budget::ENTRIES).max(1);
-    let at = clamped(request.address.query.page.unwrap_or(1));
-    if at == 0 || at > pages {
-        return Err(Fault::Missing);
-    }
-    let first = at.minus(1).times(budget::ENTRIES);
-    let all = names.len();
-    let readme = readme_of(&names);
-    let shown: Vec<Name> = names.into_iter().skip(first).take(budget::ENTRIES).collect();
-    let rows = rows(request, found, shown, &budget)?;
-    let mut revprops = request.view.revprops();
-    let mut last = request.view.last_change(&mut revprops, &found.node)?;
-    last.message = request.view.message(last.revision)?;
-    let readme = match readme.filter(|_| at == 1 && !budget.is_over()) {
-        Some(name) => readme_body(request, found, &name)?,
+    let listing = Listing::read(request, found, &budget)?;
+    let last = request.view.change_of(&found.node)?;
+    let readme = listing.readme.as_ref().filter(|_| listing.page == 1 && !budget.is_over());
+    let readme = match readme {
+        Some(name) => readme_body(request, found, name)?,
         None => None,
     };
     let subject = Subject::of(found);
     let body = html! {
         (layout::change(request, &last))
-        (table(request, found, &rows))
-        @if rows.is_empty() && found.path.is_root() { (layout::note(words::EMPTY)) }
-        @if pages > 1 { (page_links(request, found, at, pages, first, rows.len(), all)) }
+        (table(request, found, &listing.rows))
+        @if listing.rows.is_empty() { (layout::note(words::EMPTY)) }
+        @if listing.pages > 1 { (page_links(request, found, &listing)) }
         (file::properties(&found.node)?)
         @if let Some(readme) = readme { (readme) }
     };
@@ -127,22 +144,15 @@ fn name(request: &Request<'_>, found: &Found, row: &Row) -> Markup {
 }
 
 /// The links to the pages before and after one of many.
-fn page_links(
-    request: &Request<'_>,
-    found: &Found,
-    at: usize,
-    pages: usize,
-    first: usize,
-    count: usize,
-    all: usize,
-) -> Markup {
+fn page_links(request: &Request<'_>, found: &Found, listing: &Listing) -> Markup {
+    let Listing { rows, page, pages, first, all, .. } = listing;
     let base = request.links.tree(&found.path, found.sticky);
     let mark = if found.sticky.is_some() { '&' } else { '?' };
     html! {
         nav.pages {
-            @if at > 1 { a rel="nofollow prev" href={ (base) (mark) "page=" (at.minus(1)) } { (words::PREVIOUS_PAGE) } }
-            span { (words::entries(first.plus(1), first.plus(count), all)) }
-            @if at < pages { a rel="nofollow next" href={ (base) (mark) "page=" (at.plus(1)) } { (words::NEXT_PAGE) } }
+            @if *page > 1 { a rel="nofollow prev" href={ (base) (mark) "page=" (page.minus(1)) } { (words::PREVIOUS_PAGE) } }
+            span { (words::entries(first.plus(1), first.plus(rows.len()), *all)) }
+            @if page < pages { a rel="nofollow next" href={ (base) (mark) "page=" (page.plus(1)) } { (words::NEXT_PAGE) } }
         }
     }
 }

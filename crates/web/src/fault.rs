@@ -9,6 +9,8 @@ pub enum Fault {
     Missing,
     /// The address has a number or name that means nothing.
     Bad(&'static str),
+    /// It takes too long for a page.
+    TooLong,
     /// Corruption, or an error of the system.
     Failed(SvnError),
 }
@@ -18,6 +20,9 @@ pub type Result<T> = std::result::Result<T, Fault>;
 
 impl From<SvnError> for Fault {
     fn from(error: SvnError) -> Self {
+        if error.is_cancelled() {
+            return Self::TooLong;
+        }
         let is_missing = error.is_no_path()
             || matches!(
                 error.code(),

@@ -26,14 +26,14 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"))
         feed xmlns="http://www.w3.org/2005/Atom" {
             title { (text::shown(request.name)) ": " (text::shown(path)) }
-            id { (links.feed(path)) }
+            id { (links.absolute(&links.feed(path))) }
             updated { (date(newest)) }
-            link rel="alternate" href=(links.log(path, None)) {}
+            link rel="alternate" href=(links.absolute(&links.log(path, None))) {}
             @for change in &changes {
                 entry {
                     title { (words::revision(change.revision)) ": " (text::first_line(change.message.as_deref().unwrap_or(words::NO_MESSAGE))) }
-                    id { (links.revision(change.revision)) }
-                    link rel="alternate" href=(links.revision(change.revision)) {}
+                    id { (links.absolute(&links.revision(change.revision))) }
+                    link rel="alternate" href=(links.absolute(&links.revision(change.revision))) {}
                     updated { (date(change.date.as_deref())) }
                     author { name { (change.author.as_deref().unwrap_or(words::NO_AUTHOR)) } }
                     content type="text" { (text::cut(change.message.clone().unwrap_or_else(String::new), crate::budget::VALUE).0) }

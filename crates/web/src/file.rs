@@ -15,9 +15,7 @@ use crate::view::Found;
 use crate::{text, times, words};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
-    let mut revprops = request.view.revprops();
-    let mut last = request.view.last_change(&mut revprops, &found.node)?;
-    last.message = request.view.message(last.revision)?;
+    let last = request.view.change_of(&found.node)?;
     let raw = request.links.raw(&found.path, found.revision);
     let size = found.node.length()?;
     let contents = contents(request, found, &raw)?;

@@ -3,8 +3,9 @@
 //! Invariant: a page costs what its own revisions cost: the link to the next one names where its first revision is.
 
 use maud::{Markup, html};
-use sapwood_core::FsPath;
 use sapwood_core::exact::{Exact as _, clamped};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{FsPath, Revnum};
 
 use crate::Request;
 use crate::budget;
@@ -14,17 +15,32 @@ use crate::reply::Reply;
 use crate::view::{Change, Found};
 use crate::{text, times, words};
 
+/// The changes on one page, and where the next one begins.
+pub(crate) struct History {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) next: Option<(FsPathBuf, Revnum)>,
+}
+
+impl History {
+    pub(crate) fn read(request: &Request<'_>, found: &Found) -> Result<Self> {
+        let most = budget::REVISIONS;
+        let mut changes = request.view.log(&found.path, found.revision, most.plus(1))?;
+        let next = if changes.len() > clamped(most) { changes.pop() } else { None };
+        let next = match next.map(|next| next.revision) {
+            Some(next) => {
+                let path = request.view.path_in(&found.path, found.revision, next)?;
+                path.map(|path| (path, next))
+            }
+            None => None,
+        };
+        Ok(Self { changes, next })
+    }
+}
+
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let found = request.view.at(request.address)?;
-    let mut changes = request.view.log(&found.path, found.revision, budget::REVISIONS.plus(1))?;
-    let next = if changes.len() > clamped(budget::REVISIONS) { changes.pop() } else { None };
-    let next = match next {
-        Some(next) => {
-            let path = request.view.path_in(&found.path, found.revision, next.revision)?;
-            path.map(|path| request.links.log(&path, Some(next.revision)))
-        }
-        None => None,
-    };
+    let History { changes, next } = History::read(request, &found)?;
+    let next = next.map(|(path, revision)| request.links.log(&path, Some(revision)));
     let title = words::history_of(&found.path);
     let body = html! {
         h1 { (words::HISTORY) @if !found.path.is_root() { ": " bdi { (text::shown(found.path.name())) } } }

@@ -17,6 +17,7 @@ mod fault;
 mod feed;
 mod file;
 mod history;
+mod json;
 mod layout;
 mod links;
 mod markdown;
@@ -31,6 +32,8 @@ pub mod words;
 
 #[cfg(test)]
 mod tests;
+
+use address::Form;
 
 pub use address::{Address, Kind, Prefix, Query};
 pub use fault::{Fault, Result};
@@ -68,6 +71,9 @@ pub fn tag(request: &Request<'_>) -> Result<Option<String>> {
 /// system errors.
 pub fn answer(request: &Request<'_>) -> Result<Reply> {
     let address = request.address;
+    if address.form() == Form::Json {
+        return json::reply(request);
+    }
     match address.kind() {
         Kind::Style => style::reply(address),
         Kind::Home => Ok(Reply::moved(request.links.start())),
@@ -83,5 +89,6 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Blame => blame::page(request),
         Kind::Compare => compare::page(request),
         Kind::Feed => feed::reply(request),
+        Kind::Description => Err(Fault::Missing),
     }
 }

@@ -8,6 +8,7 @@ use crate::style;
 /// Makes links.
 #[derive(Clone, Debug)]
 pub struct Links {
+    origin: String,
     root: String,
     pages: String,
 }
@@ -16,7 +17,19 @@ impl Links {
     /// Links of a repository at a percent-encoded path of the server, without a slash at its end.
     #[must_use]
     pub fn new(root: &str, prefix: Prefix) -> Self {
-        Self { root: root.to_owned(), pages: format!("{root}{}", prefix.as_str()) }
+        let pages = format!("{root}{}", prefix.as_str());
+        Self { origin: String::new(), root: root.to_owned(), pages }
+    }
+
+    /// The same on a server at `origin` (`http://HOST`), for links that are read elsewhere.
+    #[must_use]
+    pub fn of_server(self, origin: String) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// The address of a link on this server.
+    pub(crate) fn absolute(&self, link: &str) -> String {
+        format!("{}{link}", self.origin)
     }
 
     /// The page of the repository's root.

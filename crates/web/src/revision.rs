@@ -15,26 +15,29 @@ use crate::view::{Change, Found};
 use crate::{delta, text, times, words};
 
 /// A changed path.
-struct Changed {
-    path: FsPathBuf,
-    action: char,
-    is_dir: bool,
+pub(crate) struct Changed {
+    pub(crate) path: FsPathBuf,
+    pub(crate) action: char,
+    pub(crate) is_dir: bool,
     text: bool,
     props: bool,
-    copy_from: Option<(FsPathBuf, Revnum)>,
+    pub(crate) copy_from: Option<(FsPathBuf, Revnum)>,
 }
 
 /// A revision as it may be seen.
-struct Seen {
-    change: Change,
-    paths: Vec<Changed>,
+pub(crate) struct Seen {
+    pub(crate) change: Change,
+    pub(crate) paths: Vec<Changed>,
     /// How many more there are.
-    more: usize,
-    props: Vec<(String, String)>,
+    pub(crate) more: usize,
+    pub(crate) props: Vec<(String, String)>,
 }
 
 impl Seen {
-    fn read(request: &Request<'_>, revision: Revnum) -> Result<Self> {
+    pub(crate) fn read(request: &Request<'_>, revision: Revnum) -> Result<Self> {
+        if revision > request.view.youngest()? {
+            return Err(Fault::Missing);
+        }
         let mut seen = None;
         let mut receive = |entry: &LogRevision<'_>| -> SvnResult<()> {
             if let Some(change) = Change::of_log(entry) {
@@ -69,9 +72,6 @@ impl Seen {
 
 pub(crate) fn page(request: &Request<'_>, revision: Revnum) -> Result<Reply> {
     let youngest = request.view.youngest()?;
-    if revision > youngest {
-        return Err(Fault::Missing);
-    }
     let seen = Seen::read(request, revision)?;
     let budget = Budget::new();
     let deltas = deltas(request, &seen, &budget)?;

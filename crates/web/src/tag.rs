@@ -16,7 +16,7 @@ const STEP: i64 = 600;
 pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     let Request { view, address, links, name, now } = request;
-    if matches!(address.kind(), Kind::Home | Kind::Style) {
+    if matches!(address.kind(), Kind::Home | Kind::Style | Kind::Description) {
         return Ok(None);
     }
     let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();
@@ -35,7 +35,7 @@ pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
         }
     }
     let Some(rules) = view.rules() else { return Ok(None) };
-    (address, rules, links.start(), name, now.div_euclid(STEP)).hash(&mut hasher);
+    (address, rules, links.absolute(&links.start()), name, now.div_euclid(STEP)).hash(&mut hasher);
     view.youngest()?.hash(&mut hasher);
     Ok(Some(format!("W/\"{:016x}\"", hasher.finish())))
 }

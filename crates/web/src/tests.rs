@@ -8,6 +8,7 @@ use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
 use sapwood_repos::{PathAuthorizer, Repository};
+use serde_json::Value;
 
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
@@ -121,6 +122,83 @@ const PAGES: [&str; 13] = [
     "/feed/",
 ];
 
+/// The same as JSON, with the names of their schemas.
+const VALUES: [(&str, &str); 7] = [
+    ("/api/v1/tree/", "Directory"),
+    ("/api/v1/tree/trunk", "Directory"),
+    ("/api/v1/tree/trunk/code.c", "File"),
+    ("/api/v1/log/", "Log"),
+    ("/api/v1/blame/trunk/code.c", "Blame"),
+    ("/api/v1/rev/1", "Revision"),
+    ("/api/v1/rev/3", "Revision"),
+];
+
+/// Whether a value is as a schema of our description says; the path of what is not.
+fn misfit(value: &Value, schema: &Value, all: &Value, at: &str) -> Option<String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap();
+        return misfit(value, &all["components"]["schemas"][name], all, at);
+    }
+    if let Some(kinds) = schema["oneOf"].as_array() {
+        let fits = kinds.iter().any(|kind| misfit(value, kind, all, at).is_none());
+        return (!fits).then(|| at.to_owned());
+    }
+    let types = match &schema["type"] {
+        Value::Array(types) => types.clone(),
+        Value::Null => return None,
+        one => vec![one.clone()],
+    };
+    let own = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if !types.iter().any(|name| name == own) {
+        return Some(format!("{at}: {own}"));
+    }
+    if let (Value::Object(map), Some(known)) = (value, schema["properties"].as_object()) {
+        if map.len() != known.len() {
+            return Some(format!("{at}: {:?}", map.keys()));
+        }
+        return known.iter().find_map(|(name, schema)| match map.get(name) {
+            Some(value) => misfit(value, schema, all, &format!("{at}/{name}")),
+            None => Some(format!("{at}/{name} is missing")),
+        });
+    }
+    let items = value.as_array().into_iter().flatten();
+    items
+        .enumerate()
+        .find_map(|(n, item)| misfit(item, &schema["items"], all, &format!("{at}/{n}")))
+}
+
+#[test]
+fn values_are_as_they_are_described() {
+    let place = Place::new();
+    let json =
+        |page: &str| -> Value { serde_json::from_str(&place.body(&Everything, page)).unwrap() };
+    let all = json("/api/v1/openapi.json");
+    for (page, schema) in VALUES {
+        let schema = &all["components"]["schemas"][schema];
+        assert!(schema.is_object());
+        assert_eq!(misfit(&json(page), schema, &all, page), None);
+    }
+    assert!(
+        misfit(&json("/api/v1/log/"), &all["components"]["schemas"]["File"], &all, "").is_some()
+    );
+    assert_eq!(json("/api/v1/rev/2")["message"], HOSTILE);
+    let lines = json("/api/v1/blame/trunk/code.c");
+    let revisions: Vec<_> =
+        lines["lines"].as_array().unwrap().iter().map(|line| &line["revision"]).collect();
+    assert_eq!(revisions, [1, 2, 1]);
+    // What a text is, a browser may not guess.
+    let reply = place.ask(&Everything, "/api/v1/rev/2").unwrap();
+    assert!(reply.headers.contains(&("content-type", "application/json".into())));
+    assert!(reply.headers.contains(&("x-content-type-options", "nosniff".into())));
+}
+
 #[test]
 fn pages_show_what_is_there() {
     let place = Place::new();
@@ -136,6 +214,12 @@ fn pages_show_what_is_there() {
     let row = |n: u8| blame.split(" id=\"L").nth(n.into()).unwrap();
     assert!(row(1).contains("/r/-/rev/1") && row(2).contains("/r/-/rev/2"), "{blame}");
     assert!(row(3).contains("/r/-/rev/1"), "{blame}");
+    // The newest has the strongest colour, and before the oldest there was no file.
+    assert!(
+        row(2).contains("class=\"who h4\"") && row(2).contains("blame/trunk/code.c?p=1"),
+        "{blame}"
+    );
+    assert!(!row(1).contains("?p=0"), "{blame}");
     let compared = place.body(&Everything, "/compare/trunk?from=1");
     assert!(compared.contains("2 &lt; 3") && compared.contains(words::ADDED), "{compared}");
     assert!(place.body(&Everything, "/log/trunk").contains("first things"));
@@ -162,18 +246,29 @@ fn all_that_is_stored_is_escaped() {
 fn what_may_not_be_read_is_not_there() {
     let place = Place::new();
     let rules = Hides("/secret");
-    for page in PAGES {
+    for page in PAGES.into_iter().chain(VALUES.map(|(page, _)| page)) {
         let open = place.body(&Everything, page);
         let body = place.body(&rules, page);
         assert!(!body.contains("secret"), "{page}: {body}");
         assert!(!body.contains("plan"), "{page}: {body}");
         // The message of a revision that changed something hidden is hidden too.
         assert!(!body.contains("first things"), "{page}: {body}");
-        if matches!(page, "/tree/" | "/rev/1" | "/rev/3" | "/compare/?from=1" | "/feed/") {
+        if matches!(
+            page,
+            "/tree/"
+                | "/rev/1"
+                | "/rev/3"
+                | "/compare/?from=1"
+                | "/feed/"
+                | "/api/v1/tree/"
+                | "/api/v1/rev/3"
+        ) {
             assert!(open.contains("secret"), "{page} shows it to those who may see it");
         }
     }
-    for kind in ["tree", "log", "blame", "compare", "feed"] {
+    let kinds =
+        ["tree", "log", "blame", "compare", "feed", "api/v1/tree", "api/v1/log", "api/v1/blame"];
+    for kind in kinds {
         for path in ["secret", "secret/plan", "secret/none", "none"] {
             for query in ["", "?p=1", "?p=99", "?p=1&r=3", "?from=1&with=/trunk"] {
                 let page = format!("/{kind}/{path}{query}");
@@ -188,6 +283,27 @@ fn what_may_not_be_read_is_not_there() {
         assert!(matches!(place.ask(&rules, &page), Err(Fault::Missing)), "{page}");
     }
     assert!(matches!(place.ask(&Everything, "/rev/99"), Err(Fault::Missing)));
+}
+
+/// Work that takes too long is stopped, wherever it is.
+#[test]
+fn pages_end_when_they_are_stopped() {
+    let place = Place::new();
+    let stopped = CancelToken::new();
+    stopped.cancel();
+    let links = Links::new("/r", Prefix::Short).of_server("http://host".to_owned());
+    let ask = |cancel: &CancelToken, page: &str| {
+        let address = Address::parse(page, None).unwrap().unwrap();
+        let view = View::new(&place.repository, &Everything, cancel);
+        crate::answer(&Request { view: &view, address: &address, links: &links, name: "r", now: 0 })
+    };
+    for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {
+        assert!(matches!(ask(&stopped, page), Err(Fault::TooLong)), "{page}");
+    }
+    // Links of feeds are read elsewhere.
+    assert!(
+        ask(&CancelToken::new(), "/feed/").unwrap().body.contains("<id>http://host/r/-/rev/3</id>")
+    );
 }
 
 /// What was copied out of a hidden folder has no source, and its history ends there.

@@ -4,6 +4,7 @@
 //! are the same error.
 
 use std::fmt;
+use std::time::Instant;
 
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
@@ -23,12 +24,12 @@ use crate::budget;
 use crate::fault::{Fault, Result};
 use crate::text;
 
-/// What one user may see of a repository.
-#[derive(Clone, Copy)]
+/// What one user may see of a repository, within the time that a page has.
+#[derive(Clone)]
 pub struct View<'a> {
     repository: &'a Repository,
     access: &'a dyn PathAuthorizer,
-    cancel: &'a CancelToken,
+    cancel: CancelToken,
 }
 
 impl fmt::Debug for View<'_> {
@@ -84,13 +85,16 @@ pub(crate) struct Name {
 }
 
 impl<'a> View<'a> {
-    /// What may be seen of `repository` by the rights of `access`.
+    /// What may be seen of `repository` by the rights of `access`. What takes too long for a page ends with
+    /// [`Fault::TooLong`], as it does when `cancel` says so.
     #[must_use]
-    pub const fn new(
+    pub fn new(
         repository: &'a Repository,
         access: &'a dyn PathAuthorizer,
-        cancel: &'a CancelToken,
+        cancel: &CancelToken,
     ) -> Self {
+        let begun = Instant::now();
+        let cancel = cancel.or_when(move || begun.elapsed() > budget::END);
         Self { repository, access, cancel }
     }
 
@@ -158,7 +162,7 @@ impl<'a> View<'a> {
     ) -> Result<Option<FsPathBuf>> {
         let (repository, access) = (self.repository, self.access);
         let found =
-            sapwood_repos::locations(repository, path, peg, &[revision], access, self.cancel)?;
+            sapwood_repos::locations(repository, path, peg, &[revision], access, &self.cancel)?;
         Ok(found.into_iter().next().map(|(_, path)| path))
     }
 
@@ -175,6 +179,13 @@ impl<'a> View<'a> {
             date: info.date().map(str::to_owned),
             message: None,
         })
+    }
+
+    /// The same with the message, as far as that may be seen.
+    pub(crate) fn change_of(&self, node: &Node) -> Result<Change> {
+        let mut change = self.last_change(&mut self.revprops(), node)?;
+        change.message = self.message(change.revision)?;
+        Ok(change)
     }
 
     pub(crate) fn message(&self, revision: Revnum) -> Result<Option<String>> {
@@ -200,7 +211,7 @@ impl<'a> View<'a> {
         let mut all = Vec::new();
         let wanted = EntriesWanted::default();
         let entries = Entries::of(&found.root, &found.node)?;
-        entries.each(wanted, self.access, self.cancel, |entry| -> sapwood_repos::Result<()> {
+        entries.each(wanted, self.access, &self.cancel, |entry| -> sapwood_repos::Result<()> {
             all.push(Name { name: entry.name().to_owned(), is_dir: entry.kind() == NodeKind::Dir });
             Ok(())
         })?;
@@ -229,7 +240,7 @@ impl<'a> View<'a> {
             all.extend(Change::of_log(entry));
             Ok(())
         };
-        sapwood_repos::log(self.repository, &request, self.access, self.cancel, &mut receive)?;
+        sapwood_repos::log(self.repository, &request, self.access, &self.cancel, &mut receive)?;
         Ok(all)
     }
 
@@ -241,7 +252,7 @@ impl<'a> View<'a> {
     ) -> Result<()> {
         let mut request = LogRequest::whole(&[], (revision.0, revision.0), RevpropSelection::All);
         request.changed_paths = true;
-        Ok(sapwood_repos::log(self.repository, &request, self.access, self.cancel, receive)?)
+        Ok(sapwood_repos::log(self.repository, &request, self.access, &self.cancel, receive)?)
     }
 
     /// What a node of a revision was before its last change, if that may be read.
@@ -269,7 +280,7 @@ impl<'a> View<'a> {
         let mut receiver = UntilEnough { receive, is_enough: false };
         let (repository, access) = (self.repository, self.access);
         let done =
-            sapwood_repos::file_revs(repository, &request, access, self.cancel, &mut receiver);
+            sapwood_repos::file_revs(repository, &request, access, &self.cancel, &mut receiver);
         match done {
             Err(_) if receiver.is_enough => Ok(()),
             done => Ok(done?),

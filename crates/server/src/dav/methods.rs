@@ -19,7 +19,7 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
-    only_https, options, pages, propfind, proppatch, report, top_page, unversioned,
+    only_https, options, pages, propfind, proppatch, report, robots, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -200,6 +200,7 @@ fn answer(
             return Err((admission::of_nothing(shared, head, &nothing), asks));
         }
         None if top_page::write(shared, head, exchange) => return Ok(Answer::Given),
+        None if robots::write(head, exchange) => return Ok(Answer::Given),
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
             return Err(nowhere(Fail::with(error, 404)));

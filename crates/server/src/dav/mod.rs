@@ -67,6 +67,7 @@ mod protocol;
 mod proxied;
 pub mod reply;
 mod report;
+mod robots;
 mod service;
 pub mod session;
 pub mod settings;

@@ -85,7 +85,7 @@ pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<
     let Some(address) = Address::parse(rest, query).map_err(fail)? else {
         return if prefix == Prefix::Short { Ok(None) } else { Err(Fail::Missing) };
     };
-    if has_path(&address) {
+    if address.kind().has_path() {
         must_read(session, address.path())?;
     }
     if let Some(path) = &address.query.with {
@@ -115,11 +115,6 @@ pub(super) fn link(session: &Session<'_>) -> DavResult<Option<Links>> {
     Ok(Some(Links::new(&session.root, prefix)))
 }
 
-/// Whether a page is about a path; others are about revisions, of which each user sees what they may.
-const fn has_path(address: &Address) -> bool {
-    !matches!(address.kind(), Kind::Home | Kind::Revision(_) | Kind::Style)
-}
-
 /// What may not be read is not there, unless another user could read it.
 fn must_read(session: &Session<'_>, path: &FsPath) -> DavResult {
     match session.decide(Action::Read, Some(path)) {
@@ -133,6 +128,7 @@ fn fail(fault: Fault) -> Fail {
     match fault {
         Fault::Missing => Fail::Missing,
         Fault::Bad(why) => Fail::status(400, why),
+        Fault::TooLong => Fail::status(503, "This takes too long for a page"),
         Fault::Failed(error) => error.into(),
     }
 }
@@ -144,7 +140,7 @@ fn fail(fault: Fault) -> Fail {
 pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
-    let links = Links::new(&session.root, page.prefix);
+    let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let name = session.repository_name();
     let request = Request {
@@ -197,7 +193,7 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         });
     };
     match address.kind() {
-        Kind::Home | Kind::Style => {}
+        Kind::Home | Kind::Style | Kind::Description => {}
         Kind::Tree | Kind::Compare => session.log_command(&Operation::List {
             path,
             revision,
