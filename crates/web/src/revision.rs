@@ -200,7 +200,7 @@ fn of_path(
     budget: &Budget,
 ) -> Result<Option<Markup>> {
     let is_new = matches!(change.action, 'A' | 'R') && change.copy_from.is_none();
-    let old = if is_new { None } else { request.view.before(&found.node)? };
+    let old = if is_new { None } else { request.view.before(found)? };
     let old_props = match &old {
         Some(old) => old.props()?,
         None => std::sync::Arc::new(PropList::new()),

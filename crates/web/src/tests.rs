@@ -326,6 +326,32 @@ fn copies_from_hidden_places() {
     assert!(place.ask(&Everything, "/tree/trunk/plan?p=4&r=2").is_ok());
 }
 
+/// A folder that was copied out of a hidden one and changed: what it was there stays hidden, what it became does not.
+#[test]
+fn changes_of_copies_from_hidden_places() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("published with a change", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret"), FsPath::trusted("/first"), true).unwrap();
+        text(txn, "/first/plan", "the open text\n");
+    });
+    place.commit("published as it is", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret"), FsPath::trusted("/second"), true).unwrap();
+    });
+    place.commit("changed later", |txn| {
+        text(txn, "/first/plan", "the last text\n");
+        text(txn, "/second/plan", "the last text\n");
+    });
+    let rules = Hides("/secret");
+    let published = place.body(&rules, "/rev/4");
+    assert!(published.contains("the open text") && !published.contains("another"), "{published}");
+    assert!(place.body(&Everything, "/rev/4").contains("another plan"));
+    // Both could be read where they were before.
+    let later = place.body(&rules, "/rev/6");
+    assert!(later.contains("the open text") && later.contains("another plan"), "{later}");
+    assert_eq!(later.matches("<tr class=\"del\">").count(), 2, "{later}");
+}
+
 #[test]
 fn histories_have_pages_that_follow_each_other() {
     let place = Place::new();

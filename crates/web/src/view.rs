@@ -255,12 +255,18 @@ impl<'a> View<'a> {
         Ok(sapwood_repos::log(self.repository, &request, self.access, &self.cancel, receive)?)
     }
 
-    /// What a node of a revision was before its last change, if that may be read.
-    pub(crate) fn before(&self, node: &Node) -> Result<Option<Node>> {
-        let before = node.predecessor()?;
-        match before {
-            Some(before) if self.may_read(before.created_path())? => Ok(Some(before)),
-            _ => Ok(None),
+    /// What a node was before the change that `found` made, if that may be read: where it was made, or where it was
+    /// copied to.
+    pub(crate) fn before(&self, found: &Found) -> Result<Option<Node>> {
+        let Some(before) = found.node.predecessor()? else { return Ok(None) };
+        if self.may_read(before.created_path())? {
+            return Ok(Some(before));
+        }
+        let Some(revision) = found.revision.prev() else { return Ok(None) };
+        match self.find(&found.path, Some(revision), None) {
+            Ok(copy) if copy.node.id() == before.id() => Ok(Some(copy.node)),
+            Ok(_) | Err(Fault::Missing) => Ok(None),
+            Err(fault) => Err(fault),
         }
     }
 

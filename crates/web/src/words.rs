@@ -31,22 +31,18 @@ pub const GO: &str = "Go";
 pub const REVISION: &str = "Revision";
 pub const MADE_BY: &str = "Sapwood";
 pub const PLAIN: &str = "Plain listing";
-pub const DARK_NOTE: &str = "Pages need no script.";
 
 pub const NAME: &str = "Name";
 pub const SIZE: &str = "Size";
 pub const AGE: &str = "Age";
 pub const AUTHOR: &str = "Author";
 pub const LAST_CHANGE: &str = "Last change";
-pub const DATE: &str = "Date";
-pub const MESSAGE: &str = "Message";
 pub const PARENT: &str = "The folder above";
 pub const EMPTY: &str = "This folder is empty.";
 
 pub const NO_AUTHOR: &str = "(no author)";
 pub const NO_DATE: &str = "(no date)";
 pub const NO_MESSAGE: &str = "(no message)";
-pub const HIDDEN_MESSAGE: &str = "(not shown)";
 
 pub const PROPERTIES: &str = "Properties";
 pub const LOCKED: &str = "Locked by";
@@ -90,11 +86,6 @@ pub const LINE_BREAK: &str = "No newline at the end of the file";
 #[must_use]
 pub fn revision(revision: Revnum) -> String {
     format!("r{revision}")
-}
-
-#[must_use]
-pub fn lines(count: u64) -> String {
-    format!("{count} line{}", if count == 1 { "" } else { "s" })
 }
 
 #[must_use]
