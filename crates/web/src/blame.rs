@@ -96,7 +96,7 @@ struct Younger {
     lines: Vec<Option<usize>>,
 }
 
-fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
+pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
     let count = text::lines(&text).count();
     let mut origins: Vec<Option<Origin>> = vec![None; count];
     let mut younger: Option<Younger> = None;

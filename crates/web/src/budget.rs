@@ -67,6 +67,12 @@ impl Budget {
         }
     }
 
+    /// One whose time is over.
+    #[cfg(test)]
+    pub(crate) fn of_no_time() -> Self {
+        Self { until: Instant::now(), ..Self::new() }
+    }
+
     /// Whether the time is over.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.until

@@ -10,6 +10,7 @@ use sapwood_repos::create::create;
 use sapwood_repos::{PathAuthorizer, Repository};
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 /// Hides one path and what is below it.
@@ -306,6 +307,19 @@ fn pages_end_when_they_are_stopped() {
     );
 }
 
+/// Blame ends where its time does: lines without a revision are older.
+#[test]
+fn blame_ends_with_its_time() {
+    let place = Place::new();
+    let ended = place.with(&Everything, "/blame/trunk/code.c", |request| {
+        let found = request.view.at(request.address)?;
+        let text = b"one\n2 < 3\nthree\n".to_vec();
+        crate::blame::walk(request.view, &found, text, &Budget::of_no_time())
+    });
+    let ended = ended.unwrap();
+    assert!(!ended.is_whole && ended.origins.len() == 3);
+}
+
 /// What was copied out of a hidden folder has no source, and its history ends there.
 #[test]
 fn copies_from_hidden_places() {
@@ -374,6 +388,8 @@ fn histories_have_pages_that_follow_each_other() {
     }
     let expected: Vec<u64> = (4..=123).rev().chain([2, 1]).collect();
     assert_eq!((seen, pages), (expected, 3));
+    // Blame stops at the first revision that made every line.
+    assert!(place.body(&Everything, "/blame/trunk/code.c").contains("/r/-/rev/123"));
 }
 
 #[test]

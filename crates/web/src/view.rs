@@ -9,8 +9,8 @@ use std::time::Instant;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{
-    CancelToken, FileRev, FsPath, Lock, NodeKind, PropList, Revnum, RevpropSelection, SvnError,
-    SvnResult,
+    CancelToken, ErrorCode, FileRev, FsPath, Lock, NodeKind, PropList, Revnum, RevpropSelection,
+    SvnError, SvnResult,
 };
 use sapwood_delta::TextDelta;
 use sapwood_fs::{Node, RevpropsSnapshot, Root};
@@ -309,7 +309,7 @@ impl FileRevReceiver for UntilEnough<'_> {
         // Revisions without another text change no line.
         if delta.is_some() && !(self.receive)(rev.path, rev.revision)? {
             self.is_enough = true;
-            return Err(SvnError::internal("enough revisions of a file"));
+            return Err(SvnError::new(ErrorCode::CANCELLED, ""));
         }
         Ok(())
     }
