@@ -102,7 +102,7 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
     let mut younger: Option<Younger> = None;
     let mut failed = None;
     let mut is_cut = false;
-    let mut receive = |path: &FsPath, revision: Revnum| -> SvnResult<bool> {
+    let mut receive = |path: &FsPath, revision: Revnum, is_other: bool| -> SvnResult<bool> {
         if budget.is_over() {
             is_cut = true;
             return Ok(false);
@@ -113,6 +113,11 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
             younger = Some(Younger { origin, text: text.clone(), lines });
             return Ok(count > 0);
         };
+        if !is_other {
+            // The lines are older than the revision that was taken for theirs.
+            younger = Some(Younger { origin, ..last });
+            return Ok(true);
+        }
         match step(view, last, origin, &mut origins) {
             Ok(Some(older)) => {
                 let goes_on = older.lines.iter().any(Option::is_some);

@@ -158,7 +158,7 @@ fn row(line: &Line<'_>) -> Markup {
         (None, Some(_)) => ("add", "+"),
         _ => ("same", ""),
     };
-    let has_end = line.text.ends_with(b"\n");
+    let has_end = line.text.ends_with(b"\n") || line.text.ends_with(b"\r");
     html! {
         tr class=(class) {
             (number(line.old)) (number(line.new)) td.s { (sign) }
@@ -213,6 +213,12 @@ mod tests {
         // Three lines around it, and no more.
         assert!(html.contains("\"c\">7<") && html.contains("\"c\">13<"), "{html}");
         assert!(!html.contains("\"c\">6<") && !html.contains("\"c\">14<"), "{html}");
+        // Lines are those that the comparison counts.
+        let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
+        assert!(
+            html.contains("<tr class=\"add\"><td class=\"n\"></td><td class=\"n\">3</td>"),
+            "{html}"
+        );
         assert_eq!(shown_as("a\n", "a\n"), "<table class=\"delta\"></table>");
     }
 

@@ -150,25 +150,18 @@ impl Piece {
     /// The lines from `first` on, as many as a page has.
     fn read(node: &Node, first: u64) -> Result<Self> {
         let mut contents = node.contents()?;
-        let (mut passed, mut at, mut bytes) = (0u64, 0u64, Vec::new());
+        let (mut skip, mut passed, mut bytes) = (text::Skip::new(first), 0u64, Vec::new());
         let mut is_end = true;
         while let Some(piece) = contents.next_piece()? {
             if text::is_binary(piece) {
                 return Ok(Self::Binary);
             }
-            let mut rest = piece;
-            while at < first {
-                let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
-                rest = rest.get(end.plus(1)..).unwrap_or(&[]);
-                at = at.plus(1);
-            }
-            passed.tally(len64(piece.len().minus(if at < first { 0 } else { rest.len() })));
+            let rest = skip.pass(piece);
+            passed.tally(len64(piece.len().minus(rest.len())));
             if passed > budget::PASSED_OVER {
                 return Ok(Self::TooFar);
             }
-            if at == first {
-                bytes.extend_from_slice(rest);
-            }
+            bytes.extend_from_slice(rest);
             // A whole line more shows that there are more.
             if bytes.len() > budget::PIECE
                 || len64(text::lines(&bytes).count()) > budget::LINES.plus(1)

@@ -307,6 +307,26 @@ fn pages_end_when_they_are_stopped() {
     );
 }
 
+/// A revision that changes properties only, and a copy, have made no line.
+#[test]
+fn blame_passes_over_what_changes_no_line() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("a property", |txn| {
+        txn.change_prop(FsPath::trusted("/trunk/code.c"), "p", Some(b"v")).unwrap();
+    });
+    place.commit("a branch", |txn| {
+        txn.copy(&old, FsPath::trusted("/trunk"), FsPath::trusted("/branch"), true).unwrap();
+    });
+    for path in ["trunk", "branch"] {
+        let value = place.body(&Everything, &format!("/api/v1/blame/{path}/code.c"));
+        let value: Value = serde_json::from_str(&value).unwrap();
+        let lines = value["lines"].as_array().unwrap();
+        let revisions: Vec<_> = lines.iter().map(|line| &line["revision"]).collect();
+        assert_eq!(revisions, [1, 2, 1], "{path}");
+    }
+}
+
 /// Blame ends where its time does: lines without a revision are older.
 #[test]
 fn blame_ends_with_its_time() {

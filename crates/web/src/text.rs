@@ -83,9 +83,56 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     bytes.contains(&0)
 }
 
-/// The lines of a text, endings included. `\n` alone ends a line, as browsers show it.
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split_inclusive(|byte| *byte == b'\n')
+/// The lines of a text, endings included: as Subversion counts them, `\n`, `\r\n` and `\r` end one.
+pub(crate) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let end = match bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(at) => {
+                let after = at.plus(1);
+                let is_pair = bytes.get(at) == Some(&b'\r') && bytes.get(after) == Some(&b'\n');
+                if is_pair { after.plus(1) } else { after }
+            }
+            None => bytes.len(),
+        };
+        let (line, rest) = bytes.split_at_checked(end).filter(|(line, _)| !line.is_empty())?;
+        bytes = rest;
+        Some(line)
+    })
+}
+
+/// Passes over lines of a text that comes in pieces.
+#[derive(Debug)]
+pub(crate) struct Skip {
+    left: u64,
+    /// Whether the last byte was a `\r`: a `\n` after it belongs to it.
+    is_open: bool,
+}
+
+impl Skip {
+    pub(crate) const fn new(lines: u64) -> Self {
+        Self { left: lines, is_open: false }
+    }
+
+    /// What is left of the next piece.
+    pub(crate) fn pass<'p>(&mut self, mut piece: &'p [u8]) -> &'p [u8] {
+        loop {
+            if std::mem::take(&mut self.is_open) {
+                piece = piece.strip_prefix(b"\n").unwrap_or(piece);
+            }
+            if self.left == 0 {
+                return piece;
+            }
+            let Some(at) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                return &[];
+            };
+            self.is_open = piece.get(at) == Some(&b'\r');
+            self.left = self.left.minus(1);
+            piece = piece.get(at.plus(1)..).unwrap_or(&[]);
+            if piece.is_empty() {
+                return &[];
+            }
+        }
+    }
 }
 
 /// A length in readable form.
@@ -123,7 +170,23 @@ mod tests {
         assert_eq!(part_of("a\u{1f332}\u{1f332}\u{1f332}".as_bytes(), 2), "a\u{1f332}\u{2026}");
         assert_eq!(part_of("aüü".as_bytes(), 1), "a\u{2026}");
         assert_eq!(first_line("\n\n  first  \nsecond"), "first");
-        assert_eq!(lines(b"a\nb").count(), 2);
+        let cut: Vec<&[u8]> = lines(b"a\r\nb\rc\n\nd").collect();
+        assert_eq!(cut, [&b"a\r\n"[..], b"b\r", b"c\n", b"\n", b"d"]);
+        assert_eq!(lines(b"").count(), 0);
+    }
+
+    #[test]
+    fn lines_are_passed_over_wherever_pieces_end() {
+        let text = b"a\r\nb\rc\n\nd\re";
+        for lines_passed in 0..8 {
+            let rest: Vec<u8> = lines(text).skip(lines_passed).flatten().copied().collect();
+            for cut in 0..=text.len() {
+                let mut skip = Skip::new(lines_passed.try_into().unwrap());
+                let (one, two) = text.split_at(cut);
+                let got = [skip.pass(one), skip.pass(two)].concat();
+                assert_eq!(got, rest, "{lines_passed} {cut}");
+            }
+        }
     }
 
     #[test]

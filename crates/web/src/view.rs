@@ -270,12 +270,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`.
+    /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text
+    /// is another one than that of the younger revision before it.
     pub(crate) fn file_revisions(
         &self,
         path: &FsPath,
         end: Revnum,
-        receive: &mut dyn FnMut(&FsPath, Revnum) -> SvnResult<bool>,
+        receive: &mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
     ) -> Result<()> {
         let request = FileRevsRequest {
             path,
@@ -300,14 +301,13 @@ const SHOWN: RevpropSelection<'static> =
 
 /// Ends the request with an error once there is enough.
 struct UntilEnough<'r> {
-    receive: &'r mut dyn FnMut(&FsPath, Revnum) -> SvnResult<bool>,
+    receive: &'r mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
     is_enough: bool,
 }
 
 impl FileRevReceiver for UntilEnough<'_> {
     fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
-        // Revisions without another text change no line.
-        if delta.is_some() && !(self.receive)(rev.path, rev.revision)? {
+        if !(self.receive)(rev.path, rev.revision, delta.is_some())? {
             self.is_enough = true;
             return Err(SvnError::new(ErrorCode::CANCELLED, ""));
         }
