@@ -64,6 +64,28 @@ fn svn_as_bob(served: &Served, args: &[&str]) -> String {
     Programs::reference().run("svn", args).stdout_text()
 }
 
+/// The revisions in the history of a path, with their messages, are those that `svn log` shows to bob.
+fn same_history(served: &Served, path: &str) {
+    let page = format!("/svn/repo/-/api/v1/log/{}", escaped(path));
+    let got = served.get(&page, BOB);
+    let value: serde_json::Value =
+        serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let changes = value["changes"].as_array().unwrap();
+    let found: Vec<(u64, bool)> = changes
+        .iter()
+        .map(|change| (change["revision"].as_u64().unwrap(), change["message"].is_string()))
+        .collect();
+    let log = svn_as_bob(served, &["log", "--xml", "-l51", &format!("URL/{}", escaped(path))]);
+    let entries = log.split("<logentry").skip(1);
+    let expected: Vec<(u64, bool)> = entries
+        .map(|entry| {
+            let revision = entry.split('"').nth(1).unwrap().parse().unwrap();
+            (revision, entry.contains("<msg"))
+        })
+        .collect();
+    assert_eq!(found, expected, "{page}");
+}
+
 /// Every path and every revision, as bob: pages are there for what `svn` lists, with the paths that `svn log` shows.
 #[test]
 fn each_user_sees_what_svn_shows() {
@@ -83,8 +105,16 @@ fn each_user_sees_what_svn_shows() {
             // Mergeinfo has the word too, and `svn` shows that.
             assert!(!got.contains("/tree/trunk") && !got.contains(">trunk"), "{page}: {got}");
         }
-        if may { shown += 1 } else { hidden += 1 }
+        if may {
+            shown += 1
+        } else {
+            hidden += 1
+        }
+        if may && path.ends_with('/') {
+            same_history(&served, path.trim_end_matches('/'));
+        }
     }
+    same_history(&served, "");
     assert!(shown > 5 && hidden > 5, "{shown} {hidden}");
     for revision in 1..=served.repo.history.youngest() {
         let page = served.get(&format!("/svn/repo/-/rev/{revision}"), &format!("{BOB}{BROWSER}"));

@@ -233,7 +233,9 @@ impl<'a> View<'a> {
             return Err(Fault::Missing);
         }
         let paths = [path];
-        let mut request = LogRequest::whole(&paths, (start.0, 0), SHOWN);
+        // Nothing was changed in revision 0, and `svn log` does not list it either.
+        let end = start.0.min(1);
+        let mut request = LogRequest::whole(&paths, (start.0, end), SHOWN);
         request.limit = limit;
         let mut all = Vec::new();
         let mut receive = |entry: &LogRevision<'_>| -> SvnResult<()> {
