@@ -40,6 +40,7 @@ const MOST: [(&str, usize, usize); 27] = [
     ("txn-rules", 1, 15),
     ("watch", 0, 2),
     ("wc", 20, 17),
+    ("web", 0, 8),
     ("wire-dav", 2, 1),
     ("wire-svn", 1, 3),
 ];

@@ -602,7 +602,9 @@ fn hello(
     if let Some(url) = urls.first() {
         text.push_str("\nTry:\n");
         if let Some(page) = pages.first().and_then(|pages| pages.lines().next()) {
-            text.push_str(&format!("{page}/ in a browser\n"));
+            // The web pages, which a configuration may have switched off.
+            let pages = if is_demo { "-/" } else { "" };
+            text.push_str(&format!("{page}/{pages} in a browser\n"));
         }
         let svn = svn_command();
         text.push_str(&format!(

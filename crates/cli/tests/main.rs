@@ -37,6 +37,7 @@ mod http_hidden;
 mod http_hostile;
 mod http_mirror;
 mod http_names;
+mod http_pages;
 mod http_redirects;
 mod http_waiting;
 mod https;

@@ -46,6 +46,8 @@ pub enum Resource {
     Working(String, FsPathBuf),
     /// The revision properties of the transaction of an activity: `wbl/ID/N`.
     WorkingBaseline(String, Revnum),
+    /// Pages for people, which no client of Subversion asks for: `-` and what follows.
+    Pages,
 }
 
 const UNKNOWN: Error = Error::Address("Unsupported URI form");
@@ -117,6 +119,7 @@ impl Resource {
             "act" if path.is_empty() => Self::Activity(name(first)?),
             "wrk" => Self::Working(name(first)?, fspath(path)?),
             "wbl" => Self::WorkingBaseline(name(first)?, revision(path)?),
+            "-" => Self::Pages,
             _ => return Err(UNKNOWN),
         })
     }
@@ -161,6 +164,7 @@ impl Resource {
             Self::Activity(id) => format!("act/{}", name(id)),
             Self::Working(id, path) => format!("wrk/{}{}", name(id), tail(path)),
             Self::WorkingBaseline(id, rev) => format!("wbl/{}/{rev}", name(id)),
+            Self::Pages => "-".to_owned(),
         };
         format!("/{special}/{below}")
     }
@@ -194,6 +198,7 @@ mod tests {
             parse("/!svn/txr/3-4/x"),
             Resource::TxnRoot("3-4".into(), FsPathBuf::canonicalize("/x"))
         );
+        assert_eq!(parse("/!svn/-/tree/a?"), Resource::Pages);
         assert_eq!(parse("/!svn/wbl/u-u/7"), Resource::WorkingBaseline("u-u".into(), Revnum(7)));
     }
 
@@ -228,6 +233,7 @@ mod tests {
         prop_oneof![
             path.clone().prop_map(Resource::Public),
             Just(Resource::Me),
+            Just(Resource::Pages),
             Just(Resource::Vcc),
             Just(Resource::Activities),
             rev.clone().prop_map(Resource::Revision),

@@ -561,6 +561,7 @@ mod tests {
             "repository",
             "name",
             "plain-pages",
+            "web",
             "users",
             "digest-users",
             "svnserve-users",

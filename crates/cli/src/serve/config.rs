@@ -130,6 +130,7 @@ pub(super) struct LocationConfig {
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) plain_pages: bool,
+    pub(super) web: Option<bool>,
     #[serde(default)]
     pub(super) autoversioning: bool,
     #[serde(default)]
@@ -428,6 +429,7 @@ impl LocationConfig {
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
             plain_pages: self.plain_pages,
+            web: self.web.unwrap_or(true),
             autoversioning: self.autoversioning,
             trusted: self.trusted,
             master: master.transpose()?,

@@ -303,7 +303,7 @@ pub(super) fn directory(
     )?;
     let are_more = rows.len() > most;
     rows.truncate(most);
-    let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());
+    let title = format!("{} - Revision {revision}: {}", session.repository_name(), node.path());
     let location = session.location;
     let title = match location.and_then(|location| location.name.as_deref()) {
         Some(name) => format!("{name}: {title}"),
@@ -319,8 +319,13 @@ pub(super) fn directory(
     }
     rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
     let listing = listing(session, node.path(), revision, &query, &rows);
+    let sticky = Some(revision).filter(|_| !is_public || !query.is_empty());
+    let pages = super::pages::link(session)?.map(|links| links.of_directory(node.path(), sticky));
     let body = html! {
         (listing)
+        @if let Some(pages) = pages {
+            p { a href=(pages) { "History, changes and more about this folder" } }
+        }
         @if are_more {
             p { "These are the first " (most) " entries. There are more: "
                 code { "svn list" } " shows all of them." }
@@ -340,11 +345,6 @@ struct Row {
     size: String,
 }
 
-fn repository_name(session: &Session<'_>) -> String {
-    let place = session.repository.path();
-    place.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
-}
-
 fn listing(
     session: &Session<'_>,
     path: &str,
@@ -356,7 +356,7 @@ fn listing(
     let up = |levels: usize| "../".repeat(levels);
     html! {
         h1 {
-            a href={ "./" (up(parts.len())) (query) } { (repository_name(session)) }
+            a href={ "./" (up(parts.len())) (query) } { (session.repository_name()) }
             @for (at, part) in parts.iter().enumerate() {
                 " / "
                 @let above = parts.len().minus(at).minus(1);

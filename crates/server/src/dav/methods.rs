@@ -19,7 +19,7 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
-    only_https, options, propfind, proppatch, report, top_page, unversioned,
+    only_https, options, pages, propfind, proppatch, report, robots, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -200,6 +200,7 @@ fn answer(
             return Err((admission::of_nothing(shared, head, &nothing), asks));
         }
         None if top_page::write(shared, head, exchange) => return Ok(Answer::Given),
+        None if robots::write(head, exchange) => return Ok(Answer::Given),
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
             return Err(nowhere(Fail::with(error, 404)));
@@ -209,8 +210,12 @@ fn answer(
     let realm =
         if place.location.is_some_and(|l| l.access.is_some()) { REALM } else { &place.found.realm };
     let asks = Asks::of(Some(&place.found.config), realm);
+    let below = place.below.clone();
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.principal().cloned();
+        if let Some(page) = pages::requested(&session, &below)? {
+            return pages::answer(&session, &page, exchange).map(|()| Answer::Given);
+        }
         session.admit()?;
         let result = match master::of(&session) {
             Some(master) => match master::forward(&session, exchange, master, stage) {

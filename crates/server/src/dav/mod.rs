@@ -19,6 +19,7 @@
 //! * `access_log`: a line for each request.
 //! * `methods`: calls the handler of each method.
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
+//! * `pages`: the pages of the crate `web`, as replies.
 //! * [`master`]: a mirror passes write requests on to it.
 //! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
@@ -57,6 +58,7 @@ mod options;
 mod outlet;
 mod overflow;
 mod packing;
+mod pages;
 mod piece;
 mod polled_connection;
 mod propfind;
@@ -65,6 +67,7 @@ mod protocol;
 mod proxied;
 pub mod reply;
 mod report;
+mod robots;
 mod service;
 pub mod session;
 pub mod settings;

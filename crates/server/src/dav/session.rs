@@ -223,6 +223,13 @@ impl<'s> Session<'s> {
         }
     }
 
+    /// The name of the repository's folder.
+    #[must_use]
+    pub fn repository_name(&self) -> String {
+        let place = self.repository.path();
+        place.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    }
+
     /// Whether the client is one of Subversion's.
     #[must_use]
     pub fn is_svn_client(&self) -> bool {

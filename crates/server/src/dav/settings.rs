@@ -41,6 +41,8 @@ pub struct Location {
     pub name: Option<String>,
     /// Whether pages are as mod_dav_svn writes them.
     pub plain_pages: bool,
+    /// Whether there are pages for people, below `/-/`.
+    pub web: bool,
     /// Whether changes that other programs than Subversion's make at plain URLs become revisions.
     pub autoversioning: bool,
     /// Whether browsers may run scripts of stored pages and images, with the rights of their visitors.
@@ -61,6 +63,7 @@ impl Location {
             list: true,
             name: None,
             plain_pages: false,
+            web: true,
             autoversioning: false,
             trusted: false,
             master: None,

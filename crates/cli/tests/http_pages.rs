@@ -1,0 +1,285 @@
+//! Web pages over http: each user sees what `svn` shows to them, and nothing else changes for clients.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::common::places;
+use places::{ADA, BOB, Served, status, svn_as_ada};
+use sapwood_testkit::Programs;
+
+const PLACES: &str = r#"[[location]]
+url = "/svn"
+folder = "."
+users = "users"
+login = "required"
+authz = "rules"
+[[location]]
+url = "/open"
+folder = "."
+users = "users"
+login = "optional"
+authz = "rules"
+[[location]]
+url = "/off"
+folder = "."
+users = "users"
+login = "required"
+authz = "rules"
+web = false
+"#;
+
+/// What a browser sends.
+const BROWSER: &str = "Accept: text/html\r\n";
+
+/// Bob may not read the trunk, nor one branch.
+const RULES: &str =
+    "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n[/branches/b1]\n* =\nada = rw\n";
+
+fn escaped(path: &str) -> String {
+    let mut text = String::new();
+    for byte in path.bytes() {
+        match byte.is_ascii_alphanumeric() || byte == b'/' {
+            true => text.push(char::from(byte)),
+            false => write!(text, "%{byte:02X}").unwrap(),
+        }
+    }
+    text
+}
+
+/// An answer without what differs from one request to the next.
+fn answer(served: &Served, path: &str, headers: &str) -> String {
+    let answer = served.get(path, headers);
+    let differs = |line: &&str| {
+        ["date: ", "content-length: ", "x-request-id: "].iter().any(|name| line.starts_with(name))
+    };
+    answer.lines().filter(|line| !differs(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn svn_as_bob(served: &Served, args: &[&str]) -> String {
+    let url = format!("http://127.0.0.1:{}/svn/repo", served.port);
+    let login = ["--username", "bob", "--password", "b", "--no-auth-cache", "--non-interactive"];
+    let args: Vec<String> = args.iter().map(|arg| arg.replace("URL", &url)).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(login).collect();
+    Programs::reference().run("svn", args).stdout_text()
+}
+
+/// The revisions in the history of a path, with their messages, are those that `svn log` shows to bob.
+fn same_history(served: &Served, path: &str) {
+    let page = format!("/svn/repo/-/api/v1/log/{}", escaped(path));
+    let got = served.get(&page, BOB);
+    let value: serde_json::Value =
+        serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let changes = value["changes"].as_array().unwrap();
+    let found: Vec<(u64, bool)> = changes
+        .iter()
+        .map(|change| (change["revision"].as_u64().unwrap(), change["message"].is_string()))
+        .collect();
+    let log = svn_as_bob(served, &["log", "--xml", "-l51", &format!("URL/{}", escaped(path))]);
+    let entries = log.split("<logentry").skip(1);
+    let expected: Vec<(u64, bool)> = entries
+        .map(|entry| {
+            let revision = entry.split('"').nth(1).unwrap().parse().unwrap();
+            (revision, entry.contains("<msg"))
+        })
+        .collect();
+    assert_eq!(found, expected, "{page}");
+}
+
+/// Every path and every revision, as bob: pages are there for what `svn` lists, with the paths that `svn log` shows.
+#[test]
+fn each_user_sees_what_svn_shows() {
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("rules"), RULES).unwrap();
+    let all = Programs::reference().run("svn", ["ls", "-R", &served.repo.url()]).stdout_text();
+    let of_bob = svn_as_bob(&served, &["ls", "-R", "URL"]);
+    let of_bob: Vec<&str> = of_bob.lines().collect();
+    let (mut shown, mut hidden) = (0, 0);
+    for path in all.lines() {
+        let may = of_bob.contains(&path);
+        let expected = if may { 200 } else { 404 };
+        for kind in ["tree", "log", "feed", "compare", "api/v1/tree", "api/v1/log"] {
+            let page = format!("/svn/repo/-/{kind}/{}", escaped(path.trim_end_matches('/')));
+            let got = served.get(&page, &format!("{BOB}{BROWSER}"));
+            assert_eq!(status(&got), expected, "{page}");
+            // Mergeinfo has the word too, and `svn` shows that.
+            assert!(!got.contains("/tree/trunk") && !got.contains(">trunk"), "{page}: {got}");
+        }
+        if may {
+            shown += 1
+        } else {
+            hidden += 1
+        }
+        if may && path.ends_with('/') {
+            same_history(&served, path.trim_end_matches('/'));
+        }
+    }
+    same_history(&served, "");
+    assert!(shown > 5 && hidden > 5, "{shown} {hidden}");
+    for revision in 1..=served.repo.history.youngest() {
+        let page = served.get(&format!("/svn/repo/-/rev/{revision}"), &format!("{BOB}{BROWSER}"));
+        let log = svn_as_bob(&served, &["log", "-qv", &format!("-r{revision}"), "URL"]);
+        let paths = log.lines().filter(|line| line.starts_with("   ")).count();
+        assert_eq!(
+            page.matches("<li><span class=\"mark").count(),
+            paths,
+            "{revision}: {log}{page}"
+        );
+        assert!(!page.contains("/tree/trunk"), "{revision}: {page}");
+        let message = svn_as_bob(&served, &["log", &format!("-r{revision}"), "URL"]);
+        let is_shown = message.lines().nth(3).is_some_and(|line| !line.is_empty());
+        assert_eq!(page.contains("<pre class=\"log\">"), is_shown, "{revision}: {message}{page}");
+    }
+}
+
+/// Blame finds the same revision for each line as `svn blame`, of every file of every tenth revision.
+#[test]
+fn lines_have_the_revisions_that_svn_finds() {
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("rules"), RULES).unwrap();
+    let svn = |args: &[&str]| Programs::reference().run("svn", args);
+    let mut compared = 0;
+    for revision in (1..=served.repo.history.youngest()).step_by(10) {
+        let at = format!("-r{revision}");
+        let all =
+            svn(&["ls", "-R", &at, &format!("{}@{revision}", served.repo.url())]).stdout_text();
+        for path in all.lines().filter(|path| !path.ends_with('/')) {
+            let url = format!("{}/{}@{revision}", served.repo.url(), escaped(path));
+            let expected = svn(&["blame", &url]);
+            if expected.code != 0 || expected.stdout_text().is_empty() {
+                continue;
+            }
+            let of_line =
+                |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+            let expected: Vec<u64> = expected.stdout_text().lines().map(of_line).collect();
+            let page = format!("/svn/repo/-/api/v1/blame/{}?p={revision}", escaped(path));
+            let got = served.get(&page, ADA);
+            let value: serde_json::Value =
+                serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+            let lines = value["lines"].as_array().unwrap();
+            if value["refused"].is_null() {
+                let found: Vec<u64> =
+                    lines.iter().map(|line| line["revision"].as_u64().unwrap()).collect();
+                assert_eq!(found, expected, "{page}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+/// What may not be read, and what is not there, are one and the same.
+#[test]
+fn hidden_repositories_and_paths() {
+    let served = Served::start(PLACES);
+    let rules = served.repo.parent().join("rules");
+    fs::write(&rules, "[/]\nada = rw\n[pub:/]\nbob = r\n").unwrap();
+    let pages = [
+        "/-/",
+        "/-",
+        "/-/tree/",
+        "/-/tree/trunk",
+        "/-/log/",
+        "/-/rev/1",
+        "/-/rev/x",
+        "/-/feed/",
+        "/-/blame/x",
+        "/-/compare/?from=1",
+        "/-/none",
+        "/-/style/x.css",
+        "/!svn/-/",
+        "/!svn/-/tree/",
+        "/!svn/-/rev/1",
+        "/!svn/-/none",
+    ];
+    for (place, user) in [("/svn", ""), ("/svn", BOB), ("/open", ""), ("/open", BOB)] {
+        for page in pages {
+            for accept in ["", BROWSER] {
+                let headers = format!("{user}{accept}");
+                let of = |name: &str| answer(&served, &format!("{place}/{name}{page}"), &headers);
+                assert_eq!(of("none"), of("repo"), "{place}{page} {headers}");
+                let expected = if user.is_empty() { 401 } else { 403 };
+                assert_eq!(status(&of("repo")), expected, "{place}{page} {headers}");
+            }
+        }
+    }
+    fs::write(&rules, RULES).unwrap();
+    let values = ["api/v1/tree", "api/v1/log", "api/v1/blame"];
+    for kind in ["tree", "log", "blame", "compare", "feed"].into_iter().chain(values) {
+        for query in ["", "?p=1", "?p=2&r=1", "?from=1", "?p=99999"] {
+            let of = |path: &str, user: &str| {
+                answer(
+                    &served,
+                    &format!("/open/repo/-/{kind}/{path}{query}"),
+                    &format!("{user}{BROWSER}"),
+                )
+            };
+            let missing = of("not-there", BOB);
+            assert_eq!(status(&missing), 404, "{kind} {query}");
+            for path in ["trunk", "trunk/none", "trunk/none/none"] {
+                assert_eq!(of(path, BOB), missing, "{kind}/{path}{query}");
+                assert_eq!(status(&of(path, "")), 401, "{kind}/{path}{query}");
+            }
+        }
+    }
+    let with = |path: &str| {
+        answer(
+            &served,
+            &format!("/svn/repo/-/compare/?with={path}&from=1"),
+            &format!("{BOB}{BROWSER}"),
+        )
+    };
+    assert_eq!(with("/trunk"), with("/none"));
+    assert_eq!(status(&with("/trunk")), 404);
+    let ada = format!("{ADA}{BROWSER}");
+    assert_eq!(status(&served.get("/svn/repo/-/tree/trunk", &ada)), 200);
+}
+
+/// Clients of Subversion and DAV see paths; a repository's own folder `-` is where it was.
+#[test]
+fn clients_and_folders_have_their_addresses() {
+    let served = Served::start(PLACES);
+    let rules = served.repo.parent().join("rules");
+    fs::write(&rules, RULES).unwrap();
+    let (ada, bob) = (format!("{ADA}{BROWSER}"), format!("{BOB}{BROWSER}"));
+    let page = served.get("/svn/repo/-/tree/", &bob);
+    assert_eq!(status(&page), 200);
+    assert!(
+        page.contains("content-security-policy: default-src 'none'; style-src 'self'"),
+        "{page}"
+    );
+    let style = page.split("rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(served.get(style, BOB).contains("immutable"), "{style}");
+    // A page that the browser has is not made again; another user's is not taken for it.
+    let tag = page.split("etag: ").nth(1).unwrap().lines().next().unwrap();
+    let known = format!("If-None-Match: {tag}\r\n");
+    assert_eq!(status(&served.get("/svn/repo/-/tree/", &format!("{bob}{known}"))), 304);
+    assert_eq!(status(&served.get("/svn/repo/-/tree/", &format!("{ada}{known}"))), 200);
+    assert_eq!(status(&served.get("/svn/repo/-/tree/trunk", &format!("{bob}{known}"))), 404);
+
+    let robots = served.get("/robots.txt", "");
+    assert!(robots.contains("Disallow: /*/-/blame/"), "{robots}");
+    let feed = served.get("/svn/repo/-/feed/", &bob);
+    assert!(feed.contains("<id>http://h:1/svn/repo/-/rev/"), "{feed}");
+    let client = format!("{ADA}User-Agent: SVN/1.14.2\r\n");
+    assert_eq!(status(&served.get("/svn/repo/-/tree/", &client)), 404);
+    assert_eq!(served.ada("PROPFIND", "/svn/repo/-/tree/", "Depth: 0\r\n", ""), 404);
+    assert_eq!(served.ada("POST", "/svn/repo/-/tree/", "", ""), 400);
+    assert_eq!(status(&served.get("/off/repo/-/tree/", &ada)), 404);
+    assert_eq!(status(&served.get("/off/repo/!svn/-/tree/", &ada)), 404);
+
+    let url = format!("http://127.0.0.1:{}/svn/repo/-", served.port);
+    let made =
+        svn_as_ada(&["mkdir", "-m", "m", &url, &format!("{url}/tree"), &format!("{url}/tree/own")]);
+    assert!(made.code == 0, "{made:?}");
+    let own = served.get("/svn/repo/-/tree/", &ada);
+    assert!(own.contains("own/") && !own.contains("stylesheet"), "{own}");
+    // The listing leads to the pages where they are now.
+    assert!(own.contains("href=\"/svn/repo/!svn/-/tree/-/tree\""), "{own}");
+    let page = served.get("/svn/repo/!svn/-/tree/-/tree", &ada);
+    assert!(page.contains("href=\"/svn/repo/!svn/-/tree/-/tree/own\""), "{page}");
+    // Who may not read that folder does not learn of it.
+    fs::write(&rules, format!("{RULES}[/-]\n* =\nada = rw\n")).unwrap();
+    assert!(served.get("/svn/repo/-/tree/", &bob).contains("href=\"/svn/repo/-/tree/branches\""));
+    assert_eq!(status(&served.get("/svn/repo/-/tree/-", &bob)), 404);
+}

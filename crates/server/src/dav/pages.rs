@@ -1,0 +1,213 @@
+//! The pages of the crate `web`, as replies: who may see them, and where they are.
+//!
+//! Invariants: a repository in which the user may read nothing answers as one that is not there. Clients of Subversion, other
+//! methods than GET and HEAD, and a repository's own folder `-` never meet a page.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sapwood_core::exact::signed;
+use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
+use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
+use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
+
+use super::entity::{is_same, tags};
+use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use crate::common::access::{Action, Decision, UserAccess};
+use crate::common::operation_log::Operation;
+
+/// The folder of a repository that would be in the way of its pages.
+const OWN_FOLDER: &str = "/-";
+
+/// A page that was asked for, and may be seen.
+#[derive(Debug)]
+pub(super) struct Page {
+    prefix: Prefix,
+    address: Address,
+}
+
+/// The rules for paths on pages. Each path is asked about, also where the configuration leaves paths inside of replies
+/// to clients of Subversion open: a page is a request for what it shows.
+#[derive(Debug)]
+struct EachPath<'a>(&'a UserAccess<'a>);
+
+impl EachPath<'_> {
+    fn is_default(&self) -> bool {
+        self.0.config().each_path
+    }
+}
+
+impl PathAuthorizer for EachPath<'_> {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
+        Ok(self.0.may(Action::Read, Some(path), false))
+    }
+
+    fn everything_readable(&self) -> bool {
+        self.is_default() && self.0.everything_readable()
+    }
+
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
+        if self.is_default() { self.0.subtree(path) } else { Ok(SubtreeAccess::Mixed) }
+    }
+
+    fn rules(&self) -> Option<RulesId> {
+        self.0.rules().filter(|_| self.is_default())
+    }
+
+    fn notes_refusals(&self) -> bool {
+        self.0.notes_refusals()
+    }
+
+    fn refused(&self, path: &FsPath) {
+        self.0.refused(path);
+    }
+}
+
+/// The page that a request is for, if it is for one. `below` is the path below the repository's URL, percent-encoded.
+///
+/// # Errors
+/// Where the user may not see it, or has to log in; where its address means nothing.
+pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<Page>> {
+    let looks = matches!(session.head.method.as_str(), "GET" | "HEAD");
+    if !looks || session.is_svn_client() || !are_on(session) {
+        return Ok(None);
+    }
+    let Some((prefix, rest)) = Prefix::split(below) else { return Ok(None) };
+    if session.decide(Action::Read, None) != Decision::Allow {
+        // Answered as any other address in a repository of which nothing may be read.
+        return Ok(None);
+    }
+    if prefix == Prefix::Short && has_own_folder(session)? {
+        return Ok(None);
+    }
+    let query = session.head.query.as_deref();
+    let Some(address) = Address::parse(rest, query).map_err(fail)? else {
+        return if prefix == Prefix::Short { Ok(None) } else { Err(Fail::Missing) };
+    };
+    if address.kind().has_path() {
+        must_read(session, address.path())?;
+    }
+    if let Some(path) = &address.query.with {
+        must_read(session, path)?;
+    }
+    Ok(Some(Page { prefix, address }))
+}
+
+/// Whether there are pages at this place.
+fn are_on(session: &Session<'_>) -> bool {
+    session.location.is_none_or(|location| location.web)
+}
+
+/// Whether the repository has a folder or file where the pages would be, that the user may read.
+fn has_own_folder(session: &Session<'_>) -> DavResult<bool> {
+    let rules = EachPath(&session.access);
+    let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
+    view.has(FsPath::trusted(OWN_FOLDER)).map_err(fail)
+}
+
+/// The link from a plain listing into the pages, if there are any.
+pub(super) fn link(session: &Session<'_>) -> DavResult<Option<Links>> {
+    if !are_on(session) {
+        return Ok(None);
+    }
+    let prefix = if has_own_folder(session)? { Prefix::Reserved } else { Prefix::Short };
+    Ok(Some(Links::new(&session.root, prefix)))
+}
+
+/// What may not be read is not there, unless another user could read it.
+fn must_read(session: &Session<'_>, path: &FsPath) -> DavResult {
+    match session.decide(Action::Read, Some(path)) {
+        Decision::Allow => Ok(()),
+        Decision::AskWho => Err(Fail::AskWho),
+        Decision::Deny => Err(Fail::Missing),
+    }
+}
+
+fn fail(fault: Fault) -> Fail {
+    match fault {
+        Fault::Missing => Fail::Missing,
+        Fault::Bad(why) => Fail::status(400, why),
+        Fault::TooLong => Fail::status(503, "This takes too long for a page"),
+        Fault::Failed(error) => error.into(),
+    }
+}
+
+/// Sends a page.
+///
+/// # Errors
+/// [`Fail::Missing`] where there is nothing for this user; corruption and system errors.
+pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
+    let rules = EachPath(&session.access);
+    let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
+    let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let name = session.repository_name();
+    let request = Request {
+        view: &view,
+        address: &page.address,
+        links: &links,
+        name: &name,
+        now: signed(now),
+    };
+    note(session, &page.address).map_err(Fail::from)?;
+    let tag = sapwood_web::tag(&request).map_err(fail)?;
+    if let Some(tag) = &tag {
+        exchange.header("etag", tag);
+        let known = session.head.header("if-none-match");
+        if known.is_some_and(|list| tags(list).any(|said| is_same(said, tag))) {
+            write(exchange, Reply::unchanged());
+            return Ok(());
+        }
+    }
+    write(exchange, sapwood_web::answer(&request).map_err(fail)?);
+    Ok(())
+}
+
+fn write(exchange: &mut Exchange, reply: Reply) {
+    exchange.status(reply.status);
+    for (name, value) in &reply.headers {
+        exchange.header(name, value);
+    }
+    exchange.out().extend_from_slice(reply.body.as_bytes());
+}
+
+/// Writes what a page reads to the operational log, in the words of the request of Subversion that reads the same.
+fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
+    let query = &address.query;
+    let revision = match query.revision.or(query.peg) {
+        Some(revision) => revision,
+        None => session.youngest()?,
+    };
+    let path = address.path();
+    let log = |paths: &[&FsPath], start, end, changed_paths| {
+        session.log_command(&Operation::Log {
+            paths,
+            start: Some(start),
+            end: Some(end),
+            limit: 0,
+            changed_paths,
+            strict: false,
+            merged: false,
+            revprops: None,
+        });
+    };
+    match address.kind() {
+        Kind::Home | Kind::Style | Kind::Description => {}
+        Kind::Tree | Kind::Compare => session.log_command(&Operation::List {
+            path,
+            revision,
+            depth: Depth::Immediates,
+            patterns: None,
+        }),
+        Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
+        Kind::Revision(revision) => log(&[], revision, revision, true),
+        Kind::Blame => session.log_command(&Operation::GetFileRevs {
+            path,
+            start: Some(sapwood_core::Revnum::ZERO),
+            end: Some(revision),
+            merged: false,
+        }),
+    }
+    Ok(())
+}

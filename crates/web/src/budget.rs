@@ -1,0 +1,96 @@
+//! What one page may cost. Each limit has its name here; a page that meets one says so, and how to see the rest.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use sapwood_core::exact::Exact as _;
+
+/// The time in which a page has to be made; what is not found by then is left out.
+const TIME: Duration = Duration::from_secs(2);
+/// The time after which a page is given up, whatever it does: long before that, pages end with what they have.
+pub(crate) const END: Duration = Duration::from_secs(8);
+/// Entries of a directory on one page.
+pub(crate) const ENTRIES: usize = 500;
+/// Revisions on a page of a history.
+pub(crate) const REVISIONS: u64 = 50;
+/// Changed paths on the page of a revision.
+pub(crate) const PATHS: usize = 500;
+/// Changed paths that are looked at for that: hidden ones take time too.
+pub(crate) const PATHS_SEEN: usize = 100_000;
+/// Lines of a file on one page.
+pub(crate) const LINES: u64 = 2_000;
+/// Bytes of a file on one page.
+pub(crate) const PIECE: usize = 512 << 10;
+/// Bytes of a file that are passed over to reach the lines of a page.
+pub(crate) const PASSED_OVER: u64 = 64 << 20;
+/// Characters of one line.
+pub(crate) const LINE: usize = 4_000;
+/// Bytes of a text that is compared with another, or whose lines are attributed.
+pub(crate) const TEXT: u64 = 512 << 10;
+/// Pairs of lines that a comparison may have to look at.
+pub(crate) const PAIRS: usize = 16_000_000;
+/// Lines of differences on one page, and of one file in them.
+pub(crate) const DELTA_LINES: usize = 6_000;
+/// The same for one file.
+pub(crate) const DELTA_LINES_OF_FILE: usize = 1_500;
+/// Bytes of these lines.
+pub(crate) const DELTA_BYTES: usize = 2 << 20;
+/// Files whose differences are on one page.
+pub(crate) const DELTAS: usize = 100;
+/// Bytes of a README that is shown below its directory.
+pub(crate) const README: u64 = 128 << 10;
+/// Characters of a log message.
+pub(crate) const MESSAGE: usize = 20_000;
+/// Characters of an author's name.
+pub(crate) const NAME: usize = 200;
+/// Characters of a property's value.
+pub(crate) const VALUE: usize = 2_000;
+/// Properties of a node on its page.
+pub(crate) const PROPERTIES: usize = 100;
+
+/// What is left of a page's time and lines.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    until: Instant,
+    lines: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Budget {
+    /// One that is whole.
+    pub(crate) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            until: now.checked_add(TIME).unwrap_or(now),
+            lines: Cell::new(DELTA_LINES),
+            bytes: Cell::new(DELTA_BYTES),
+        }
+    }
+
+    /// One whose time is over.
+    #[cfg(test)]
+    pub(crate) fn of_no_time() -> Self {
+        Self { until: Instant::now(), ..Self::new() }
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// How many lines one more file may have, and how many bytes.
+    pub(crate) fn left(&self) -> (usize, usize) {
+        (self.lines.get().min(DELTA_LINES_OF_FILE), self.bytes.get())
+    }
+
+    /// Whether nothing more fits on the page.
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_over() || self.lines.get() == 0 || self.bytes.get() == 0
+    }
+
+    /// Takes lines with so many bytes.
+    pub(crate) fn take(&self, lines: usize, bytes: usize) {
+        self.lines.set(self.lines.get().minus(lines.min(self.lines.get())));
+        self.bytes.set(self.bytes.get().minus(bytes.min(self.bytes.get())));
+    }
+}

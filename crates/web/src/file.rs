@@ -1,0 +1,223 @@
+//! The page of a file: its lines, or what else a browser can show of it.
+
+use maud::{Markup, html};
+use sapwood_core::exact::{Exact as _, len64};
+use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::{FsPath, NodeKind};
+use sapwood_fs::Node;
+
+use crate::Request;
+use crate::budget;
+use crate::fault::{Fault, Result};
+use crate::layout::{self, Subject, Tab};
+use crate::reply::Reply;
+use crate::view::Found;
+use crate::{text, times, words};
+
+pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
+    let last = request.view.change_of(&found.node)?;
+    let raw = request.links.raw(&found.path, found.revision);
+    let size = found.node.length()?;
+    let contents = contents(request, found, &raw)?;
+    let body = html! {
+        (layout::change(request, &last))
+        @if let Some(lock) = lock(request, found)? { (lock) }
+        div.actions {
+            span { (text::size(size)) }
+            a.button href=(raw) rel="nofollow" { (words::RAW) }
+            a.button href=(raw) rel="nofollow" download { (words::DOWNLOAD) }
+        }
+        (contents)
+        (properties(&found.node)?)
+    };
+    Ok(layout::reply(request, &found.path, Tab::Node, &Subject::of(found), &body))
+}
+
+fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
+    // Locks are on paths of the newest revision.
+    if found.sticky.is_some() {
+        return Ok(None);
+    }
+    let Some(lock) = request.view.lock(&found.path)? else { return Ok(None) };
+    let since = sapwood_core::date::Timestamp(lock.created).to_string();
+    let comment = text::cut(text::shown(lock.comment.as_deref().unwrap_or("")).into_owned(), 500).0;
+    Ok(Some(html! {
+        p.lock {
+            (words::LOCKED) " " bdi { b { (text::shown(&lock.owner)) } } " " (words::SINCE) " " (times::full(&since))
+            @if !comment.is_empty() { ": " bdi { (comment) } }
+        }
+    }))
+}
+
+/// The media types of pictures that browsers show, by the name's ending or the property.
+fn is_picture(path: &FsPath, media: Option<&str>) -> bool {
+    const ENDINGS: [&str; 8] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".ico"];
+    let name = path.name().to_ascii_lowercase();
+    match media {
+        Some(media) => media.trim().starts_with("image/"),
+        None => ENDINGS.iter().any(|ending| name.ends_with(ending)),
+    }
+}
+
+fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Markup> {
+    let props = found.node.props()?;
+    let media = props.get_str(names::MIME_TYPE);
+    let is_picture = is_picture(&found.path, media);
+    let is_svg = media.is_some_and(|media| media.contains("svg"));
+    if is_picture && !is_svg {
+        return Ok(picture(found, raw));
+    }
+    if props.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) && !is_svg {
+        return Ok(layout::note(words::BINARY));
+    }
+    let query = &request.address.query;
+    let first = match (query.page, query.lines) {
+        (Some(0), _) => return Err(Fault::Missing),
+        (Some(line), _) => line.minus(1),
+        (None, Some((line, _))) if line > NEAR => line.minus(ABOVE),
+        (None, _) => 0,
+    };
+    let marked = query.lines;
+    let piece = Piece::read(&found.node, first)?;
+    let lines = match piece {
+        Piece::Binary => layout::note(words::BINARY),
+        Piece::TooFar => layout::note(words::TOO_FAR),
+        Piece::Lines { first, lines, is_end } if lines.is_empty() && is_end => {
+            if first > 0 {
+                return Err(Fault::Missing);
+            }
+            layout::note(words::NO_LINES)
+        }
+        Piece::Lines { first, lines, is_end } => {
+            let pages = pages(request, found, first, len64(lines.len()), is_end);
+            html! { (pages) (numbered(&lines, first, marked)) (pages) }
+        }
+    };
+    Ok(html! { @if is_svg { (picture(found, raw)) } (lines) })
+}
+
+fn picture(found: &Found, raw: &str) -> Markup {
+    html! { figure.picture { img src=(raw) alt=(text::shown(found.path.name())); } }
+}
+
+/// A range of lines that begins no later is shown with the beginning of the file.
+const NEAR: u64 = 500;
+/// Lines above another range.
+const ABOVE: u64 = 20;
+
+/// Lines with their numbers, which are links. `first` counts from 0.
+fn numbered(lines: &[String], first: u64, marked: Option<(u64, u64)>) -> Markup {
+    html! {
+        table.code {
+            @for (line, number) in lines.iter().zip(first.plus(1)..) {
+                @let is_marked = marked.is_some_and(|(first, last)| (first..=last).contains(&number));
+                tr id={ "L" (number) } .marked[is_marked] {
+                    td.n { a href={ "#L" (number) } { (number) } }
+                    td.c { (line) }
+                }
+            }
+        }
+    }
+}
+
+fn pages(request: &Request<'_>, found: &Found, first: u64, count: u64, is_end: bool) -> Markup {
+    if first == 0 && is_end {
+        return html! {};
+    }
+    let base = request.links.tree(&found.path, found.sticky);
+    let mark = if found.sticky.is_some() { '&' } else { '?' };
+    let at = |line: u64| format!("{base}{mark}page={line}");
+    let end = first.saturating_add(count);
+    html! {
+        nav.pages {
+            @if first > 0 {
+                a rel="nofollow prev" href=(at(first.saturating_sub(budget::LINES).plus(1))) { (words::EARLIER_LINES) }
+            }
+            span { (words::range_of_lines(first.plus(1), end)) }
+            @if !is_end { a rel="nofollow next" href=(at(end.plus(1))) { (words::LATER_LINES) } }
+        }
+    }
+}
+
+/// Some lines of a file.
+enum Piece {
+    Lines { first: u64, lines: Vec<String>, is_end: bool },
+    Binary,
+    TooFar,
+}
+
+impl Piece {
+    /// The lines from `first` on, as many as a page has.
+    fn read(node: &Node, first: u64) -> Result<Self> {
+        let mut contents = node.contents()?;
+        let (mut skip, mut passed, mut bytes) = (text::Skip::new(first), 0u64, Vec::new());
+        let mut is_end = true;
+        while let Some(piece) = contents.next_piece()? {
+            if text::is_binary(piece) {
+                return Ok(Self::Binary);
+            }
+            let rest = skip.pass(piece);
+            passed.tally(len64(piece.len().minus(rest.len())));
+            if passed > budget::PASSED_OVER {
+                return Ok(Self::TooFar);
+            }
+            bytes.extend_from_slice(rest);
+            // A whole line more shows that there are more.
+            if bytes.len() > budget::PIECE
+                || len64(text::lines(&bytes).count()) > budget::LINES.plus(1)
+            {
+                is_end = false;
+                break;
+            }
+        }
+        let mut lines: Vec<String> = Vec::new();
+        let mut count = 0usize;
+        for line in text::lines(&bytes) {
+            count = count.plus(line.len());
+            if len64(lines.len()) == budget::LINES || (count > budget::PIECE && !lines.is_empty()) {
+                is_end = false;
+                break;
+            }
+            lines.push(text::line(line));
+        }
+        Ok(Self::Lines { first, lines, is_end })
+    }
+}
+
+/// All bytes of a file whose length was checked.
+pub(crate) fn whole(node: &Node) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut contents = node.contents()?;
+    while let Some(piece) = contents.next_piece()? {
+        bytes.extend_from_slice(piece);
+        if len64(bytes.len()) > budget::TEXT {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+/// The properties of a node.
+pub(crate) fn properties(node: &Node) -> Result<Markup> {
+    let props = node.props()?;
+    if props.is_empty() {
+        return Ok(html! {});
+    }
+    let is_file = node.kind() == NodeKind::File;
+    Ok(html! {
+        details.props open[is_file && props.len() < 4] {
+            summary { (words::PROPERTIES) " (" (props.len()) ")" }
+            dl {
+                @for (name, value) in props.iter().take(budget::PROPERTIES) {
+                    dt { bdi { (text::shown(name)) } }
+                    dd { pre { (value_text(value)) } }
+                }
+            }
+        }
+    })
+}
+
+/// The value of a property, as much as a page shows.
+pub(crate) fn value_text(value: &[u8]) -> String {
+    text::part_of(value, budget::VALUE)
+}

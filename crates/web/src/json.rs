@@ -1,0 +1,134 @@
+//! The values of pages as JSON, below `/-/api/v1/`. `openapi.json` describes them.
+//!
+//! Invariant: they are made by the functions that the pages are made by, so that rules and limits are the same.
+
+use sapwood_core::NodeKind;
+use sapwood_core::exact::clamped;
+use serde_json::{Map, Value, json};
+
+use crate::Request;
+use crate::address::Kind;
+use crate::blame::{self, Lines};
+use crate::budget::{self, Budget};
+use crate::dir::Listing;
+use crate::fault::{Fault, Result};
+use crate::file;
+use crate::history::History;
+use crate::reply::Reply;
+use crate::revision::Seen;
+use crate::view::{Change, Found};
+
+const DESCRIPTION: &str = include_str!("openapi.json");
+
+pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
+    let value = match request.address.kind() {
+        Kind::Description => return Ok(as_json(DESCRIPTION.to_owned())),
+        Kind::Tree => tree(request)?,
+        Kind::Log => log(request)?,
+        Kind::Blame => lines(request)?,
+        Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
+        Kind::Home | Kind::Compare | Kind::Feed | Kind::Style => return Err(Fault::Missing),
+    };
+    Ok(as_json(value.to_string()))
+}
+
+fn as_json(body: String) -> Reply {
+    Reply::of("application/json", body)
+}
+
+fn change(change: &Change) -> Value {
+    json!({
+        "revision": change.revision.0,
+        "author": change.author,
+        "date": change.date,
+        "message": change.message,
+    })
+}
+
+fn properties<'p>(all: impl Iterator<Item = (&'p str, String)>) -> Value {
+    all.take(budget::PROPERTIES)
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn tree(request: &Request<'_>) -> Result<Value> {
+    let found = request.view.at(request.address)?;
+    let last = request.view.change_of(&found.node)?;
+    let props = found.node.props()?;
+    let props = properties(props.iter().map(|(name, value)| (name, file::value_text(value))));
+    let (path, revision) = (found.path.as_str(), found.revision.0);
+    if found.node.kind() == NodeKind::File {
+        return Ok(json!({
+            "kind": "file", "path": path, "revision": revision, "size": found.node.length()?,
+            "raw": request.links.raw(&found.path, found.revision), "last_change": change(&last),
+            "properties": props,
+        }));
+    }
+    let listing = Listing::read(request, &found, &Budget::new())?;
+    let entry = |row: &crate::dir::Row| {
+        json!({
+            "name": row.name.name, "kind": if row.name.is_dir { "directory" } else { "file" },
+            "size": row.size, "last_change": change(&row.change),
+        })
+    };
+    Ok(json!({
+        "kind": "directory", "path": path, "revision": revision, "last_change": change(&last),
+        "properties": props, "page": listing.page, "pages": listing.pages, "count": listing.all,
+        "first": listing.first, "entries": listing.rows.iter().map(entry).collect::<Vec<_>>(),
+    }))
+}
+
+fn log(request: &Request<'_>) -> Result<Value> {
+    let found = request.view.at(request.address)?;
+    let history = History::read(request, &found)?;
+    let next = history.next.as_ref();
+    Ok(json!({
+        "path": found.path.as_str(), "revision": found.revision.0,
+        "changes": history.changes.iter().map(change).collect::<Vec<_>>(),
+        "next": next.map(|(path, revision)| json!({ "path": path.as_str(), "revision": revision.0 })),
+    }))
+}
+
+fn of_revision(seen: &Seen) -> Value {
+    let path = |changed: &crate::revision::Changed| {
+        let source = changed.copy_from.as_ref();
+        json!({
+            "path": changed.path.as_str(), "action": changed.action.to_string(),
+            "kind": if changed.is_dir { "directory" } else { "file" },
+            "copy_from": source.map(|(path, revision)| json!({ "path": path.as_str(), "revision": revision.0 })),
+        })
+    };
+    let props = seen.props.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    let mut value = change(&seen.change);
+    if let Some(map) = value.as_object_mut() {
+        map.insert("paths".to_owned(), seen.paths.iter().map(path).collect());
+        map.insert("more_paths".to_owned(), seen.more.into());
+        map.insert("properties".to_owned(), properties(props));
+    }
+    value
+}
+
+fn lines(request: &Request<'_>) -> Result<Value> {
+    let found: Found = request.view.at(request.address)?;
+    if found.node.kind() != NodeKind::File {
+        return Err(Fault::Missing);
+    }
+    let (why, walk) = match blame::lines(request, &found)? {
+        Lines::Binary => (Some("binary"), None),
+        Lines::TooLarge => (Some("too large"), None),
+        Lines::Of(walk) => (None, Some(walk)),
+    };
+    let origin = |origin: &Option<blame::Origin>| match origin {
+        Some((revision, path)) => json!({ "revision": revision.0, "path": path.as_str() }),
+        None => Value::Null,
+    };
+    let most = clamped(budget::LINES).saturating_mul(5);
+    let lines: Vec<Value> =
+        walk.iter().flat_map(|walk| walk.origins.iter()).take(most).map(origin).collect();
+    let is_whole = walk.is_some_and(|walk| walk.is_whole && walk.origins.len() <= most);
+    Ok(json!({
+        "path": found.path.as_str(), "revision": found.revision.0, "refused": why,
+        "complete": is_whole, "lines": lines,
+    }))
+}

@@ -1,0 +1,173 @@
+//! What all pages have in common: the head, the path with its links, the row of tabs.
+
+use maud::{DOCTYPE, Markup, html};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{Exact as _, NodeKind, Revnum};
+
+use crate::Request;
+use crate::reply::Reply;
+use crate::view::{Change, Found};
+use crate::{text, times, words};
+
+/// The tab that a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Node,
+    Log,
+    Blame,
+    Compare,
+    Revision,
+}
+
+/// What a page is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) path: &'a FsPath,
+    pub(crate) is_file: bool,
+    /// The revision that is shown.
+    pub(crate) revision: Revnum,
+    /// The revision that links go on with.
+    pub(crate) sticky: Option<Revnum>,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn of(found: &'a Found) -> Self {
+        Self {
+            path: &found.path,
+            is_file: found.node.kind() == NodeKind::File,
+            revision: found.revision,
+            sticky: found.sticky,
+        }
+    }
+}
+
+/// A page.
+pub(crate) fn reply(
+    request: &Request<'_>,
+    title: &str,
+    tab: Tab,
+    subject: &Subject<'_>,
+    body: &Markup,
+) -> Reply {
+    let links = request.links;
+    // Pages of old revisions are without end, and say nothing that the newest do not.
+    let is_index = subject.sticky.is_none() && matches!(tab, Tab::Node);
+    Reply::page(html! {
+        (DOCTYPE)
+        html lang=(words::LANGUAGE) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                @if !is_index { meta name="robots" content="noindex,nofollow"; }
+                title { (text::shown(title)) " · " (text::shown(request.name)) }
+                link rel="stylesheet" href=(links.style());
+                link rel="alternate" type="application/atom+xml" href=(links.feed(subject.path));
+            }
+            body {
+                a.skip href="#main" { (words::SKIP) }
+                header {
+                    (crumbs(request, subject))
+                    (tabs(request, tab, subject))
+                }
+                main id="main" { (body) }
+                footer {
+                    span { (words::MADE_BY) }
+                    @if tab == Tab::Node {
+                        a rel="nofollow" href=(links.raw(subject.path, subject.revision)) {
+                            (if subject.is_file { words::RAW } else { words::PLAIN })
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn crumbs(request: &Request<'_>, subject: &Subject<'_>) -> Markup {
+    let links = request.links;
+    let mut path = FsPath::ROOT.to_owned();
+    let mut parts: Vec<(FsPathBuf, String)> = Vec::new();
+    for name in subject.path.names().filter(|name| !name.is_empty()) {
+        path = path.child(name);
+        parts.push((path.clone(), text::shown(name).into_owned()));
+    }
+    let last = parts.len();
+    html! {
+        nav.crumbs aria-label=(words::NAME) {
+            a.repo href=(links.tree(FsPath::ROOT, subject.sticky)) { (text::shown(request.name)) }
+            @for (at, (path, name)) in parts.iter().enumerate() {
+                span.sep { "/" }
+                a href=(links.tree(path, subject.sticky))
+                    aria-current=[(at.plus(1) == last).then_some("page")] { bdi { (name) } }
+            }
+        }
+    }
+}
+
+fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
+    let (links, path, sticky) = (request.links, subject.path, subject.sticky);
+    let one = |of: Tab, word: &str, href: String| {
+        html! {
+            a href=(href) rel="nofollow" aria-current=[(of == tab).then_some("page")] { (word) }
+        }
+    };
+    let node = if subject.is_file { words::FILE } else { words::FILES };
+    html! {
+        nav.tabs aria-label=(words::FILES) {
+            (one(Tab::Node, node, links.tree(path, sticky)))
+            (one(Tab::Log, words::HISTORY, links.log(path, sticky)))
+            @if subject.is_file { (one(Tab::Blame, words::BLAME, links.blame(path, sticky))) }
+            (one(Tab::Compare, words::COMPARE, links.page("compare", path, sticky)))
+            a.feed href=(links.feed(path)) rel="nofollow" { (words::FEED) }
+            @if tab == Tab::Revision {
+                span.at { (words::REVISION) " " b { (subject.revision) } }
+            } @else {
+                form.at action=(links.tree(path, None)) {
+                    label {
+                        @match sticky {
+                            Some(_) => { a href=(links.tree(path, None)) { (words::SEE_NEWEST) } " · " (words::REVISION) },
+                            None => { (words::NEWEST) },
+                        }
+                        " "
+                        input name="p" inputmode="numeric" size="7" placeholder=(subject.revision)
+                            value=[sticky.map(|revision| revision.to_string())];
+                    }
+                    button { (words::GO) }
+                }
+            }
+        }
+    }
+}
+
+/// A line that says who made a change, when, and why.
+pub(crate) fn change(request: &Request<'_>, change: &Change) -> Markup {
+    html! {
+        div.change {
+            a.rev href=(request.links.revision(change.revision)) rel="nofollow" { (words::revision(change.revision)) }
+            " " (author(change.author.as_deref()))
+            " " span.age { (times::ago(change.date.as_deref(), request.now)) }
+            " " span.msg { (first_line(change.message.as_deref())) }
+        }
+    }
+}
+
+pub(crate) fn author(author: Option<&str>) -> Markup {
+    match author {
+        Some(author) => html! { bdi.author { (text::cut(author.to_owned(), 60).0) } },
+        None => html! { span.author.dim { (words::NO_AUTHOR) } },
+    }
+}
+
+pub(crate) fn first_line(message: Option<&str>) -> Markup {
+    match message.map(text::first_line) {
+        Some(line) if !line.is_empty() => html! { bdi { (line) } },
+        _ => html! { span.dim { (words::NO_MESSAGE) } },
+    }
+}
+
+/// A sentence about what is not on the page.
+pub(crate) fn note(words: &str) -> Markup {
+    html! { p.note { (words) } }
+}

@@ -1,0 +1,94 @@
+//! The web pages of a repository: what is at an address, as a value that a server sends.
+//!
+//! [`Address`] parses what stands in the URL; [`View`] is all that a page may ask of the repository, by the rights of
+//! one user; [`answer`] makes the [`Reply`]. docs/web.md describes the addresses.
+//!
+//! Invariants: a page reads the repository through its [`View`] only, which answers for what may not be read as for what
+//! is not there ([`Fault::Missing`]). All that is stored is written through `maud`, which escapes it by its type. A page
+//! costs no more than its limits (`budget`), and says so where they end it.
+
+mod address;
+mod blame;
+mod budget;
+mod compare;
+mod delta;
+mod dir;
+mod fault;
+mod feed;
+mod file;
+mod history;
+mod json;
+mod layout;
+mod links;
+mod markdown;
+mod reply;
+mod revision;
+mod style;
+mod tag;
+mod text;
+mod times;
+mod view;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use address::Form;
+
+pub use address::{Address, Kind, Prefix, Query};
+pub use fault::{Fault, Result};
+pub use links::Links;
+pub use reply::Reply;
+pub use view::View;
+
+/// A request for a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What the user may see.
+    pub view: &'a View<'a>,
+    /// The address.
+    pub address: &'a Address,
+    /// Where the pages and the plain addresses of the repository are.
+    pub links: &'a Links,
+    /// The repository's name, for titles.
+    pub name: &'a str,
+    /// Seconds since 1970.
+    pub now: i64,
+}
+
+/// The tag of a page: as long as it is the same, the page is. `None` where a page has none.
+///
+/// # Errors
+/// [`Fault::Missing`] where there is no page for this user; system errors.
+pub fn tag(request: &Request<'_>) -> Result<Option<String>> {
+    tag::of(request)
+}
+
+/// Makes a page.
+///
+/// # Errors
+/// [`Fault::Missing`] where there is no page for this user, [`Fault::Bad`] for numbers that mean nothing; corruption and
+/// system errors.
+pub fn answer(request: &Request<'_>) -> Result<Reply> {
+    let address = request.address;
+    if address.form() == Form::Json {
+        return json::reply(request);
+    }
+    match address.kind() {
+        Kind::Style => style::reply(address),
+        Kind::Home => Ok(Reply::moved(request.links.start())),
+        Kind::Revision(revision) => revision::page(request, revision),
+        Kind::Tree => {
+            let found = request.view.at(address)?;
+            match found.node.kind() {
+                sapwood_core::NodeKind::Dir => dir::page(request, &found),
+                sapwood_core::NodeKind::File => file::page(request, &found),
+            }
+        }
+        Kind::Log => history::page(request),
+        Kind::Blame => blame::page(request),
+        Kind::Compare => compare::page(request),
+        Kind::Feed => feed::reply(request),
+        Kind::Description => Err(Fault::Missing),
+    }
+}

@@ -1,0 +1,101 @@
+//! Links between pages, and to the plain addresses of files.
+
+use sapwood_core::{FsPath, Revnum, uri};
+
+use crate::address::Prefix;
+use crate::style;
+
+/// Makes links.
+#[derive(Clone, Debug)]
+pub struct Links {
+    origin: String,
+    root: String,
+    pages: String,
+}
+
+impl Links {
+    /// Links of a repository at a percent-encoded path of the server, without a slash at its end.
+    #[must_use]
+    pub fn new(root: &str, prefix: Prefix) -> Self {
+        let pages = format!("{root}{}", prefix.as_str());
+        Self { origin: String::new(), root: root.to_owned(), pages }
+    }
+
+    /// The same on a server at `origin` (`http://HOST`), for links that are read elsewhere.
+    #[must_use]
+    pub fn of_server(self, origin: String) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// The address of a link on this server.
+    pub(crate) fn absolute(&self, link: &str) -> String {
+        format!("{}{link}", self.origin)
+    }
+
+    /// The page of the repository's root.
+    #[must_use]
+    pub fn start(&self) -> String {
+        format!("{}/tree/", self.pages)
+    }
+
+    /// The page of a directory: the newest, or that of a revision.
+    #[must_use]
+    pub fn of_directory(&self, path: &FsPath, revision: Option<Revnum>) -> String {
+        self.tree(path, revision)
+    }
+
+    pub(crate) fn style(&self) -> String {
+        format!("{}/style/{}", self.pages, style::name())
+    }
+
+    /// A page of a kind about a path, found in a revision.
+    pub(crate) fn page(&self, kind: &str, path: &FsPath, peg: Option<Revnum>) -> String {
+        let query = peg.map_or(String::new(), |peg| format!("?p={peg}"));
+        format!("{}/{kind}{}{query}", self.pages, escaped(path))
+    }
+
+    pub(crate) fn tree(&self, path: &FsPath, peg: Option<Revnum>) -> String {
+        self.page("tree", path, peg)
+    }
+
+    pub(crate) fn log(&self, path: &FsPath, peg: Option<Revnum>) -> String {
+        self.page("log", path, peg)
+    }
+
+    pub(crate) fn blame(&self, path: &FsPath, peg: Option<Revnum>) -> String {
+        self.page("blame", path, peg)
+    }
+
+    pub(crate) fn revision(&self, revision: Revnum) -> String {
+        format!("{}/rev/{revision}", self.pages)
+    }
+
+    pub(crate) fn feed(&self, path: &FsPath) -> String {
+        self.page("feed", path, None)
+    }
+
+    /// The bytes of a file, or the plain listing of a directory.
+    pub(crate) fn raw(&self, path: &FsPath, peg: Revnum) -> String {
+        format!("{}{}?p={peg}", self.root, escaped(path))
+    }
+}
+
+fn escaped(path: &FsPath) -> String {
+    if path.is_root() { "/".to_owned() } else { uri::encode(path).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped() {
+        let links = Links::new("/svn/repo", Prefix::Short);
+        let path = FsPath::new("/a b/#?%\"<").unwrap();
+        assert_eq!(links.tree(path, Some(Revnum(3))), "/svn/repo/-/tree/a%20b/%23%3F%25%22%3C?p=3");
+        assert_eq!(links.raw(path, Revnum(3)), "/svn/repo/a%20b/%23%3F%25%22%3C?p=3");
+        assert_eq!(links.start(), "/svn/repo/-/tree/");
+        let reserved = Links::new("", Prefix::Reserved);
+        assert_eq!(reserved.log(FsPath::ROOT, None), "/!svn/-/log/");
+    }
+}

@@ -1,0 +1,241 @@
+//! The page of a revision: its message, the paths that it changed, the differences of their texts and properties.
+
+use maud::{Markup, html};
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::props::names;
+use sapwood_core::{FsPath, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_repos::LogRevision;
+
+use crate::Request;
+use crate::budget::{self, Budget};
+use crate::fault::{Fault, Result};
+use crate::layout::{self, Subject, Tab};
+use crate::reply::Reply;
+use crate::view::{Change, Found};
+use crate::{delta, text, times, words};
+
+/// A changed path.
+pub(crate) struct Changed {
+    pub(crate) path: FsPathBuf,
+    pub(crate) action: char,
+    pub(crate) is_dir: bool,
+    text: bool,
+    props: bool,
+    pub(crate) copy_from: Option<(FsPathBuf, Revnum)>,
+}
+
+/// A revision as it may be seen.
+pub(crate) struct Seen {
+    pub(crate) change: Change,
+    pub(crate) paths: Vec<Changed>,
+    /// How many more there are.
+    pub(crate) more: usize,
+    pub(crate) props: Vec<(String, String)>,
+}
+
+impl Seen {
+    pub(crate) fn read(request: &Request<'_>, revision: Revnum) -> Result<Self> {
+        if revision > request.view.youngest()? {
+            return Err(Fault::Missing);
+        }
+        let mut seen = None;
+        let mut receive = |entry: &LogRevision<'_>| -> SvnResult<()> {
+            if let Some(change) = Change::of_log(entry) {
+                seen = Some(Self::of(change, entry));
+            }
+            Ok(())
+        };
+        request.view.revision(revision, &mut receive)?;
+        seen.ok_or(Fault::Missing)
+    }
+
+    fn of(change: Change, entry: &LogRevision<'_>) -> Self {
+        let mut changes = entry.changes().take(budget::PATHS_SEEN);
+        let paths = changes.by_ref().take(budget::PATHS).map(|change| Changed {
+            path: change.path.to_owned(),
+            action: char::from(change.action),
+            is_dir: change.kind == Some(NodeKind::Dir),
+            text: change.text_mod,
+            props: change.prop_mod,
+            copy_from: change.copy_from.map(|(path, revision)| (path.to_owned(), revision)),
+        });
+        let paths = paths.collect();
+        let more = changes.count();
+        let shown = [names::AUTHOR, names::DATE, names::LOG];
+        let others = entry.revprops().filter(|(name, _)| !shown.contains(name));
+        let props = others
+            .take(budget::PROPERTIES)
+            .map(|(name, value)| (text::shown(name).into_owned(), crate::file::value_text(value)));
+        Self { change, paths, more, props: props.collect() }
+    }
+}
+
+pub(crate) fn page(request: &Request<'_>, revision: Revnum) -> Result<Reply> {
+    let youngest = request.view.youngest()?;
+    let seen = Seen::read(request, revision)?;
+    let budget = Budget::new();
+    let deltas = deltas(request, &seen, &budget)?;
+    let body = html! {
+        (neighbours(request, revision, youngest))
+        (message(request, &seen.change))
+        @if !seen.props.is_empty() {
+            details.props {
+                summary { (words::PROPERTIES) " (" (seen.props.len()) ")" }
+                dl { @for (name, value) in &seen.props { dt { bdi { (name) } } dd { pre { (value) } } } }
+            }
+        }
+        (paths(request, &seen))
+        (deltas)
+    };
+    let subject = Subject { path: FsPath::ROOT, is_file: false, revision, sticky: Some(revision) };
+    Ok(layout::reply(request, &words::revision(revision), Tab::Revision, &subject, &body))
+}
+
+fn neighbours(request: &Request<'_>, revision: Revnum, youngest: Revnum) -> Markup {
+    let links = request.links;
+    html! {
+        nav.pages {
+            @if let Some(older) = revision.prev() {
+                a rel="nofollow prev" href=(links.revision(older)) { "\u{2190} " (words::revision(older)) }
+            }
+            @if revision < youngest {
+                a rel="nofollow next" href=(links.revision(revision.next())) { (words::revision(revision.next())) " \u{2192}" }
+            }
+        }
+    }
+}
+
+fn message(request: &Request<'_>, change: &Change) -> Markup {
+    let message = change.message.as_deref().unwrap_or("");
+    html! {
+        article.message {
+            h1 { (words::REVISION) " " (change.revision) }
+            p {
+                (layout::author(change.author.as_deref())) " · "
+                (times::ago(change.date.as_deref(), request.now))
+                @if let Some(date) = &change.date { " · " span.dim { (times::full(date)) } }
+            }
+            @if message.trim().is_empty() { p.dim { (words::NO_MESSAGE) } }
+            @else { pre.log { (message.trim_end()) } }
+        }
+    }
+}
+
+const fn action(letter: char) -> (&'static str, &'static str) {
+    match letter {
+        'A' => ("add", words::ADDED),
+        'D' => ("del", words::DELETED),
+        'R' => ("rep", words::REPLACED),
+        _ => ("mod", words::MODIFIED),
+    }
+}
+
+fn paths(request: &Request<'_>, seen: &Seen) -> Markup {
+    let (links, revision) = (request.links, seen.change.revision);
+    let at = |change: &Changed| match (change.action, revision.prev()) {
+        ('D', Some(before)) => links.tree(&change.path, Some(before)),
+        _ => links.tree(&change.path, Some(revision)),
+    };
+    html! {
+        section {
+            h2 { (words::CHANGED_PATHS) }
+            @if seen.paths.is_empty() { (layout::note(words::NO_CHANGES)) }
+            ul.paths {
+                @for change in &seen.paths {
+                    @let (class, word) = action(change.action);
+                    li {
+                        span class={ "mark " (class) } title=(word) { (change.action) }
+                        a href=(at(change)) rel="nofollow" {
+                            bdi { (text::shown(&change.path)) } @if change.is_dir { "/" }
+                        }
+                        @if let Some((path, from)) = &change.copy_from {
+                            " " span.dim {
+                                (words::COPIED_FROM) " "
+                                a href=(links.tree(path, Some(*from))) rel="nofollow" {
+                                    bdi { (text::shown(path)) } "@" (from)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if seen.more > 0 {
+                p.note {
+                    (words::more_paths(seen.more)) " "
+                    (words::see_with("")) code { "svn log -v -r " (revision) }
+                }
+            }
+        }
+    }
+}
+
+fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup> {
+    let Some(before) = seen.change.revision.prev() else { return Ok(html! {}) };
+    let mut blocks = Vec::new();
+    let mut is_cut = false;
+    let changed = |change: &&Changed| change.action != 'D' && (change.text || change.props);
+    for change in seen.paths.iter().filter(changed) {
+        if blocks.len() == budget::DELTAS || budget.is_used() {
+            is_cut = true;
+            break;
+        }
+        let found = request.view.find(&change.path, Some(seen.change.revision), None)?;
+        blocks.extend(of_path(request, change, &found, before, budget)?);
+    }
+    Ok(html! {
+        @if !blocks.is_empty() { h2 { (words::DIFFERENCES) } }
+        @for block in &blocks { (block) }
+        @if is_cut || seen.more > 0 {
+            p.note { (words::TOO_LONG) " " (words::see_with("")) code { "svn diff -c " (seen.change.revision) } }
+        }
+    })
+}
+
+/// The differences at one path.
+fn of_path(
+    request: &Request<'_>,
+    change: &Changed,
+    found: &Found,
+    before: Revnum,
+    budget: &Budget,
+) -> Result<Option<Markup>> {
+    let is_new = matches!(change.action, 'A' | 'R') && change.copy_from.is_none();
+    let old = if is_new { None } else { request.view.before(found)? };
+    let old_props = match &old {
+        Some(old) => old.props()?,
+        None => std::sync::Arc::new(PropList::new()),
+    };
+    let new_props = found.node.props()?;
+    let props = delta::properties(&old_props, &new_props);
+    let is_file = found.node.kind() == NodeKind::File;
+    let has_text = is_file
+        && match &old {
+            Some(old) => change.text && old.contents_differ(&found.node)?,
+            None => true,
+        };
+    if !has_text && old_props == new_props {
+        return Ok(None);
+    }
+    let text = if has_text {
+        delta::files(old.as_ref(), Some(&found.node), budget)?
+    } else {
+        html! {}
+    };
+    let links = request.links;
+    Ok(Some(html! {
+        section.file {
+            h3 {
+                a href=(links.tree(&found.path, Some(found.revision))) rel="nofollow" { bdi { (text::shown(&found.path)) } }
+                @if is_file {
+                    " " span.raw {
+                        @if old.is_some() && change.copy_from.is_none() {
+                            a href=(links.raw(&found.path, before)) rel="nofollow" { (words::BEFORE) }
+                        }
+                        a href=(links.raw(&found.path, found.revision)) rel="nofollow" { (words::AFTER) }
+                    }
+                }
+            }
+            (props) (text)
+        }
+    }))
+}

@@ -1,0 +1,470 @@
+//! Pages of a small repository: what they show, to whom, and what they escape.
+
+use std::sync::Arc;
+
+use sapwood_core::{CancelToken, FsPath, Revnum, SvnResult};
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, OpenOptions};
+use sapwood_repos::authorizer::Everything;
+use sapwood_repos::create::create;
+use sapwood_repos::{PathAuthorizer, Repository};
+use serde_json::Value;
+
+use crate::budget::Budget;
+use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
+
+/// Hides one path and what is below it.
+struct Hides(&'static str);
+
+impl PathAuthorizer for Hides {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
+        Ok(!path.is_at_or_below(FsPath::trusted(self.0)))
+    }
+}
+
+struct Place {
+    _folder: tempfile::TempDir,
+    repository: Repository,
+}
+
+/// A name, a message and a text that are markup, and the same as it has to stand in a page.
+const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&";
+const ESCAPED: &str = "&lt;img src=x onerror=alert(1)&gt;";
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("repo");
+        create(&path, &Default::default()).unwrap();
+        let repository =
+            Repository::open(&path, &Caches::new(4 << 20), &OpenOptions::default()).unwrap();
+        let place = Self { _folder: folder, repository };
+        place.commit("first things\n\nwith more", |txn| {
+            txn.make_dir(FsPath::trusted("/trunk")).unwrap();
+            txn.make_dir(FsPath::trusted("/secret")).unwrap();
+            file(txn, "/trunk/code.c", "one\ntwo\nthree\n");
+            file(txn, "/trunk/README.md", "# Hello\n\n<script>x</script>\n");
+            file(txn, "/secret/plan", "the hidden plan\n");
+        });
+        place.commit(HOSTILE, |txn| {
+            file(txn, &format!("/trunk/{HOSTILE}"), HOSTILE);
+            text(txn, "/trunk/code.c", "one\n2 < 3\nthree\n");
+            txn.change_prop(FsPath::trusted("/trunk/code.c"), HOSTILE, Some(HOSTILE.as_bytes()))
+                .unwrap();
+        });
+        place.commit("only the secret", |txn| text(txn, "/secret/plan", "another plan\n"));
+        place
+    }
+
+    fn commit(&self, message: &str, change: impl FnOnce(&mut sapwood_fs::txn::Txn)) {
+        let fs = self.repository.fs();
+        let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
+        let writer: Arc<Writer> = Writer::new(fs, options).unwrap();
+        let mut txn = writer.begin(fs.youngest().unwrap()).unwrap();
+        txn.props_mut().set("svn:log", message);
+        txn.props_mut().set("svn:author", "ada");
+        change(&mut txn);
+        txn.commit().unwrap();
+    }
+
+    fn ask(&self, access: &dyn PathAuthorizer, rest: &str) -> Result<Reply, Fault> {
+        self.with(access, rest, crate::answer)
+    }
+
+    fn with<T>(
+        &self,
+        access: &dyn PathAuthorizer,
+        rest: &str,
+        ask: impl Fn(&Request<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(p, q)| (p, Some(q)));
+        let address = Address::parse(path, query)?.ok_or(Fault::Missing)?;
+        let cancel = CancelToken::new();
+        let view = View::new(&self.repository, access, &cancel);
+        let links = Links::new("/r", Prefix::Short);
+        ask(&Request {
+            view: &view,
+            address: &address,
+            links: &links,
+            name: "r",
+            now: 2_000_000_000,
+        })
+    }
+
+    #[track_caller]
+    fn body(&self, access: &dyn PathAuthorizer, rest: &str) -> String {
+        self.ask(access, rest).unwrap().body
+    }
+}
+
+fn file(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
+    txn.make_file(FsPath::trusted(path)).unwrap();
+    text(txn, path, contents);
+}
+
+fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
+    txn.set_text(FsPath::trusted(path), &mut contents.as_bytes(), None).unwrap();
+}
+
+/// Every kind of page, about the whole of the repository.
+const PAGES: [&str; 13] = [
+    "/tree/",
+    "/tree/trunk",
+    "/tree/trunk/code.c",
+    "/tree/trunk/code.c?p=1&l=2",
+    "/log/",
+    "/log/trunk",
+    "/rev/1",
+    "/rev/2",
+    "/rev/3",
+    "/blame/trunk/code.c",
+    "/compare/trunk?from=1",
+    "/compare/?from=1",
+    "/feed/",
+];
+
+/// The same as JSON, with the names of their schemas.
+const VALUES: [(&str, &str); 7] = [
+    ("/api/v1/tree/", "Directory"),
+    ("/api/v1/tree/trunk", "Directory"),
+    ("/api/v1/tree/trunk/code.c", "File"),
+    ("/api/v1/log/", "Log"),
+    ("/api/v1/blame/trunk/code.c", "Blame"),
+    ("/api/v1/rev/1", "Revision"),
+    ("/api/v1/rev/3", "Revision"),
+];
+
+/// Whether a value is as a schema of our description says; the path of what is not.
+fn misfit(value: &Value, schema: &Value, all: &Value, at: &str) -> Option<String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap();
+        return misfit(value, &all["components"]["schemas"][name], all, at);
+    }
+    if let Some(kinds) = schema["oneOf"].as_array() {
+        let fits = kinds.iter().any(|kind| misfit(value, kind, all, at).is_none());
+        return (!fits).then(|| at.to_owned());
+    }
+    let types = match &schema["type"] {
+        Value::Array(types) => types.clone(),
+        Value::Null => return None,
+        one => vec![one.clone()],
+    };
+    let own = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if !types.iter().any(|name| name == own) {
+        return Some(format!("{at}: {own}"));
+    }
+    if let (Value::Object(map), Some(known)) = (value, schema["properties"].as_object()) {
+        if map.len() != known.len() {
+            return Some(format!("{at}: {:?}", map.keys()));
+        }
+        return known.iter().find_map(|(name, schema)| match map.get(name) {
+            Some(value) => misfit(value, schema, all, &format!("{at}/{name}")),
+            None => Some(format!("{at}/{name} is missing")),
+        });
+    }
+    let items = value.as_array().into_iter().flatten();
+    items
+        .enumerate()
+        .find_map(|(n, item)| misfit(item, &schema["items"], all, &format!("{at}/{n}")))
+}
+
+#[test]
+fn values_are_as_they_are_described() {
+    let place = Place::new();
+    let json =
+        |page: &str| -> Value { serde_json::from_str(&place.body(&Everything, page)).unwrap() };
+    let all = json("/api/v1/openapi.json");
+    for (page, schema) in VALUES {
+        let schema = &all["components"]["schemas"][schema];
+        assert!(schema.is_object());
+        assert_eq!(misfit(&json(page), schema, &all, page), None);
+    }
+    assert!(
+        misfit(&json("/api/v1/log/"), &all["components"]["schemas"]["File"], &all, "").is_some()
+    );
+    assert_eq!(json("/api/v1/rev/2")["message"], HOSTILE);
+    let lines = json("/api/v1/blame/trunk/code.c");
+    let revisions: Vec<_> =
+        lines["lines"].as_array().unwrap().iter().map(|line| &line["revision"]).collect();
+    assert_eq!(revisions, [1, 2, 1]);
+    // What a text is, a browser may not guess.
+    let reply = place.ask(&Everything, "/api/v1/rev/2").unwrap();
+    assert!(reply.headers.contains(&("content-type", "application/json".into())));
+    assert!(reply.headers.contains(&("x-content-type-options", "nosniff".into())));
+}
+
+#[test]
+fn pages_show_what_is_there() {
+    let place = Place::new();
+    let dir = place.body(&Everything, "/tree/trunk");
+    assert!(dir.contains("href=\"/r/-/tree/trunk/code.c\""), "{dir}");
+    assert!(dir.contains("<h1>Hello</h1>"), "{dir}");
+    let file = place.body(&Everything, "/tree/trunk/code.c?p=1&l=2");
+    assert!(file.contains("<tr class=\"marked\" id=\"L2\">"), "{file}");
+    assert!(place.body(&Everything, "/tree/trunk/code.c").contains("2 &lt; 3"));
+    let revision = place.body(&Everything, "/rev/2");
+    assert!(revision.contains("<tr class=\"del\"><td class=\"n\">2</td>"), "{revision}");
+    let blame = place.body(&Everything, "/blame/trunk/code.c");
+    let row = |n: u8| blame.split(" id=\"L").nth(n.into()).unwrap();
+    assert!(row(1).contains("/r/-/rev/1") && row(2).contains("/r/-/rev/2"), "{blame}");
+    assert!(row(3).contains("/r/-/rev/1"), "{blame}");
+    // The newest has the strongest colour, and before the oldest there was no file.
+    assert!(
+        row(2).contains("class=\"who h4\"") && row(2).contains("blame/trunk/code.c?p=1"),
+        "{blame}"
+    );
+    assert!(!row(1).contains("?p=0"), "{blame}");
+    let compared = place.body(&Everything, "/compare/trunk?from=1");
+    assert!(compared.contains("2 &lt; 3") && compared.contains(words::ADDED), "{compared}");
+    assert!(place.body(&Everything, "/log/trunk").contains("first things"));
+    assert!(
+        place.ask(&Everything, "/").unwrap().headers.contains(&("location", "/r/-/tree/".into()))
+    );
+}
+
+#[test]
+fn all_that_is_stored_is_escaped() {
+    let place = Place::new();
+    let mut seen = 0;
+    for page in PAGES {
+        let body = place.body(&Everything, page);
+        assert!(!body.contains("<img"), "{page}: {body}");
+        assert!(!body.contains("<script"), "{page}: {body}");
+        seen += body.matches(ESCAPED).count();
+    }
+    assert!(seen > 8, "{seen}");
+}
+
+/// What is hidden is not there: no page has a word of it, and its own pages answer as those of what never was.
+#[test]
+fn what_may_not_be_read_is_not_there() {
+    let place = Place::new();
+    let rules = Hides("/secret");
+    for page in PAGES.into_iter().chain(VALUES.map(|(page, _)| page)) {
+        let open = place.body(&Everything, page);
+        let body = place.body(&rules, page);
+        assert!(!body.contains("secret"), "{page}: {body}");
+        assert!(!body.contains("plan"), "{page}: {body}");
+        // The message of a revision that changed something hidden is hidden too.
+        assert!(!body.contains("first things"), "{page}: {body}");
+        if matches!(
+            page,
+            "/tree/"
+                | "/rev/1"
+                | "/rev/3"
+                | "/compare/?from=1"
+                | "/feed/"
+                | "/api/v1/tree/"
+                | "/api/v1/rev/3"
+        ) {
+            assert!(open.contains("secret"), "{page} shows it to those who may see it");
+        }
+    }
+    let kinds =
+        ["tree", "log", "blame", "compare", "feed", "api/v1/tree", "api/v1/log", "api/v1/blame"];
+    for kind in kinds {
+        for path in ["secret", "secret/plan", "secret/none", "none"] {
+            for query in ["", "?p=1", "?p=99", "?p=1&r=3", "?from=1&with=/trunk"] {
+                let page = format!("/{kind}/{path}{query}");
+                assert!(matches!(place.ask(&rules, &page), Err(Fault::Missing)), "{page}");
+                let tag = place.with(&rules, &page, crate::tag);
+                assert!(matches!(tag, Err(Fault::Missing)), "{page}");
+            }
+        }
+    }
+    for path in ["/secret", "/secret/plan", "/none"] {
+        let page = format!("/compare/trunk?with={path}&from=1");
+        assert!(matches!(place.ask(&rules, &page), Err(Fault::Missing)), "{page}");
+    }
+    assert!(matches!(place.ask(&Everything, "/rev/99"), Err(Fault::Missing)));
+}
+
+/// Work that takes too long is stopped, wherever it is.
+#[test]
+fn pages_end_when_they_are_stopped() {
+    let place = Place::new();
+    let stopped = CancelToken::new();
+    stopped.cancel();
+    let links = Links::new("/r", Prefix::Short).of_server("http://host".to_owned());
+    let ask = |cancel: &CancelToken, page: &str| {
+        let address = Address::parse(page, None).unwrap().unwrap();
+        let view = View::new(&place.repository, &Everything, cancel);
+        crate::answer(&Request { view: &view, address: &address, links: &links, name: "r", now: 0 })
+    };
+    for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {
+        assert!(matches!(ask(&stopped, page), Err(Fault::TooLong)), "{page}");
+    }
+    // Links of feeds are read elsewhere.
+    assert!(
+        ask(&CancelToken::new(), "/feed/").unwrap().body.contains("<id>http://host/r/-/rev/3</id>")
+    );
+}
+
+/// A revision that changes properties only, and a copy, have made no line.
+#[test]
+fn blame_passes_over_what_changes_no_line() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("a property", |txn| {
+        txn.change_prop(FsPath::trusted("/trunk/code.c"), "p", Some(b"v")).unwrap();
+    });
+    place.commit("a branch", |txn| {
+        txn.copy(&old, FsPath::trusted("/trunk"), FsPath::trusted("/branch"), true).unwrap();
+    });
+    for path in ["trunk", "branch"] {
+        let value = place.body(&Everything, &format!("/api/v1/blame/{path}/code.c"));
+        let value: Value = serde_json::from_str(&value).unwrap();
+        let lines = value["lines"].as_array().unwrap();
+        let revisions: Vec<_> = lines.iter().map(|line| &line["revision"]).collect();
+        assert_eq!(revisions, [1, 2, 1], "{path}");
+    }
+}
+
+/// Blame ends where its time does: lines without a revision are older.
+#[test]
+fn blame_ends_with_its_time() {
+    let place = Place::new();
+    let ended = place.with(&Everything, "/blame/trunk/code.c", |request| {
+        let found = request.view.at(request.address)?;
+        let text = b"one\n2 < 3\nthree\n".to_vec();
+        crate::blame::walk(request.view, &found, text, &Budget::of_no_time())
+    });
+    let ended = ended.unwrap();
+    assert!(!ended.is_whole && ended.origins.len() == 3);
+}
+
+/// What was copied out of a hidden folder has no source, and its history ends there.
+#[test]
+fn copies_from_hidden_places() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("published", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret/plan"), FsPath::trusted("/trunk/plan"), true)
+            .unwrap();
+    });
+    let rules = Hides("/secret");
+    for page in
+        ["/rev/4", "/log/trunk/plan", "/blame/trunk/plan", "/feed/trunk/plan", "/tree/trunk/plan"]
+    {
+        assert!(!place.body(&rules, page).contains("secret"), "{page}");
+    }
+    assert!(place.body(&Everything, "/rev/4").contains("/secret/plan"));
+    assert!(matches!(place.ask(&rules, "/tree/trunk/plan?p=4&r=2"), Err(Fault::Missing)));
+    assert!(place.ask(&Everything, "/tree/trunk/plan?p=4&r=2").is_ok());
+}
+
+/// A folder that was copied out of a hidden one and changed: what it was there stays hidden, what it became does not.
+#[test]
+fn changes_of_copies_from_hidden_places() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("published with a change", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret"), FsPath::trusted("/first"), true).unwrap();
+        text(txn, "/first/plan", "the open text\n");
+    });
+    place.commit("published as it is", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret"), FsPath::trusted("/second"), true).unwrap();
+    });
+    place.commit("changed later", |txn| {
+        text(txn, "/first/plan", "the last text\n");
+        text(txn, "/second/plan", "the last text\n");
+    });
+    let rules = Hides("/secret");
+    let published = place.body(&rules, "/rev/4");
+    assert!(published.contains("the open text") && !published.contains("another"), "{published}");
+    assert!(place.body(&Everything, "/rev/4").contains("another plan"));
+    // Both could be read where they were before.
+    let later = place.body(&rules, "/rev/6");
+    assert!(later.contains("the open text") && later.contains("another plan"), "{later}");
+    assert_eq!(later.matches("<tr class=\"del\">").count(), 2, "{later}");
+}
+
+#[test]
+fn histories_have_pages_that_follow_each_other() {
+    let place = Place::new();
+    for n in 0..120 {
+        place.commit(&format!("change {n}"), |txn| text(txn, "/trunk/code.c", &format!("{n}\n")));
+    }
+    let (mut page, mut seen) = ("/log/trunk/code.c".to_owned(), Vec::new());
+    let mut pages = 0;
+    loop {
+        let body = place.body(&Everything, &page);
+        pages += 1;
+        seen.extend(
+            body.split("<a class=\"rev\" href=\"/r/-/rev/")
+                .skip(1)
+                .map(|rest| rest.split('"').next().unwrap().parse::<u64>().unwrap()),
+        );
+        let next = body.split("rel=\"nofollow next\" href=\"/r/-").nth(1);
+        let Some(next) = next.and_then(|rest| rest.split('"').next()) else { break };
+        page = next.to_owned();
+    }
+    let expected: Vec<u64> = (4..=123).rev().chain([2, 1]).collect();
+    assert_eq!((seen, pages), (expected, 3));
+    // Blame stops at the first revision that made every line.
+    assert!(place.body(&Everything, "/blame/trunk/code.c").contains("/r/-/rev/123"));
+}
+
+#[test]
+fn directories_have_pages() {
+    let place = Place::new();
+    place.commit("many", |txn| {
+        txn.make_dir(FsPath::trusted("/many")).unwrap();
+        for n in 0..501 {
+            file(txn, &format!("/many/f{n:03}"), "");
+        }
+    });
+    let first = place.body(&Everything, "/tree/many");
+    assert!(first.contains("f499") && !first.contains("f500"));
+    assert!(first.contains("href=\"/r/-/tree/many?page=2\""), "{first}");
+    assert!(place.body(&Everything, "/tree/many?page=2").contains("f500"));
+    for page in ["0", "3"] {
+        assert!(place.ask(&Everything, &format!("/tree/many?page={page}")).is_err());
+    }
+}
+
+#[test]
+fn long_files_come_in_pieces() {
+    let place = Place::new();
+    let long: String = (1..=4_500).map(|n| format!("line {n}\n")).collect();
+    place.commit("long", |txn| file(txn, "/long", &long));
+    let first = place.body(&Everything, "/tree/long");
+    assert!(first.contains(">line 2000<") && !first.contains(">line 2001<"));
+    assert!(first.contains("href=\"/r/-/tree/long?page=2001\""));
+    let last = place.body(&Everything, "/tree/long?page=4001");
+    assert!(last.contains(">line 4500<") && !last.contains(words::LATER_LINES), "{last}");
+    let range = place.body(&Everything, "/tree/long?l=3000-3002");
+    assert_eq!(range.matches("marked").count(), 3);
+    place.commit("binary", |txn| file(txn, "/binary", "a\0b"));
+    assert!(place.body(&Everything, "/tree/binary").contains(words::BINARY));
+    assert!(place.body(&Everything, "/blame/binary").contains(words::BINARY));
+}
+
+#[test]
+fn tags_change_with_what_the_page_depends_on() {
+    let place = Place::new();
+    let tag =
+        |access: &dyn PathAuthorizer, page: &str| place.with(access, page, crate::tag).unwrap();
+    let pages = ["/tree/trunk", "/rev/2", "/log/"];
+    let before = pages.map(|page| tag(&Everything, page));
+    assert_eq!(before, pages.map(|page| tag(&Everything, page)));
+    assert!(before.iter().all(Option::is_some));
+    // Rules without a number have no tags: another user's page may differ.
+    assert_eq!(tag(&Hides("/secret"), "/tree/trunk"), None);
+    let fs = place.repository.fs();
+    let writer = Writer::new(fs, WriteOptions::default()).unwrap();
+    writer
+        .change_revision_prop(Revnum(2), "svn:log", Some(HOSTILE.as_bytes()), Some(b"edited"))
+        .unwrap();
+    assert_ne!(tag(&Everything, "/rev/2"), before[1]);
+    place.commit("more", |txn| text(txn, "/trunk/code.c", "new\n"));
+    assert_ne!(tag(&Everything, "/tree/trunk"), before[0]);
+    assert_ne!(tag(&Everything, "/log/"), before[2]);
+}

@@ -1,0 +1,318 @@
+//! All that a page may ask of a repository, by the rights of one user.
+//!
+//! Invariant: nothing leaves this file that the user may not read. A path that may not be read and one that is not there
+//! are the same error.
+
+use std::fmt;
+use std::time::Instant;
+
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::props::names;
+use sapwood_core::{
+    CancelToken, ErrorCode, FileRev, FsPath, Lock, NodeKind, PropList, Revnum, RevpropSelection,
+    SvnError, SvnResult,
+};
+use sapwood_delta::TextDelta;
+use sapwood_fs::{Node, RevpropsSnapshot, Root};
+use sapwood_repos::nodes::{Entries, EntriesWanted};
+use sapwood_repos::{
+    FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
+};
+
+use crate::address::Address;
+use crate::budget;
+use crate::fault::{Fault, Result};
+use crate::text;
+
+/// What one user may see of a repository, within the time that a page has.
+#[derive(Clone)]
+pub struct View<'a> {
+    repository: &'a Repository,
+    access: &'a dyn PathAuthorizer,
+    cancel: CancelToken,
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").finish_non_exhaustive()
+    }
+}
+
+/// What is at an address.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) root: Root,
+    pub(crate) node: Node,
+    pub(crate) path: FsPathBuf,
+    pub(crate) revision: Revnum,
+    /// The revision that links go on with; `None` while the newest one is shown.
+    pub(crate) sticky: Option<Revnum>,
+}
+
+/// A change, as far as it may be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) revision: Revnum,
+    pub(crate) author: Option<String>,
+    pub(crate) date: Option<String>,
+    pub(crate) message: Option<String>,
+}
+
+impl Change {
+    pub(crate) fn of_log(entry: &LogRevision<'_>) -> Option<Self> {
+        Some(Self {
+            revision: entry.revision?,
+            author: entry.revprop(names::AUTHOR).map(|name| text::part_of(name, budget::NAME)),
+            date: entry.revprop(names::DATE).and_then(date),
+            message: entry.revprop(names::LOG).map(message),
+        })
+    }
+}
+
+fn message(bytes: &[u8]) -> String {
+    text::part_of(bytes, budget::MESSAGE)
+}
+
+fn date(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
+}
+
+/// The name and kind of an entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) name: String,
+    pub(crate) is_dir: bool,
+}
+
+impl<'a> View<'a> {
+    /// What may be seen of `repository` by the rights of `access`. What takes too long for a page ends with
+    /// [`Fault::TooLong`], as it does when `cancel` says so.
+    #[must_use]
+    pub fn new(
+        repository: &'a Repository,
+        access: &'a dyn PathAuthorizer,
+        cancel: &CancelToken,
+    ) -> Self {
+        let begun = Instant::now();
+        let cancel = cancel.or_when(move || begun.elapsed() > budget::END);
+        Self { repository, access, cancel }
+    }
+
+    /// Whether the newest revision has something at a path that may be read.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn has(&self, path: &FsPath) -> Result<bool> {
+        Ok(self.may_read(path)?
+            && self.repository.fs().revision_root(self.youngest()?)?.kind(path)?.is_some())
+    }
+
+    pub(crate) fn may_read(&self, path: &FsPath) -> Result<bool> {
+        Ok(self.access.readable(path)?)
+    }
+
+    pub(crate) fn youngest(&self) -> Result<Revnum> {
+        Ok(self.repository.fs().youngest()?)
+    }
+
+    /// What distinguishes the rules of this user from others in this process; `None` where nothing does.
+    pub(crate) fn rules(&self) -> Option<String> {
+        if self.access.everything_readable() {
+            return Some(String::new());
+        }
+        self.access.rules().map(|rules| format!("{rules:?}"))
+    }
+
+    /// What an address is about.
+    pub(crate) fn at(&self, address: &Address) -> Result<Found> {
+        let query = &address.query;
+        self.find(address.path(), query.peg, query.revision)
+    }
+
+    /// What was at `path` in `peg`, as it was in `revision`.
+    pub(crate) fn find(
+        &self,
+        path: &FsPath,
+        peg: Option<Revnum>,
+        revision: Option<Revnum>,
+    ) -> Result<Found> {
+        let youngest = self.youngest()?;
+        let at = peg.unwrap_or(youngest);
+        if !self.may_read(path)? || at > youngest {
+            return Err(Fault::Missing);
+        }
+        let sticky = revision.or(peg);
+        let revision = revision.unwrap_or(at);
+        let path = if revision == at {
+            path.to_owned()
+        } else {
+            self.path_in(path, at, revision)?.ok_or(Fault::Missing)?
+        };
+        let root = self.repository.fs().revision_root(revision)?;
+        let node = root.find(&path)?.ok_or(Fault::Missing)?;
+        Ok(Found { root, node, path, revision, sticky })
+    }
+
+    /// The path in `revision` of what is at `path` in `peg`.
+    pub(crate) fn path_in(
+        &self,
+        path: &FsPath,
+        peg: Revnum,
+        revision: Revnum,
+    ) -> Result<Option<FsPathBuf>> {
+        let (repository, access) = (self.repository, self.access);
+        let found =
+            sapwood_repos::locations(repository, path, peg, &[revision], access, &self.cancel)?;
+        Ok(found.into_iter().next().map(|(_, path)| path))
+    }
+
+    /// The last change of a node. `revprops` is shared by the nodes of one page.
+    pub(crate) fn last_change(
+        &self,
+        revprops: &mut RevpropsSnapshot,
+        node: &Node,
+    ) -> Result<Change> {
+        let info = sapwood_repos::committed_info(revprops, node)?;
+        Ok(Change {
+            revision: info.revision,
+            author: info.date_author.author().map(|name| text::part_of(name, budget::NAME)),
+            date: info.date().map(str::to_owned),
+            message: None,
+        })
+    }
+
+    /// The same with the message, as far as that may be seen.
+    pub(crate) fn change_of(&self, node: &Node) -> Result<Change> {
+        let mut change = self.last_change(&mut self.revprops(), node)?;
+        change.message = self.message(change.revision)?;
+        Ok(change)
+    }
+
+    pub(crate) fn message(&self, revision: Revnum) -> Result<Option<String>> {
+        let (repository, access) = (self.repository, self.access);
+        let value = sapwood_repos::revision_prop(repository, revision, names::LOG, access)?;
+        Ok(value.map(|value| message(&value)))
+    }
+
+    pub(crate) fn revprops(&self) -> RevpropsSnapshot {
+        self.repository.fs().revprops_snapshot()
+    }
+
+    /// The properties of a revision that may be seen.
+    pub(crate) fn revision_props(&self, revision: Revnum) -> Result<std::sync::Arc<PropList>> {
+        if revision > self.youngest()? {
+            return Err(Fault::Missing);
+        }
+        Ok(sapwood_repos::revision_props(self.repository, revision, self.access)?)
+    }
+
+    /// The entries of a directory that may be read: folders first, by name.
+    pub(crate) fn entries(&self, found: &Found) -> Result<Vec<Name>> {
+        let mut all = Vec::new();
+        let wanted = EntriesWanted::default();
+        let entries = Entries::of(&found.root, &found.node)?;
+        entries.each(wanted, self.access, &self.cancel, |entry| -> sapwood_repos::Result<()> {
+            all.push(Name { name: entry.name().to_owned(), is_dir: entry.kind() == NodeKind::Dir });
+            Ok(())
+        })?;
+        all.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
+        Ok(all)
+    }
+
+    /// The lock on a path.
+    pub(crate) fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
+        if !self.may_read(path)? {
+            return Err(Fault::Missing);
+        }
+        Ok(self.repository.fs().lock(path)?)
+    }
+
+    /// The history of what is at `path` in `start`: at most `limit` changes, youngest first, across copies.
+    pub(crate) fn log(&self, path: &FsPath, start: Revnum, limit: u64) -> Result<Vec<Change>> {
+        if !self.may_read(path)? {
+            return Err(Fault::Missing);
+        }
+        let paths = [path];
+        // Nothing was changed in revision 0, and `svn log` does not list it either.
+        let end = start.0.min(1);
+        let mut request = LogRequest::whole(&paths, (start.0, end), SHOWN);
+        request.limit = limit;
+        let mut all = Vec::new();
+        let mut receive = |entry: &LogRevision<'_>| -> SvnResult<()> {
+            all.extend(Change::of_log(entry));
+            Ok(())
+        };
+        sapwood_repos::log(self.repository, &request, self.access, &self.cancel, &mut receive)?;
+        Ok(all)
+    }
+
+    /// A revision and the paths that it changed, as far as they may be seen.
+    pub(crate) fn revision(
+        &self,
+        revision: Revnum,
+        receive: &mut dyn FnMut(&LogRevision<'_>) -> SvnResult<()>,
+    ) -> Result<()> {
+        let mut request = LogRequest::whole(&[], (revision.0, revision.0), RevpropSelection::All);
+        request.changed_paths = true;
+        Ok(sapwood_repos::log(self.repository, &request, self.access, &self.cancel, receive)?)
+    }
+
+    /// What a node was before the change that `found` made, if that may be read: where it was made, or where it was
+    /// copied to.
+    pub(crate) fn before(&self, found: &Found) -> Result<Option<Node>> {
+        let Some(before) = found.node.predecessor()? else { return Ok(None) };
+        if self.may_read(before.created_path())? {
+            return Ok(Some(before));
+        }
+        let Some(revision) = found.revision.prev() else { return Ok(None) };
+        match self.find(&found.path, Some(revision), None) {
+            Ok(copy) if copy.node.id() == before.id() => Ok(Some(copy.node)),
+            Ok(_) | Err(Fault::Missing) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text
+    /// is another one than that of the younger revision before it.
+    pub(crate) fn file_revisions(
+        &self,
+        path: &FsPath,
+        end: Revnum,
+        receive: &mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
+    ) -> Result<()> {
+        let request = FileRevsRequest {
+            path,
+            start: Some(end),
+            end: Some(Revnum::ZERO),
+            include_merged_revisions: false,
+        };
+        let mut receiver = UntilEnough { receive, is_enough: false };
+        let (repository, access) = (self.repository, self.access);
+        let done =
+            sapwood_repos::file_revs(repository, &request, access, &self.cancel, &mut receiver);
+        match done {
+            Err(_) if receiver.is_enough => Ok(()),
+            done => Ok(done?),
+        }
+    }
+}
+
+/// The properties of revisions that histories show.
+const SHOWN: RevpropSelection<'static> =
+    RevpropSelection::Names(&[names::AUTHOR, names::DATE, names::LOG]);
+
+/// Ends the request with an error once there is enough.
+struct UntilEnough<'r> {
+    receive: &'r mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
+    is_enough: bool,
+}
+
+impl FileRevReceiver for UntilEnough<'_> {
+    fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
+        if !(self.receive)(rev.path, rev.revision, delta.is_some())? {
+            self.is_enough = true;
+            return Err(SvnError::new(ErrorCode::CANCELLED, ""));
+        }
+        Ok(())
+    }
+}

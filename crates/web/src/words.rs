@@ -1,0 +1,114 @@
+//! All words of the pages, so that a translation is one file.
+#![allow(missing_docs, reason = "each name says what its words mean")]
+
+use sapwood_core::Revnum;
+
+pub const NOW: &str = "just now";
+pub const MINUTES: (&str, &str) = ("minute", "minutes");
+pub const HOURS: (&str, &str) = ("hour", "hours");
+pub const DAYS: (&str, &str) = ("day", "days");
+pub const MONTHS: (&str, &str) = ("month", "months");
+pub const YEARS: (&str, &str) = ("year", "years");
+
+#[must_use]
+pub fn ago(count: i64, unit: &str) -> String {
+    format!("{count} {unit} ago")
+}
+
+pub const LANGUAGE: &str = "en";
+pub const SKIP: &str = "Skip to the contents";
+pub const FILES: &str = "Files";
+pub const FILE: &str = "File";
+pub const HISTORY: &str = "History";
+pub const BLAME: &str = "Blame";
+pub const COMPARE: &str = "Compare";
+pub const FEED: &str = "Feed";
+pub const RAW: &str = "Raw";
+pub const DOWNLOAD: &str = "Download";
+pub const NEWEST: &str = "newest revision";
+pub const SEE_NEWEST: &str = "See the newest";
+pub const GO: &str = "Go";
+pub const REVISION: &str = "Revision";
+pub const MADE_BY: &str = "Sapwood";
+pub const PLAIN: &str = "Plain listing";
+
+pub const NAME: &str = "Name";
+pub const SIZE: &str = "Size";
+pub const AGE: &str = "Age";
+pub const AUTHOR: &str = "Author";
+pub const LAST_CHANGE: &str = "Last change";
+pub const PARENT: &str = "The folder above";
+pub const EMPTY: &str = "This folder is empty.";
+
+pub const NO_AUTHOR: &str = "(no author)";
+pub const NO_DATE: &str = "(no date)";
+pub const NO_MESSAGE: &str = "(no message)";
+
+pub const PROPERTIES: &str = "Properties";
+pub const LOCKED: &str = "Locked by";
+pub const SINCE: &str = "since";
+pub const BINARY: &str = "This file is not text.";
+pub const BINARY_DELTA: &str = "Binary files differ.";
+pub const NO_LINES: &str = "This file is empty.";
+pub const EARLIER_LINES: &str = "Earlier lines";
+pub const LATER_LINES: &str = "Later lines";
+pub const EARLIER: &str = "Older";
+pub const PREVIOUS_PAGE: &str = "Previous page";
+pub const NEXT_PAGE: &str = "Next page";
+pub const NO_MORE: &str = "The history ends here.";
+pub const NO_REVISIONS: &str = "There is no revision here.";
+pub const TOO_FAR: &str = "These lines are too far inside for a page.";
+
+pub const CHANGED_PATHS: &str = "Changed paths";
+pub const DIFFERENCES: &str = "Differences";
+pub const ADDED: &str = "added";
+pub const DELETED: &str = "deleted";
+pub const MODIFIED: &str = "modified";
+pub const REPLACED: &str = "replaced";
+pub const COPIED_FROM: &str = "copied from";
+pub const NO_CHANGES: &str = "No path that you may see was changed.";
+pub const NO_DIFFERENCES: &str = "There is no difference.";
+pub const PROPERTY: &str = "Property";
+pub const BEFORE: &str = "Before";
+pub const AFTER: &str = "After";
+pub const NOT_SET: &str = "not set";
+pub const TOO_LARGE: &str = "Too large to be compared on a page.";
+pub const TOO_MANY_LINES: &str = "More differences than a page shows.";
+pub const TOO_LONG: &str =
+    "The page ends here: the rest takes too long, or is too much for a page.";
+pub const OLDER_REVISION: &str = "Older revision";
+pub const COMPARE_HINT: &str = "Choose an older revision to compare with.";
+pub const BLAME_ENDS: &str =
+    "Lines without a revision are older: the page ends before their revision was found.";
+pub const BLAME_BEFORE: &str = "Before this change";
+pub const LINE_BREAK: &str = "No newline at the end of the file";
+
+#[must_use]
+pub fn revision(revision: Revnum) -> String {
+    format!("r{revision}")
+}
+
+#[must_use]
+pub fn range_of_lines(first: u64, last: u64) -> String {
+    format!("Lines {first} to {last}")
+}
+
+#[must_use]
+pub fn entries(first: usize, last: usize, all: usize) -> String {
+    format!("{first} to {last} of {all}")
+}
+
+#[must_use]
+pub fn more_paths(count: usize) -> String {
+    format!("{count} more paths were changed.")
+}
+
+#[must_use]
+pub fn see_with(command: &str) -> String {
+    format!("To see all of it: {command}")
+}
+
+#[must_use]
+pub fn history_of(path: &str) -> String {
+    format!("History of {path}")
+}
