@@ -1,7 +1,7 @@
-//! Kerberos over svn://: both clients and both servers in a realm of their own.
+//! Kerberos over svn:// and http: both clients and both servers in a realm of their own.
 //!
 //! The program has to be built with the feature: Debian's `libkrb5-dev`, `libclang1-14` and `libclang-common-14-dev`, and
-//! for the tests `krb5-kdc krb5-admin-server krb5-user libsasl2-modules-gssapi-mit`; then
+//! for the tests `krb5-kdc krb5-admin-server krb5-user libsasl2-modules-gssapi-mit libapache2-mod-auth-gssapi`; then
 //! `cargo test -p sapwood-cli --features kerberos --test it kerberos::`.
 
 use std::fs;
@@ -12,6 +12,9 @@ use std::process::{Child, Stdio};
 use sapwood_testkit::kdc::Kdc;
 use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
+
+use crate::common::httpd::{self, Httpd};
+use crate::common::places::{self, Served};
 
 struct Server {
     child: Child,
@@ -58,8 +61,12 @@ fn configure(repo: &Repository, more: &str, sasl: &str) {
 }
 
 fn run(client: &Programs, kdc: &Kdc, tickets: &Path, port: u16, args: &[&str]) -> Output {
+    svn(client, kdc, tickets, &format!("svn://localhost:{port}/repo"), args)
+}
+
+fn svn(client: &Programs, kdc: &Kdc, tickets: &Path, url: &str, args: &[&str]) -> Output {
     let mut command = client.command("svn");
-    let args = args.iter().map(|arg| arg.replace("URL", &format!("svn://localhost:{port}/repo")));
+    let args = args.iter().map(|arg| arg.replace("URL", url));
     command.args(args).args(["--non-interactive", "--no-auth-cache"]);
     let output = kdc.visit(&mut command, tickets).output().unwrap();
     Output { code: output.status.code().unwrap(), stdout: output.stdout, stderr: output.stderr }
@@ -137,4 +144,83 @@ fn a_ticket_for_another_service_is_refused() {
         log.contains("Authentication Failed GSSAPI")
     });
     assert!(has_log, "{said}");
+}
+
+/// Reading, a commit and its author, and no ticket, over http.
+fn tickets_count(kdc: &Kdc, client: &Programs, url: &str, what: &str) {
+    let tickets = kdc.tickets("ada", "secret");
+    let svn = |tickets: &Path, args: &[&str]| svn(client, kdc, tickets, url, args);
+    let cat = svn(&tickets, &["cat", "URL/trunk/README"]).expect_success(what);
+    assert!(cat.stdout_text().starts_with("Read me."), "{what}");
+    let folder = tempfile::tempdir().unwrap();
+    let large = folder.path().join("large");
+    fs::write(&large, "0123456789abcdef".repeat(10_000)).unwrap();
+    let import = ["import", "-q", "-m", "x", large.to_str().unwrap(), "URL/trunk/ticket"];
+    svn(&tickets, &import).expect_success(what);
+    let log = svn(&tickets, &["log", "-l1", "URL"]).expect_success(what);
+    assert!(log.stdout_text().contains("| ada |"), "{what} {}", log.stdout_text());
+    svn(&tickets, &["rm", "-q", "-m", "x", "URL/trunk/ticket"]).expect_success(what);
+    let refused = svn(Path::new("/nonexistent/tickets"), &["cat", "URL/trunk/README"]);
+    assert_eq!(refused.code, 1, "{what}: without a ticket");
+}
+
+#[test]
+fn tickets_open_our_http_server() {
+    let kdc = Kdc::start(&["HTTP/localhost", "imap/localhost"], &[("ada", "secret"), ("bob", "b")]);
+    let config = "log-file = 'log'\n[[location]]\nurl = '/svn'\nfolder = '.'\nlogin = 'required'\nkerberos = true\n\
+                  members = ['ada']\npassword-delay = 0\n[[location]]\nurl = '/both'\nfolder = '.'\n\
+                  login = 'required'\nkerberos = true\nusers = 'users'\n";
+    let served = Served::start_with(config, |command| {
+        kdc.serve(command);
+    });
+    let url = format!("http://localhost:{}/svn/repo", served.port);
+    for client in [Programs::reference(), Programs::ours()] {
+        tickets_count(&kdc, &client, &url, "our server");
+        // The ticket is right, and the user is not one of the members.
+        let bob = kdc.tickets("bob", "b");
+        let refused = svn(&client, &kdc, &bob, &url, &["ls", "URL"]);
+        assert!(refused.stderr_text().contains("E175013"), "{}", refused.stderr_text());
+    }
+    // A user without a ticket has a password.
+    let both = url.replace("/svn/", "/both/");
+    let with_password = ["ls", "URL", "--username", "ada", "--password", "a"];
+    for client in [Programs::reference(), Programs::ours()] {
+        let none = Path::new("/nonexistent/tickets");
+        svn(&client, &kdc, none, &both, &with_password).expect_success("a password");
+    }
+    let answer = served.get("/both/repo/", "");
+    assert_eq!(places::status(&answer), 401);
+    assert!(answer.contains("Negotiate\r\n") && answer.contains("Basic realm="), "{answer}");
+    assert!(!served.get("/svn/repo/", "").contains("Basic"), "no password file");
+    // What is no ticket is a failed login like others.
+    for token in ["bm90aGluZw==", "TlRMTVNTUAABAAAA", "!", ""] {
+        let answer = served.get("/svn/repo/", &format!("Authorization: Negotiate {token}\r\n"));
+        assert_eq!(places::status(&answer), 401, "{token}");
+    }
+    let log = fs::read_to_string(served.repo.parent().join("log")).unwrap();
+    assert!(log.contains("Authentication Failed Negotiate"), "{log}");
+}
+
+#[test]
+fn tickets_open_httpd() {
+    let kdc = Kdc::start(&["HTTP/localhost"], &[("ada", "secret")]);
+    let repo = Repository::scripted(&Shape::few()[0]);
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let conf = httpd::configuration(folder.path(), port, &["auth_gssapi"])
+        + &format!(
+            "<Location /svn>\nDAV svn\nSVNParentPath {}\nAuthType GSSAPI\nAuthName Ours\nGssapiLocalName On\n\
+             GssapiCredStore keytab:{}\nRequire valid-user\n</Location>\n",
+            repo.parent().display(),
+            kdc.keytab().display()
+        );
+    httpd::hand_over(repo.parent());
+    httpd::hand_over(folder.path());
+    let _httpd = Httpd::start_with(folder.path(), port, &conf, |command| {
+        kdc.serve(command);
+    });
+    let url = format!("http://localhost:{port}/svn/repo");
+    for client in [Programs::reference(), Programs::ours()] {
+        tickets_count(&kdc, &client, &url, "httpd");
+    }
 }

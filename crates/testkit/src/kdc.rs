@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -45,6 +46,11 @@ impl Kdc {
             ask(&format!("addprinc -randkey {service}"));
             ask(&format!("ktadd -k {} {service}", folder.path().join("keytab").display()));
         }
+        // A server that runs as another user reads them, too.
+        for (path, mode) in [("", 0o755), ("krb5.conf", 0o644), ("keytab", 0o644)] {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(folder.path().join(path), mode).expect("permissions");
+        }
         let mut command = Command::new("/usr/sbin/krb5kdc");
         with_realm(&mut command, folder.path());
         let child = command.arg("-n").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -78,6 +84,12 @@ impl Kdc {
         drop(stdin);
         assert!(kinit.wait().expect("kinit").success(), "kinit {user}");
         cache
+    }
+
+    /// The key table of all services.
+    #[must_use]
+    pub fn keytab(&self) -> PathBuf {
+        self.folder.path().join("keytab")
     }
 
     /// Makes a program one of a server of this realm, with all its services.

@@ -140,6 +140,8 @@ pub(super) struct LocationConfig {
     pub(super) accounts: Option<PathBuf>,
     pub(super) directory: Option<String>,
     #[serde(default)]
+    pub(super) kerberos: bool,
+    #[serde(default)]
     pub(super) members: Vec<String>,
     pub(super) user_header: Option<String>,
     #[serde(default)]
@@ -370,6 +372,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || !self.members.is_empty()
             || self.user_header.is_some()
             || self.require_certificate
@@ -386,6 +389,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -397,6 +401,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -466,6 +471,7 @@ impl LocationConfig {
             htdigest: self.digest_users.clone(),
             accounts: self.accounts.clone(),
             directory,
+            negotiate: self.kerberos,
             members: self.members.clone(),
             plain_over_svn: false,
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
