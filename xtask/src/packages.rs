@@ -15,7 +15,7 @@ struct Package {
 /// strace stops programs before a system call, valgrind counts what a request costs, and
 /// prometheus has the checks of metrics and alarms, systemd those of units; what has krb5, gssapi or clang in its name is for
 /// the feature `kerberos`, whose bindings are made for the lints too.
-const NEEDED: [Package; 25] = [
+const NEEDED: [Package; 26] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "apache2-utils", probe: &["sh", "-c", "command -v htpasswd"] },
     Package { name: "curl", probe: &["curl", "--version"] },
@@ -30,6 +30,10 @@ const NEEDED: [Package; 25] = [
     Package { name: "krb5-admin-server", probe: &["test", "-x", "/usr/sbin/kadmin.local"] },
     Package { name: "krb5-kdc", probe: &["test", "-x", "/usr/sbin/krb5kdc"] },
     Package { name: "krb5-user", probe: &["sh", "-c", "command -v kinit"] },
+    Package {
+        name: "libapache2-mod-auth-gssapi",
+        probe: &["test", "-e", "/usr/lib/apache2/modules/mod_auth_gssapi.so"],
+    },
     Package { name: "libclang1-14", probe: &["sh", "-c", "ls /usr/lib/*/libclang-14.so*"] },
     Package {
         name: "libclang-common-14-dev",

@@ -50,14 +50,8 @@ pub(super) fn user(
             None => {}
         }
     }
-    match &head.verdict {
-        Some(Verdict::Right(user)) => return Ok(Some(user.clone())),
-        Some(Verdict::Wrong) if access.login == Login::Lenient => return Ok(None),
-        Some(Verdict::Wrong) => return Err(Fail::AskWho),
-        Some(Verdict::TooMany) => return Err(Fail::status(429, TOO_MANY)),
-        // Not 401: a client would forget the password that it keeps.
-        Some(Verdict::Unavailable) => return Err(Fail::status(503, UNAVAILABLE)),
-        None => {}
+    if let Some(verdict) = &head.verdict {
+        return checked(verdict, access);
     }
     if access.negotiate
         && let Some(token) = credentials::ticket(&head.headers)
@@ -91,6 +85,18 @@ pub(super) fn user(
         return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
+}
+
+/// The user of a request whose credentials were checked.
+fn checked(verdict: &Verdict, access: &AccessConfig) -> DavResult<Option<Principal>> {
+    match verdict {
+        Verdict::Right(user) => Ok(Some(user.clone())),
+        Verdict::Wrong if access.login == Login::Lenient => Ok(None),
+        Verdict::Wrong => Err(Fail::AskWho),
+        Verdict::TooMany => Err(Fail::status(429, TOO_MANY)),
+        // Not 401: a client would forget the password that it keeps.
+        Verdict::Unavailable => Err(Fail::status(503, UNAVAILABLE)),
+    }
 }
 
 /// The user who looks at a folder that is no repository.

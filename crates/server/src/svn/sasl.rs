@@ -316,26 +316,7 @@ impl Verifier {
                     CramMd5::Anew => Outcome::Anew,
                 })
             }
-            Mechanism::Scram(hash) => {
-                let Some(first) = token_or_step(conn, token, b"")? else {
-                    return Ok(Outcome::Anew);
-                };
-                let (Some(nonce), Some(salt)) = (random(), random()) else {
-                    return Ok(NO_RANDOM.into());
-                };
-                let password = |user: &str| self.password(user);
-                let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
-                    Ok(scram) => scram,
-                    Err(why) => return Ok(why.into()),
-                };
-                let reply = scram.server_first().to_owned();
-                let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
-                Ok(match scram.finish(&last) {
-                    Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
-                    Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
-                    Err(why) => why.into(),
-                })
-            }
+            Mechanism::Scram(hash) => self.scram(conn, hash, token),
             Mechanism::Login => {
                 let Some(user) = token_or_step(conn, token, b"Username:")? else {
                     return Ok(Outcome::Anew);
@@ -355,6 +336,32 @@ impl Verifier {
                 Ok(self.plain(act_as, user, password))
             }
         }
+    }
+
+    fn scram(
+        &self,
+        conn: &mut Connection,
+        hash: Hash,
+        token: Option<Vec<u8>>,
+    ) -> SvnResult<Outcome> {
+        let Some(first) = token_or_step(conn, token, b"")? else {
+            return Ok(Outcome::Anew);
+        };
+        let (Some(nonce), Some(salt)) = (random(), random()) else {
+            return Ok(NO_RANDOM.into());
+        };
+        let password = |user: &str| self.password(user);
+        let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
+            Ok(scram) => scram,
+            Err(why) => return Ok(why.into()),
+        };
+        let reply = scram.server_first().to_owned();
+        let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
+        Ok(match scram.finish(&last) {
+            Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
+            Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
+            Err(why) => why.into(),
+        })
     }
 
     fn external(&self, token: Option<&[u8]>) -> Outcome {
