@@ -13,8 +13,9 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users,
 /// strace stops programs before a system call, valgrind counts what a request costs, and
-/// prometheus has the checks of metrics and alarms, systemd those of units.
-const NEEDED: [Package; 17] = [
+/// prometheus has the checks of metrics and alarms, systemd those of units; what has krb5, gssapi or clang in its name is for
+/// the feature `kerberos`, whose bindings are made for the lints too.
+const NEEDED: [Package; 26] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "apache2-utils", probe: &["sh", "-c", "command -v htpasswd"] },
     Package { name: "curl", probe: &["curl", "--version"] },
@@ -26,6 +27,24 @@ const NEEDED: [Package; 17] = [
         name: "libapache2-mod-svn",
         probe: &["test", "-e", "/usr/lib/apache2/modules/mod_authz_svn.so"],
     },
+    Package { name: "krb5-admin-server", probe: &["test", "-x", "/usr/sbin/kadmin.local"] },
+    Package { name: "krb5-kdc", probe: &["test", "-x", "/usr/sbin/krb5kdc"] },
+    Package { name: "krb5-user", probe: &["sh", "-c", "command -v kinit"] },
+    Package {
+        name: "libapache2-mod-auth-gssapi",
+        probe: &["test", "-e", "/usr/lib/apache2/modules/mod_auth_gssapi.so"],
+    },
+    Package { name: "libclang1-14", probe: &["sh", "-c", "ls /usr/lib/*/libclang-14.so*"] },
+    Package {
+        name: "libclang-common-14-dev",
+        probe: &["test", "-d", "/usr/lib/llvm-14/lib/clang/14.0.6/include"],
+    },
+    Package { name: "libkrb5-dev", probe: &["test", "-e", "/usr/include/gssapi/gssapi.h"] },
+    Package {
+        name: "libsasl2-modules-gssapi-mit",
+        probe: &["sh", "-c", "ls /usr/lib/*/sasl2/libgssapiv2.so"],
+    },
+    Package { name: "pkg-config", probe: &["pkg-config", "--version"] },
     Package { name: "litmus", probe: &["test", "-e", "/usr/libexec/litmus/props"] },
     Package { name: "prometheus", probe: &["promtool", "--version"] },
     Package { name: "python3", probe: &["python3", "--version"] },

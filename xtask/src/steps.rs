@@ -44,8 +44,8 @@ pub(crate) fn fmt() -> Result<(), String> {
 /// All lints, in all targets, as errors, with what is left out unless it is asked for: a second run without it would
 /// check nearly all crates again, since the tests of `repos` ask for another part of `fs`.
 pub(crate) fn clippy() -> Result<(), String> {
-    let all =
-        ["clippy", "--workspace", "--all-targets", "--features", "sapwood-cli/secret-service"];
+    let features = "sapwood-cli/secret-service,sapwood-cli/kerberos";
+    let all = ["clippy", "--workspace", "--all-targets", "--features", features];
     cargo(&[all.as_slice(), &["--", "-D", "warnings"]].concat())
 }
 

@@ -29,6 +29,7 @@ const MOST: [(&str, usize, usize); 27] = [
     ("fsfs-format", 11, 40),
     ("fsx", 10, 33),
     ("fsx-format", 12, 14),
+    ("kerberos", 0, 0),
     ("ldap", 0, 4),
     ("notify", 0, 1),
     ("ra", 13, 4),

@@ -13,6 +13,7 @@ mod conditions;
 mod directives;
 mod directory;
 mod include;
+mod kerberos;
 mod known;
 mod macros;
 mod parse;

@@ -44,6 +44,8 @@ mod https;
 mod https_clients;
 mod interop;
 mod json_logs;
+#[cfg(feature = "kerberos")]
+mod kerberos;
 mod load;
 mod locks;
 mod maintenance;

@@ -24,6 +24,7 @@ pub mod crashing;
 pub mod findings;
 pub mod fsx;
 pub mod history;
+pub mod kdc;
 pub mod library;
 pub mod pair;
 pub mod patience;

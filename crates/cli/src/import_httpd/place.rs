@@ -11,6 +11,7 @@ use super::Note;
 use super::access::{Access, Level, Member, Terms};
 use super::certificates::{Certificates, Trust};
 use super::directory::{LdapDirectives, TomlDirectory, group_name};
+use super::kerberos::{KerberosDirectives, Taken};
 use super::known;
 use super::parse::{Directive, Section};
 use super::words::{file, quoted};
@@ -67,6 +68,7 @@ struct Login {
     users: Option<String>,
     provider: Option<Vec<String>>,
     ldap: LdapDirectives,
+    kerberos: KerberosDirectives,
 }
 
 impl Login {
@@ -89,6 +91,11 @@ impl Login {
                     && words.iter().any(|word| word == provider)
             }
         }
+    }
+
+    /// Whether tickets of Kerberos count, with names as here.
+    fn takes_tickets(&self) -> bool {
+        self.kind.as_deref() == Some("gssapi") && self.kerberos.fits()
     }
 
     /// Whether a directory is asked about passwords.
@@ -311,7 +318,29 @@ impl MergedSections {
         self.rules = Some(rules);
     }
 
+    /// Takes a directive about tickets; whether it is one.
+    fn take_kerberos(&mut self, directive: &Directive) -> bool {
+        let Some(taken) = self.login.kerberos.take(directive, is_on(directive)) else {
+            return false;
+        };
+        match taken {
+            Taken::Nothing => {}
+            Taken::Say(why) => self.note(directive, &why),
+            Taken::NeedsTls => self.need_tls(directive),
+            Taken::Closes => self.close(directive, "it is not known here"),
+        }
+        true
+    }
+
+    fn need_tls(&mut self, directive: &Directive) {
+        let why = "https alone is not known to be spoken here";
+        self.needs_tls = Some(Note::of(directive, why));
+    }
+
     fn take_login(&mut self, directive: &Directive, root: &Path) {
+        if self.take_kerberos(directive) {
+            return;
+        }
         let first = directive.args.first().map_or("", String::as_str);
         let words = || directive.args.iter().map(|word| word.to_ascii_lowercase()).collect();
         match directive.name.as_str() {
@@ -319,8 +348,9 @@ impl MergedSections {
             "authuserfile" => self.login.users = Some(file(root, first)),
             "authtype" => {
                 self.login.kind = Some(first.to_ascii_lowercase());
-                if !matches!(&*first.to_ascii_lowercase(), "basic" | "digest" | "none") {
-                    self.note(directive, "only Basic and Digest are there");
+                let kinds = ["basic", "digest", "gssapi", "none"];
+                if !kinds.contains(&&*first.to_ascii_lowercase()) {
+                    self.note(directive, "only Basic, Digest and GSSAPI are there");
                 }
             }
             "authbasicprovider" | "authdigestprovider" => {
@@ -337,10 +367,7 @@ impl MergedSections {
             | "authdigestnoncelifetime" => {}
             "authdigestalgorithm" if first.eq_ignore_ascii_case("md5") => {}
             "authdigestqop" if first.eq_ignore_ascii_case("auth") => {}
-            "sslrequiressl" => {
-                self.needs_tls =
-                    Some(Note::of(directive, "https alone is not known to be spoken here"));
-            }
+            "sslrequiressl" => self.need_tls(directive),
             "requestheader" if directive.args.last().is_none_or(|word| word != "early") => {}
             name if name.starts_with("authldap") => {
                 if let Err(why) = self.login.ldap.take(directive) {
@@ -419,7 +446,8 @@ impl MergedSections {
         let (members, groups) = self.members();
         let directory = self.login.asks_directory().then(|| self.login.ldap.written(&groups));
         let directory = directory.flatten();
-        let has_users = self.login.users().is_some() || directory.is_some();
+        let has_users =
+            self.login.users().is_some() || directory.is_some() || self.login.takes_tickets();
         let terms = self.terms(around);
         let anonymous = self.access.level(false, terms);
         // A group of a directory has members only where the directory is asked.
@@ -429,6 +457,9 @@ impl MergedSections {
         let wants_users = self.access.asks_for_users(terms);
         if wants_users && !has_users {
             let why = match self.login.users {
+                None if self.login.kind.as_deref() == Some("gssapi") => {
+                    "names of users have their realm ('GssapiLocalName' is not on), and here they have none"
+                }
                 None if !self.login.ldap.is_some() => {
                     "users are asked for, but no AuthUserFile is named"
                 }
@@ -496,6 +527,7 @@ impl MergedSections {
         let lines = &mut written.lines;
         lines.extend(self.login.realm.as_ref().map(|realm| format!("realm = {}", quoted(realm))));
         lines.extend(self.login.users().map(|(name, file)| format!("{name} = {file}")));
+        lines.extend(self.login.takes_tickets().then(|| "kerberos = true".to_owned()));
         if !members.is_empty() {
             lines.push(format!("members = [{}]", members.join(", ")));
         }

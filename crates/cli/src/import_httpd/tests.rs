@@ -438,3 +438,31 @@ fn users_of_a_directory() {
         assert!(text.contains("anonymous = \"none\"") && !text.contains("directory ="), "{text}");
     }
 }
+
+#[test]
+fn users_with_tickets() {
+    let place = |inner: &str| {
+        imported(&format!(
+            "<Location /s>\nDAV svn\nSVNPath /r\nAuthType GSSAPI\nAuthName x\nRequire valid-user\n\
+             {inner}\n</Location>\n"
+        ))
+    };
+    let (text, notes) = place("GssapiLocalName On\nGssapiCredStore keytab:/etc/http.keytab");
+    assert!(text.contains("login = \"required\"") && text.contains("kerberos = true"), "{text}");
+    assert!(notes.len() == 1 && notes[0].contains("KRB5_KTNAME=/etc/http.keytab"), "{notes:?}");
+    let (text, notes) = place("GssapiLocalName On\nGssapiBasicAuth On\nGssapiUseSessions On");
+    assert!(text.contains("kerberos = true") && notes.len() == 1, "{text} {notes:?}");
+    // Other names, or users that are refused by what is not there, let no user in.
+    for closed in [
+        "",
+        "GssapiLocalName Off",
+        "GssapiLocalName On\nGssapiRequiredNameAttributes \"x=y\"",
+        "GssapiLocalName On\nGssapiSSLonly On",
+        "AuthType Kerberos\nKrb5Keytab /k\nKrbMethodNegotiate On",
+        "GssapiLocalName On\nAuthType Kerberos",
+    ] {
+        let (text, notes) = place(closed);
+        assert!(text.contains("anonymous = \"none\"") && !text.contains("kerberos"), "{text}");
+        assert!(!notes.is_empty(), "{closed}");
+    }
+}

@@ -342,6 +342,10 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
     {
         found.push(Problem::error(name, format!("'{name}' needs 'tls-client-ca'")));
     }
+    if place.kerberos && !sapwood_kerberos::IS_BUILT_IN {
+        let why = "'kerberos': this program was built without the feature 'kerberos'";
+        found.push(Problem::error("kerberos", why));
+    }
     if place.digest_users.is_some() && place.realm.is_none() {
         let why = "'digest-users' needs 'realm': the file says whose users they are";
         found.push(Problem::error("digest-users", why));
@@ -366,7 +370,7 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
         Some(_) if can_login => {}
         Some(_) => {
             let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'accounts', \
-                       'directory', 'user-header' or 'certificate-user'";
+                       'directory', 'kerberos', 'user-header' or 'certificate-user'";
             found.push(Problem::error("login", why));
         }
     }
@@ -567,6 +571,7 @@ mod tests {
             "svnserve-users",
             "accounts",
             "directory",
+            "kerberos",
             "members",
             "metrics-listen",
             "log-format",

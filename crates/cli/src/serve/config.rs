@@ -142,6 +142,8 @@ pub(super) struct LocationConfig {
     pub(super) accounts: Option<PathBuf>,
     pub(super) directory: Option<String>,
     #[serde(default)]
+    pub(super) kerberos: bool,
+    #[serde(default)]
     pub(super) members: Vec<String>,
     pub(super) user_header: Option<String>,
     #[serde(default)]
@@ -374,6 +376,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || !self.members.is_empty()
             || self.user_header.is_some()
             || self.require_certificate
@@ -390,6 +393,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -401,6 +405,7 @@ impl LocationConfig {
             || self.svnserve_users.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.kerberos
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -471,6 +476,7 @@ impl LocationConfig {
             htdigest: self.digest_users.clone(),
             accounts: self.accounts.clone(),
             directory,
+            negotiate: self.kerberos,
             members: self.members.clone(),
             plain_over_svn: false,
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),

@@ -67,6 +67,16 @@ pub(crate) fn configuration(folder: &Path, port: u16, more: &[&str]) -> String {
 impl Httpd {
     /// Starts it with a configuration in `folder`, and waits until it answers at `port`.
     pub(crate) fn start(folder: &Path, port: u16, conf: &str) -> Self {
+        Self::start_with(folder, port, conf, |_| {})
+    }
+
+    /// The same, as a command that `change` has changed.
+    pub(crate) fn start_with(
+        folder: &Path,
+        port: u16,
+        conf: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         assert!(
             Path::new(MODULES).join("mod_authz_svn.so").exists(),
             "httpd is needed (package 'libapache2-mod-svn')"
@@ -74,6 +84,7 @@ impl Httpd {
         let file = folder.join("httpd.conf");
         fs::write(&file, conf).unwrap();
         let mut command = Command::new("/usr/sbin/apache2");
+        change(&mut command);
         let httpd = Self(command.arg("-f").arg(file).arg("-DFOREGROUND").spawn().unwrap());
         let is_up =
             sapwood_testkit::patience::wait(10, || TcpStream::connect(("127.0.0.1", port)).is_ok());

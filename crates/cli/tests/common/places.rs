@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sapwood_testkit::server::free_port;
@@ -52,13 +52,15 @@ pub(crate) fn svn_as_ada(args: &[&str]) -> sapwood_testkit::Output {
 
 /// Starts `sapwood serve` with a configuration, and waits until it serves.
 pub(crate) fn serve(config: &Path) -> Child {
-    let mut child = Programs::ours()
-        .command("sapwood")
-        .args(["serve", "--config"])
-        .arg(config)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    serve_with(config, |_| {})
+}
+
+/// The same, as a command that `change` has changed.
+fn serve_with(config: &Path, change: impl FnOnce(&mut Command)) -> Child {
+    let mut command = Programs::ours().command("sapwood");
+    command.args(["serve", "--config"]).arg(config).stdout(Stdio::piped());
+    change(&mut command);
+    let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
     std::thread::spawn(move || lines.for_each(drop));
@@ -67,6 +69,11 @@ pub(crate) fn serve(config: &Path) -> Child {
 
 impl Served {
     pub(crate) fn start(config: &str) -> Self {
+        Self::start_with(config, |_| {})
+    }
+
+    /// The same, as a command that `change` has changed.
+    pub(crate) fn start_with(config: &str, change: impl FnOnce(&mut Command)) -> Self {
         let repo = Repository::scripted(&Shape::few()[0]);
         let base = repo.parent();
         fs::write(base.join("users"), USERS).unwrap();
@@ -76,7 +83,7 @@ impl Served {
         let port = free_port();
         let file = base.join("sapwood.toml");
         fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
-        Self { child: serve(&file), port, repo }
+        Self { child: serve_with(&file, change), port, repo }
     }
 
     /// The server's process.

@@ -20,6 +20,7 @@ use super::login::{Challenge, Proof};
 use super::options::Options;
 use super::origin::Origin;
 use super::settings::ClientSettings;
+use super::ticket::Tickets;
 use super::tls::Tls;
 use super::transport::{Outgoing, Payload, Reply, Transport};
 use crate::auth::Authenticator;
@@ -107,6 +108,7 @@ pub(super) struct Client {
     proxy: Option<Option<String>>,
     auth: Arc<Authenticator>,
     proof: RefCell<Option<Proof>>,
+    tickets: Tickets,
     agent: String,
     /// Whether the last reply left its connection open.
     keeps_alive: Cell<bool>,
@@ -158,6 +160,7 @@ impl Client {
             proxy,
             auth: Arc::clone(&settings.auth),
             proof: RefCell::new(None),
+            tickets: Tickets::default(),
             agent: match &settings.client_name {
                 Some(name) => format!("{agent} {name}"),
                 None => agent,
@@ -252,7 +255,9 @@ impl Client {
         for capability in CAPABILITIES {
             request = request.header("dav", capability);
         }
-        if let Some(proof) = &mut *self.proof.borrow_mut() {
+        if let Some(ticket) = self.tickets.header(&self.host) {
+            request = request.header("authorization", ticket);
+        } else if let Some(proof) = &mut *self.proof.borrow_mut() {
             request = request.header("authorization", proof.header(call.method, &call.target));
         }
         if !call.media.is_empty() {
@@ -304,6 +309,16 @@ impl Client {
     /// Errors of the network; E215004 when no credentials are accepted.
     pub(super) fn call(&self, call: &Call<'_>) -> SvnResult<Reply> {
         let mut reply = self.send(call)?;
+        // Users without a ticket have passwords, perhaps.
+        if reply.status() == 401 && self.options.negotiate && self.tickets.may_answer(&reply) {
+            reply.finish()?;
+            reply = self.send(call)?;
+            if reply.status() == 401 {
+                self.tickets.may_answer(&reply);
+            } else {
+                self.tickets.verify(&reply)?;
+            }
+        }
         let mut renewed = false;
         while reply.status() == 401 {
             let challenge = self.challenge(&reply)?;

@@ -37,6 +37,7 @@ mod settings;
 #[cfg(test)]
 mod test_client;
 mod text_request;
+mod ticket;
 mod tls;
 mod transport;
 

@@ -32,6 +32,8 @@ pub(super) struct Options {
     pub(super) chunked: bool,
     /// `http-auth-types`: the ways of proving that are allowed; `None` for all.
     pub(super) schemes: Option<Vec<Scheme>>,
+    /// The same for tickets of Kerberos (`negotiate`).
+    pub(super) negotiate: bool,
     /// `http-proxy-...`: the proxy, and how it knows the user.
     pub(super) proxy: Option<(Origin, Option<String>)>,
     /// `ssl-trust-default-ca`.
@@ -111,12 +113,20 @@ impl Sections<'_> {
             match word.to_ascii_lowercase().as_str() {
                 "basic" => schemes.push(Scheme::Basic),
                 "digest" => schemes.push(Scheme::Digest),
-                // Known words for ways that this client does not have.
+                // A known word for a way that this client does not have, and one that needs no password.
                 "ntlm" | "negotiate" => {}
                 _ => return Err(bad(format!("Invalid config: unknown http-auth-types '{word}'"))),
             }
         }
         Ok(Some(schemes))
+    }
+
+    /// Whether tickets of Kerberos may be used.
+    fn negotiate(&self) -> bool {
+        let words = self.text("http-auth-types");
+        words.is_none_or(|text| {
+            text.split(';').any(|word| word.trim().eq_ignore_ascii_case("negotiate"))
+        })
     }
 
     /// The proxy of a host. Exceptions are from the proxy of `[global]`: what a group says is
@@ -178,6 +188,7 @@ impl Options {
             patience: sections.patience()?,
             proxy: sections.proxy(host)?,
             schemes: sections.schemes()?,
+            negotiate: sections.negotiate(),
         })
     }
 }

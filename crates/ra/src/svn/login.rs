@@ -2,13 +2,16 @@
 //!
 //! ANONYMOUS, EXTERNAL and CRAM-MD5 are what every server knows. Servers with `use-sasl` may want
 //! others, of which the strongest is taken: SCRAM, then DIGEST-MD5, then CRAM-MD5, then the password in the clear,
-//! as the reference's client with Cyrus SASL does. DIGEST-MD5 may sign or encrypt the rest of the connection.
+//! as the reference's client with Cyrus SASL does; Kerberos (GSSAPI) goes before them for users who have a ticket. It
+//! and DIGEST-MD5 may sign or encrypt the rest of the connection.
 
 use std::ops::RangeInclusive;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
+use sapwood_kerberos::KerberosError;
+use sapwood_kerberos::sasl::{self as gssapi, Exchange, Turn};
 use sapwood_wire_svn::digest_md5::{self, DigestClient, DigestError, DigestLogin};
 use sapwood_wire_svn::scram::{Hash, ScramClient};
 use sapwood_wire_svn::{Encode as _, Item};
@@ -38,6 +41,8 @@ struct OfferedMechanisms {
     any: bool,
     anonymous: bool,
     external: bool,
+    /// Kerberos.
+    gssapi: bool,
     /// The strongest of those that take a password.
     password: Option<Mechanism>,
 }
@@ -90,6 +95,7 @@ pub(crate) fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnRes
                 match word {
                     "ANONYMOUS" => offered.anonymous = true,
                     "EXTERNAL" => offered.external = true,
+                    gssapi::MECHANISM => offered.gssapi = true,
                     _ => offered.password = offered.password.max(Mechanism::of(word)),
                 }
             }
@@ -105,6 +111,12 @@ pub(crate) fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnRes
     if offered.anonymous {
         choose(conn, "ANONYMOUS", Some(""));
         return accepted(conn).map(|()| false);
+    }
+    // Users without a ticket have passwords, perhaps.
+    if offered.gssapi
+        && let Ok((exchange, first)) = Exchange::client(login.host, STRENGTHS)
+    {
+        return prove_by_ticket(conn, exchange, &first).map(|()| true);
     }
     if let Some(mechanism) = offered.password {
         return prove(conn, login, &realm, mechanism).map(|()| true);
@@ -139,6 +151,40 @@ fn accepted(conn: &mut Connection) -> SvnResult<()> {
             Err(not_authorized(format!("Authentication error from server: {why}")))
         }
         _ => Err(unexpected()),
+    }
+}
+
+/// GSSAPI (RFC 4752): tokens of Kerberos go back and forth, until the server has proved its name too.
+fn prove_by_ticket(conn: &mut Connection, exchange: Exchange, first: &[u8]) -> SvnResult<()> {
+    let wrong = |error: KerberosError| {
+        not_authorized(format!("Authentication with the server failed: {error}"))
+    };
+    choose(conn, gssapi::MECHANISM, Some(&base64::encode(first)));
+    let mut exchange = exchange;
+    loop {
+        let (status, said) = step(conn)?;
+        let said = match &*status {
+            "step" => said.and_then(|said| base64::decode(said.as_bytes())),
+            "failure" => {
+                let why = reason(said);
+                return Err(not_authorized(format!("Authentication error from server: {why}")));
+            }
+            _ => None,
+        };
+        match exchange.answer(&said.ok_or_else(unexpected)?).map_err(wrong)? {
+            (Some(next), Turn::Say(answer)) => {
+                conn.out().text(&base64::encode(&answer));
+                exchange = next;
+            }
+            (_, Turn::Done(done)) => {
+                conn.out().text(&base64::encode(&done.last));
+                if let Some(why) = last_word(conn)? {
+                    return Err(not_authorized(format!("Authentication error from server: {why}")));
+                }
+                return done.layer.map_or(Ok(()), |layer| conn.protect(layer));
+            }
+            (None, Turn::Say(_)) => return Err(SvnError::internal("an exchange without end")),
+        }
     }
 }
 

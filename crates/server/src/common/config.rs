@@ -108,6 +108,8 @@ pub struct AccessConfig {
     pub accounts: Option<PathBuf>,
     /// A directory service that knows users, for http.
     pub directory: Option<Directory>,
+    /// Whether users log in by tickets of Kerberos, over http.
+    pub negotiate: bool,
     /// The only users who are let in, and groups (`group:NAME`) whose members are; all, if there is none.
     pub members: Vec<String>,
     /// Whether users of the accounts and the directory may send their passwords over svn://.
@@ -172,13 +174,14 @@ impl AccessConfig {
         self.plain_over_svn && (self.accounts.is_some() || self.directory.is_some())
     }
 
-    /// Whether there is a password file or a directory for users to authenticate with.
+    /// Whether there is a password file, a directory or a realm of Kerberos for users to authenticate with.
     #[must_use]
     pub const fn has_passwords(&self) -> bool {
         self.htpasswd.is_some()
             || self.htdigest.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.negotiate
             || self.password_db.is_some()
     }
 }

@@ -59,6 +59,7 @@ impl AccessConfig {
             htdigest: None,
             accounts: None,
             directory: None,
+            negotiate: false,
             members: Vec::new(),
             plain_over_svn: false,
             user_header: None,

@@ -42,6 +42,8 @@ pub struct Users {
     pub(crate) htdigest: Option<Arc<Htdigest>>,
     accounts: Option<Arc<OpenAccounts>>,
     directory: Option<Directory>,
+    /// Whether tickets of Kerberos count.
+    negotiate: bool,
 }
 
 impl Users {
@@ -63,6 +65,7 @@ impl Users {
             htdigest: htdigest.transpose()?,
             accounts: accounts.transpose()?,
             directory: access.directory.clone(),
+            negotiate: access.negotiate,
         })
     }
 
@@ -72,6 +75,7 @@ impl Users {
             || self.htdigest.is_some()
             || self.accounts.is_some()
             || self.directory.is_some()
+            || self.negotiate
     }
 
     /// Whether there are files that know passwords.
@@ -165,6 +169,18 @@ impl PasswordCheck {
     ) -> Verdict {
         let found = self.in_files(users, caller, user, password).await;
         self.in_directory(users, found, (user, password)).await
+    }
+
+    /// What the directory knows of a user who has proved the name by other means: the groups, or nothing. While it does not
+    /// answer, its groups are not known, and the user is not let in.
+    pub(crate) async fn of_name(&self, users: &Users, name: String) -> Verdict {
+        let principal = Principal::named(name);
+        let Some(directory) = &users.directory else { return Verdict::Right(principal) };
+        match directory.find(principal.name()).await {
+            Login::Accepted(member) => Verdict::Right(principal.known_to(&member)),
+            Login::Refused => Verdict::Right(principal),
+            Login::Unavailable { .. } => Verdict::Unavailable,
+        }
     }
 
     async fn in_files(

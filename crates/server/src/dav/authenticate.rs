@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::credentials::{Claim, Evidence};
+use super::credentials::{self, Claim, Evidence};
 use super::digest::Proof;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
@@ -50,14 +50,16 @@ pub(super) fn user(
             None => {}
         }
     }
-    match &head.verdict {
-        Some(Verdict::Right(user)) => return Ok(Some(user.clone())),
-        Some(Verdict::Wrong) if access.login == Login::Lenient => return Ok(None),
-        Some(Verdict::Wrong) => return Err(Fail::AskWho),
-        Some(Verdict::TooMany) => return Err(Fail::status(429, TOO_MANY)),
-        // Not 401: a client would forget the password that it keeps.
-        Some(Verdict::Unavailable) => return Err(Fail::status(503, UNAVAILABLE)),
-        None => {}
+    if let Some(verdict) = &head.verdict {
+        return checked(verdict, access);
+    }
+    if access.negotiate
+        && let Some(token) = credentials::ticket(&head.headers)
+    {
+        // Who it is stands in the ticket.
+        let (user, delay) = (String::new(), access.password_delay);
+        let evidence = Evidence::Ticket(token, users.clone());
+        return Err(Fail::Prove(Box::new(Claim { user, evidence, delay })));
     }
     let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
     let (user, evidence) = match (digest, head.basic.clone()) {
@@ -75,6 +77,7 @@ pub(super) fn user(
     let known = match &evidence {
         Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
         Evidence::Password(word, users) => users.have_proved(&shared.server.proved, &user, word),
+        Evidence::Ticket(..) => None,
     };
     if known.is_some()
         && shared.server.logins.prove_at_once(Some(head.client), &user, delay, Instant::now())
@@ -82,6 +85,18 @@ pub(super) fn user(
         return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
+}
+
+/// The user of a request whose credentials were checked.
+fn checked(verdict: &Verdict, access: &AccessConfig) -> DavResult<Option<Principal>> {
+    match verdict {
+        Verdict::Right(user) => Ok(Some(user.clone())),
+        Verdict::Wrong if access.login == Login::Lenient => Ok(None),
+        Verdict::Wrong => Err(Fail::AskWho),
+        Verdict::TooMany => Err(Fail::status(429, TOO_MANY)),
+        // Not 401: a client would forget the password that it keeps.
+        Verdict::Unavailable => Err(Fail::status(503, UNAVAILABLE)),
+    }
 }
 
 /// The user who looks at a folder that is no repository.
@@ -130,6 +145,7 @@ pub(super) struct Asks {
     realm: String,
     basic: bool,
     digest: bool,
+    negotiate: bool,
 }
 
 impl Asks {
@@ -145,13 +161,16 @@ impl Asks {
                 || a.accounts.is_some()
                 || a.directory.is_some()
         };
-        Self { realm, basic: !digest || access.is_some_and(has_basic), digest }
+        let negotiate = access.is_some_and(|access| access.negotiate);
+        let basic = (!digest && !negotiate) || access.is_some_and(has_basic);
+        Self { realm, basic, digest, negotiate }
     }
 
     /// The challenges, the strongest first.
     pub(super) fn challenges(&self, shared: &HttpState, head: &Head) -> Vec<String> {
         let digest = self.digest.then(|| shared.nonces.challenge(&self.realm, head));
         let basic = format!("Basic realm=\"{}\"", self.realm);
-        digest.into_iter().chain(self.basic.then_some(basic)).collect()
+        let negotiate = self.negotiate.then(|| "Negotiate".to_owned());
+        negotiate.into_iter().chain(digest).chain(self.basic.then_some(basic)).collect()
     }
 }

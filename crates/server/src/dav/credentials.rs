@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
-use sapwood_core::base64;
+use sapwood_core::{Exact as _, base64};
+use sapwood_kerberos::MAX_TOKEN;
 
 use crate::common::users::Users;
 
@@ -23,6 +24,8 @@ pub enum Evidence {
     Digest(bool),
     /// By a password, in these files or this directory.
     Password(String, Users),
+    /// By a ticket of Kerberos, whose user this directory may know.
+    Ticket(Vec<u8>, Users),
 }
 
 impl Evidence {
@@ -30,8 +33,18 @@ impl Evidence {
         match self {
             Self::Digest(_) => "Digest",
             Self::Password(..) => "Basic",
+            Self::Ticket(..) => "Negotiate",
         }
     }
+}
+
+/// The token of Negotiate authentication (RFC 4559).
+pub(super) fn ticket(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ')?;
+    let token = rest.trim().as_bytes();
+    let is_ticket = scheme.eq_ignore_ascii_case("negotiate") && token.len() <= MAX_TOKEN.times(2);
+    if is_ticket { base64::decode(token) } else { None }
 }
 
 /// The name and password of Basic authentication.

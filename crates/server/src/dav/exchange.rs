@@ -8,7 +8,9 @@
 use std::io;
 
 use bytes::{Buf as _, Bytes};
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
+};
 use hyper::{Response, StatusCode};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{SvnError, SvnResult};
@@ -72,6 +74,8 @@ pub struct Exchange {
     pub(super) request: Option<RequestNumber>,
     /// What its error says of how the request ended, if there is one.
     failure: Option<Outcome>,
+    /// The answer to a ticket of Kerberos, in base64, which goes with the reply.
+    pub(super) negotiated: Option<String>,
 }
 
 impl std::fmt::Debug for Exchange {
@@ -105,6 +109,7 @@ impl Exchange {
             packer: None,
             request: None,
             failure: None,
+            negotiated: None,
         }
     }
 
@@ -261,6 +266,11 @@ impl Exchange {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         *response.headers_mut() = std::mem::take(&mut self.headers);
+        if let Some(token) = self.negotiated.take()
+            && let Ok(value) = HeaderValue::try_from(format!("Negotiate {token}"))
+        {
+            response.headers_mut().insert(WWW_AUTHENTICATE, value);
+        }
         if self.status.as_u16() >= 400
             && let Some(number) = self.request
             && let Ok(value) = HeaderValue::try_from(number.to_string())

@@ -74,6 +74,7 @@ pub mod settings;
 mod socket;
 mod stage;
 pub mod state;
+mod ticket;
 mod tls;
 mod tokens;
 mod top_page;

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::header::EXPECT;
 use hyper::{Request, Response};
 use sapwood_core::exact::Exact as _;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, base64, len64};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -119,7 +119,9 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
         let ready = match next {
             Next::Prove(claim) => {
                 let proof = Box::pin(login::prove(&job.shared, &job.head, *claim));
-                let verdict = or_gone(line, proof).await;
+                let proved = or_gone(line, proof).await;
+                let (verdict, answer) = proved.map_or((None, None), |(v, a)| (Some(v), a));
+                job.exchange.negotiated = answer.map(|answer| base64::encode(&answer));
                 job.head.verdict = verdict;
                 job.head.verdict.is_some()
             }

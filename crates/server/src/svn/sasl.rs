@@ -1,14 +1,15 @@
 //! Authentication with `use-sasl = true`: the protocol of Cyrus SASL, as its clients expect it.
 //!
-//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), DIGEST-MD5, CRAM-MD5, LOGIN and PLAIN. Data
-//! is sent as base64, except for CRAM-MD5. DIGEST-MD5 is weak, so it is offered only where `mech_list` names it. Passwords are those of `password-db`; with
+//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), GSSAPI, DIGEST-MD5, CRAM-MD5, LOGIN and PLAIN. Data
+//! is sent as base64, except for CRAM-MD5. DIGEST-MD5 is weak, so it is offered only where `mech_list` names it; so is GSSAPI (Kerberos, in programs built with it), which needs a key. Passwords are those of `password-db`; with
 //! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM). Users of the server's
 //! accounts and directories log in by LOGIN and PLAIN, also without `use-sasl`.
 //!
 //! Invariants: a mechanism is offered only when it can succeed, and can protect the connection as `min-encryption` and
-//! `max-encryption` say. Only DIGEST-MD5 can protect it at all.
+//! `max-encryption` say. Only DIGEST-MD5 and GSSAPI can protect it at all.
 
 mod digest_md5;
+mod gssapi;
 mod options;
 mod saslauthd;
 
@@ -48,6 +49,7 @@ const NO_MECHANISM: &str = "SASL(-4): no mechanism available: Couldn't find mech
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mechanism {
     External,
+    Gssapi,
     Anonymous,
     Scram(Hash),
     DigestMd5,
@@ -57,8 +59,9 @@ enum Mechanism {
 }
 
 /// All mechanisms, the better ones first.
-const MECHANISMS: [(&str, Mechanism); 9] = [
+const MECHANISMS: [(&str, Mechanism); 10] = [
     ("EXTERNAL", Mechanism::External),
+    ("GSSAPI", Mechanism::Gssapi),
     ("SCRAM-SHA-512", Mechanism::Scram(Hash::Sha512)),
     ("SCRAM-SHA-256", Mechanism::Scram(Hash::Sha256)),
     ("SCRAM-SHA-1", Mechanism::Scram(Hash::Sha1)),
@@ -149,6 +152,7 @@ pub(crate) fn request_auth(
             Ok((name, answer.bracketed_bytes()?.map(<[u8]>::to_vec)))
         })?;
         let outcome = match offered.iter().find(|(offered, _)| *offered == name) {
+            Some((_, Mechanism::Gssapi)) => verifier.gssapi(session, token.as_deref())?,
             Some((_, mechanism)) => {
                 verifier.exchange(&mut session.conn, *mechanism, token.as_deref())?
             }
@@ -251,6 +255,9 @@ impl Verifier {
     fn offers(&self, name: &str, mechanism: Mechanism) -> bool {
         let is_strong_enough = match mechanism {
             Mechanism::DigestMd5 => Protection::within(&self.strengths).next().is_some(),
+            Mechanism::Gssapi => {
+                sapwood_kerberos::sasl::Protection::within(&self.strengths).next().is_some()
+            }
             _ => self.strengths.contains(&0),
         };
         self.options.allows(name)
@@ -258,6 +265,10 @@ impl Verifier {
             && match mechanism {
                 Mechanism::Anonymous => self.anonymous,
                 Mechanism::External => self.authenticated && self.tunnel_user.is_some(),
+                // It needs a key, which not every server has: so it has to be named.
+                Mechanism::Gssapi => {
+                    sapwood_kerberos::IS_BUILT_IN && self.authenticated && self.options.names(name)
+                }
                 // These need the password itself.
                 Mechanism::Scram(_) | Mechanism::CramMd5 => {
                     // A client takes the strongest mechanism for all users, and accounts and directories do not
@@ -291,6 +302,8 @@ impl Verifier {
             Some(None) => return Ok(BAD_PROTOCOL.into()),
         };
         match mechanism {
+            // That one needs more than the connection.
+            Mechanism::Gssapi => Err(SvnError::internal("GSSAPI is done elsewhere")),
             Mechanism::Anonymous => Ok(Outcome::Success(Success::default())),
             Mechanism::External => Ok(self.external(token.as_deref())),
             Mechanism::DigestMd5 => self.digest_md5(conn),
@@ -303,26 +316,7 @@ impl Verifier {
                     CramMd5::Anew => Outcome::Anew,
                 })
             }
-            Mechanism::Scram(hash) => {
-                let Some(first) = token_or_step(conn, token, b"")? else {
-                    return Ok(Outcome::Anew);
-                };
-                let (Some(nonce), Some(salt)) = (random(), random()) else {
-                    return Ok(NO_RANDOM.into());
-                };
-                let password = |user: &str| self.password(user);
-                let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
-                    Ok(scram) => scram,
-                    Err(why) => return Ok(why.into()),
-                };
-                let reply = scram.server_first().to_owned();
-                let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
-                Ok(match scram.finish(&last) {
-                    Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
-                    Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
-                    Err(why) => why.into(),
-                })
-            }
+            Mechanism::Scram(hash) => self.scram(conn, hash, token),
             Mechanism::Login => {
                 let Some(user) = token_or_step(conn, token, b"Username:")? else {
                     return Ok(Outcome::Anew);
@@ -342,6 +336,32 @@ impl Verifier {
                 Ok(self.plain(act_as, user, password))
             }
         }
+    }
+
+    fn scram(
+        &self,
+        conn: &mut Connection,
+        hash: Hash,
+        token: Option<Vec<u8>>,
+    ) -> SvnResult<Outcome> {
+        let Some(first) = token_or_step(conn, token, b"")? else {
+            return Ok(Outcome::Anew);
+        };
+        let (Some(nonce), Some(salt)) = (random(), random()) else {
+            return Ok(NO_RANDOM.into());
+        };
+        let password = |user: &str| self.password(user);
+        let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
+            Ok(scram) => scram,
+            Err(why) => return Ok(why.into()),
+        };
+        let reply = scram.server_first().to_owned();
+        let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
+        Ok(match scram.finish(&last) {
+            Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
+            Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
+            Err(why) => why.into(),
+        })
     }
 
     fn external(&self, token: Option<&[u8]>) -> Outcome {
