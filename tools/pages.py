@@ -145,7 +145,8 @@ def benchmarks():
            requests("A new server: FSX, not packed", "fsx-new.tsv"), requests("A new server: FSX, packed", "fsx-new-packed.tsv"),
            requests("A new server: FSFS 8", "fsx-new-f8.tsv"), plain("svnadmin", "fsx-admin.tsv"),
            plain("Memory: peak of dump and verify by size of the cache, MB", "fsx-memory.tsv"),
-           plain("Convert: 47,191 revisions", "convert.tsv")]
+           plain("Convert: 47,191 revisions", "convert.tsv"),
+           plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
             plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),
