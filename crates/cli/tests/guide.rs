@@ -80,7 +80,18 @@ impl Machine {
     }
 
     fn translated(&self, text: &str) -> String {
-        self.here.iter().fold(text.to_owned(), |text, (page, here)| text.replace(page, here))
+        // What was put in is not looked at again: a port may have the digits of another one.
+        let (mut out, mut rest) = (String::new(), text);
+        let next = |rest: &str| {
+            let found = self.here.iter().filter_map(|pair| Some((rest.find(&pair.0)?, pair)));
+            found.min_by_key(|(at, (page, _))| (*at, std::cmp::Reverse(page.len())))
+        };
+        while let Some((at, (page, here))) = next(rest) {
+            out += &rest[..at];
+            out += here;
+            rest = &rest[at + page.len()..];
+        }
+        out + rest
     }
 
     fn write(&self, path: &str, text: &str) {

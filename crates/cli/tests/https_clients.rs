@@ -240,6 +240,8 @@ fn questions() {
         let talk = |more: &[&str], answers: &[(&str, &str)]| {
             let mut command = programs.command("svn");
             command.args(["ls", &url, "--config-dir", config, "--config-option", &known]);
+            // A keyring of this machine's desktop would be asked first.
+            command.args(["--config-option", "config:auth:password-stores="]);
             converse(command.args(more), answers)
         };
         let file = ("Client certificate filename: ", ada);

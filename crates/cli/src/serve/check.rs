@@ -554,6 +554,7 @@ mod tests {
             "tls-certificate",
             "tls-key",
             "tls-client-ca",
+            "backups",
             "read-only",
             "redirect-to-https",
             "log-file",
