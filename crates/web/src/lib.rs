@@ -39,6 +39,8 @@ pub use address::{Address, Kind, Prefix, Query};
 pub use fault::{Fault, Result};
 pub use links::Links;
 pub use reply::Reply;
+pub use text::size;
+pub use times::{full as full_date, rounded_age, seconds};
 pub use view::View;
 
 /// A request for a page.

@@ -136,17 +136,17 @@ impl Skip {
 }
 
 /// A length in readable form.
-pub(crate) fn size(bytes: u64) -> String {
+#[must_use]
+pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let (mut whole, mut tenths, mut at) = (bytes / 1024, (bytes % 1024).times(10) / 1024, 0usize);
-    while whole >= 1024 && at < 3 {
-        (whole, tenths) = (whole / 1024, (whole % 1024).times(10) / 1024);
-        at = at.plus(1);
+    let (mut tenths, mut at) = (u128::from(bytes).wrapping_mul(10) / 1024, 0usize);
+    while tenths >= 10_240 && at < 3 {
+        (tenths, at) = (tenths / 1024, at.plus(1));
     }
-    format!("{whole}.{tenths} {}", UNITS.get(at).copied().unwrap_or(""))
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS.get(at).copied().unwrap_or(""))
 }
 
 #[cfg(test)]

@@ -10,22 +10,28 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 /// Seconds since 1970 of a date as it is stored.
-pub(crate) fn seconds(date: &str) -> Option<i64> {
+#[must_use]
+pub fn seconds(date: &str) -> Option<i64> {
     Timestamp::parse(date.as_bytes()).ok().map(|then| then.0.div_euclid(1_000_000))
 }
 
-/// An age in words.
-fn age(seconds: i64) -> String {
+/// An age in whole units of the largest kind, with the unit's word; `None` below a minute.
+#[must_use]
+pub fn rounded_age(seconds: i64) -> Option<(i64, &'static str)> {
     let (count, unit) = match seconds {
-        ..MINUTE => return words::NOW.to_owned(),
+        ..MINUTE => return None,
         MINUTE..HOUR => (seconds / MINUTE, words::MINUTES),
         HOUR..DAY => (seconds / HOUR, words::HOURS),
         DAY..5_184_000 => (seconds / DAY, words::DAYS),
         5_184_000..63_072_000 => (seconds / (30 * DAY), words::MONTHS),
         _ => (seconds / (365 * DAY), words::YEARS),
     };
-    let unit = if count == 1 { unit.0 } else { unit.1 };
-    words::ago(count, unit)
+    Some((count, if count == 1 { unit.0 } else { unit.1 }))
+}
+
+/// An age in words.
+fn age(seconds: i64) -> String {
+    rounded_age(seconds).map_or(words::NOW.to_owned(), |(count, unit)| words::ago(count, unit))
 }
 
 /// A stored date: its age, with the date itself as its title.
@@ -36,8 +42,9 @@ pub(crate) fn ago(date: Option<&str>, now: i64) -> Markup {
     html! { time datetime=(date) title=(full(date)) { (age(now.saturating_sub(then))) } }
 }
 
-/// A stored date in readable form.
-pub(crate) fn full(date: &str) -> String {
+/// A stored date in readable form; empty for what is no date.
+#[must_use]
+pub fn full(date: &str) -> String {
     match (date.get(..10), date.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time} UTC"),
         _ => String::new(),

@@ -5,13 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sapwood_core::FsPath;
-use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, components};
 use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
 use sapwood_fs::{Node, Root};
 use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
+use sapwood_web::{full_date, size};
 
 use super::admission;
 use super::authenticate::visitor;
@@ -199,55 +199,16 @@ fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String
     exchange.out().extend_from_slice(text.as_bytes());
 }
 
-/// A length in readable form.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut at = 0usize;
-    // As much as the type can hold is as good as the number.
-    let mut tenths = bytes.saturating_mul(10);
-    while tenths >= 10_240 && at < 4 {
-        tenths /= 1024;
-        at = at.plus(1);
-    }
-    let unit = UNITS.get(at).copied().unwrap_or("");
-    if at == 0 {
-        format!("{bytes} {unit}")
-    } else {
-        format!("{}.{} {unit}", tenths / 10, tenths % 10)
-    }
-}
-
 /// The age of a date in readable form.
 fn age(seconds: i64) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    let (count, unit) = match seconds {
-        ..MINUTE => return "now".to_owned(),
-        MINUTE..HOUR => (seconds / MINUTE, "minute"),
-        HOUR..DAY => (seconds / HOUR, "hour"),
-        DAY..5_184_000 => (seconds / DAY, "day"),
-        5_184_000..63_072_000 => (seconds / (30 * DAY), "month"),
-        _ => (seconds / (365 * DAY), "year"),
-    };
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{s}")
+    sapwood_web::rounded_age(seconds).map_or("now".to_owned(), |(n, unit)| format!("{n} {unit}"))
 }
 
 /// The same for a date as it is stored.
 fn age_of(date: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let then = Timestamp::parse(date.as_bytes()).map(|then| then.0.div_euclid(1_000_000));
-    match (then, i64::try_from(now)) {
-        (Ok(then), Ok(now)) => age(now.checked_sub(then).unwrap_or(0)),
-        _ => String::new(),
-    }
-}
-
-/// A stored date in readable form.
-fn display_date(date: &str) -> String {
-    match (date.get(..10), date.get(11..16)) {
-        (Some(day), Some(time)) => format!("{day} {time} UTC"),
+    match (sapwood_web::seconds(date), i64::try_from(now)) {
+        (Some(then), Ok(now)) => age(now.checked_sub(then).unwrap_or(0)),
         _ => String::new(),
     }
 }
@@ -386,7 +347,7 @@ fn listing(
                             }
                         }
                         td.n { (row.size) }
-                        td.k title=(display_date(&row.date)) { (age_of(&row.date)) }
+                        td.k title=(full_date(&row.date)) { (age_of(&row.date)) }
                         td.n.w { @if let Some(created) = row.created { (created) } }
                         td.w { (row.author) }
                     }
@@ -414,7 +375,7 @@ mod tests {
         let expected =
             ["now", "now", "1 minute", "2 hours", "1 day", "59 days", "2 months", "2 years"];
         assert_eq!(ages.map(age), expected);
-        assert_eq!(display_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
-        assert_eq!((display_date("x"), age_of("x")), (String::new(), String::new()));
+        assert_eq!(full_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
+        assert_eq!((full_date("x"), age_of("x")), (String::new(), String::new()));
     }
 }
