@@ -16,6 +16,8 @@ use sapwood_core::exact::{Cut, Exact};
 pub const MAX_PACKET: u32 = 16 << 10;
 /// The plain bytes in one of our packets at most, whatever the other side can receive.
 const MAX_PLAIN: usize = 16 << 10;
+/// How many bytes are sealed at a time.
+const PIECE: usize = 64 << 10;
 /// How much is read at a time.
 const READ: usize = 16 << 10;
 
@@ -102,6 +104,25 @@ pub struct Sealer {
 }
 
 impl Sealer {
+    /// Sends two pieces, one after the other, as packets. `before` goes out first, and is empty afterwards.
+    ///
+    /// # Errors
+    /// As [`Seal::seal`], and what `send` returns.
+    pub fn send_both(
+        &mut self,
+        before: &mut Vec<u8>,
+        first: &[u8],
+        second: &[u8],
+        mut send: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for piece in first.chunks(PIECE).chain(second.chunks(PIECE)) {
+            let mut packets = std::mem::take(before);
+            self.seal(piece, &mut packets)?;
+            send(&packets)?;
+        }
+        Ok(())
+    }
+
     /// Appends the packets of these bytes.
     ///
     /// # Errors

@@ -8,9 +8,6 @@ use sapwood_wire_svn::security_layer::{Layer, Opener};
 
 use super::transport::Transport;
 
-/// How many bytes are sealed at a time.
-const PIECE: usize = 64 << 10;
-
 /// The layer, or none.
 #[derive(Debug, Default)]
 pub(super) struct Protection(Option<Layer>);
@@ -48,11 +45,7 @@ impl Protection {
         second: &[u8],
     ) -> io::Result<()> {
         let Some(layer) = &mut self.0 else { return transport.write_both(first, second) };
-        for piece in first.chunks(PIECE).chain(second.chunks(PIECE)) {
-            let mut packets = Vec::new();
-            layer.sealer.seal(piece, &mut packets)?;
-            transport.write_both(&packets, &[])?;
-        }
-        Ok(())
+        let send = |packets: &[u8]| transport.write_both(packets, &[]);
+        layer.sealer.send_both(&mut Vec::new(), first, second, send)
     }
 }

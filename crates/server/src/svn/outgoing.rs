@@ -9,9 +9,6 @@ use rustix::io::{Errno, Result as SystemResult};
 use sapwood_wire_svn::buffer::write_both;
 use sapwood_wire_svn::security_layer::Sealer;
 
-/// How many bytes are sealed at a time.
-const PIECE: usize = 64 << 10;
-
 /// The output of one connection.
 #[derive(Default)]
 pub struct Outgoing {
@@ -40,12 +37,7 @@ impl Outgoing {
         second: &[u8],
     ) -> io::Result<()> {
         let Some(sealer) = &mut self.sealer else { return write_both(out, first, second) };
-        for piece in first.chunks(PIECE).chain(second.chunks(PIECE)) {
-            let mut packets = std::mem::take(&mut self.unsent);
-            sealer.seal(piece, &mut packets)?;
-            out.write_all(&packets)?;
-        }
-        Ok(())
+        sealer.send_both(&mut self.unsent, first, second, |packets| out.write_all(packets))
     }
 
     /// Sends a space, which means nothing between items, as far as can be without waiting. Whether the client has gone.
