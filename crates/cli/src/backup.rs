@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sapwood_backup::{Settings, Step, Verify, back_up};
+use sapwood_core::exact::Exact as _;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_repos::Repository;
 
@@ -104,19 +105,11 @@ fn repositories(source: &Path) -> SvnResult<Vec<PathBuf>> {
     if Repository::is_root(source) {
         return Ok(vec![source.to_owned()]);
     }
-    let failed = |e| SvnError::io(&e, format_args!("Can't read directory '{}'", source.display()));
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(source).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if Repository::is_root(&path) {
-            found.push(path);
-        }
-    }
+    let found = repo::repositories_in(source)?;
     if found.is_empty() {
         let what = format!("'{}' is no repository, and has none in it", source.display());
         return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, what));
     }
-    found.sort();
     Ok(found)
 }
 
@@ -131,7 +124,7 @@ fn one(path: &Path, folder: &Path, verify: Verify, cancel: &CancelToken) -> SvnR
     let (mut copied, mut verified) = (None, 0_u64);
     let record = back_up(&source, folder, name, &settings, &mut |step| match step {
         Step::Copied(first, _) => copied = copied.or(Some(first)),
-        Step::Verified(_) => verified = verified.checked_add(1).unwrap_or(verified),
+        Step::Verified(_) => verified = verified.plus(1),
     });
     let record = record.map_err(SvnError::from)?;
     let what = match copied {

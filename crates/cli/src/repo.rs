@@ -1,10 +1,10 @@
 //! Opening repositories by local path.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sapwood_core::SvnResult;
 use sapwood_core::paths::FsPathBuf;
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
@@ -86,6 +86,23 @@ pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
 pub(crate) fn open_for_all(path: &str, options: &Options) -> SvnResult<Repository> {
     let (caches, open_options) = sized_caches(options, LARGE_CACHE)?;
     Ok(Repository::open(Path::new(path), &caches, &open_options)?)
+}
+
+/// The repositories in a folder, by name.
+///
+/// # Errors
+/// Those of reading the folder.
+pub(crate) fn repositories_in(folder: &Path) -> SvnResult<Vec<PathBuf>> {
+    let failed = |e| SvnError::io(&e, format_args!("Can't read directory '{}'", folder.display()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if Repository::is_root(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 #[cfg(test)]

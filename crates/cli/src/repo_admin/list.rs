@@ -1,32 +1,20 @@
 //! `sapwood repo list`.
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
 use sapwood_core::SvnResult;
 use sapwood_core::props::names as prop_names;
-use sapwood_repos::Repository;
 
 use super::bin::{self, Bin};
-use super::cannot;
 use crate::command::Options;
 use crate::output::Output;
 
 /// Prints the repositories of a folder by name, and what is in its bins. One that cannot be opened is printed with the
 /// reason; then the exit code is 1.
 pub(super) fn list(folder: &Path, out: &mut Output) -> SvnResult<ExitCode> {
-    let failed = |e: &std::io::Error| cannot(e, "Can't read directory", folder);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|e| failed(&e))? {
-        let path = entry.map_err(|e| failed(&e))?.path();
-        if Repository::is_root(&path) {
-            found.push(path);
-        }
-    }
-    found.sort();
     let mut code = ExitCode::SUCCESS;
-    for path in found {
+    for path in crate::repo::repositories_in(folder)? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let state = state(&path).unwrap_or_else(|error| {
             code = ExitCode::FAILURE;
