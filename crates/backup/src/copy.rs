@@ -85,7 +85,8 @@ pub fn back_up(
     let revision = opened.fs().youngest()?;
     let verified = before.and_then(|before| before.verified);
     let mut record = Record { source: from, revision, copied, verified };
-    record.write(folder, name)?;
+    let storage = opened.fs().storage();
+    record.write(storage, folder, name)?;
     if settings.verify == Verify::Nothing {
         return Ok(record);
     }
@@ -95,7 +96,7 @@ pub fn back_up(
         read_through(&opened, start, revision, settings, report)?;
     }
     record.verified = Some(Verified { revision, min_unpacked, time: Timestamp::now() });
-    record.write(folder, name)?;
+    record.write(storage, folder, name)?;
     Ok(record)
 }
 

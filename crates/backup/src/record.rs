@@ -3,12 +3,13 @@
 //! Invariant: a record is written whole or not at all; what is not understood is an error, never a record without a
 //! verified revision.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
 use sapwood_core::date::Timestamp;
+use sapwood_store::write::WriteStorage;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -120,9 +121,13 @@ impl Record {
     }
 
     /// Writes it, in place of the one that is there.
-    pub(crate) fn write(&self, folder: &Path, name: &str) -> Result<()> {
+    pub(crate) fn write(
+        &self,
+        storage: &dyn WriteStorage,
+        folder: &Path,
+        name: &str,
+    ) -> Result<()> {
         let path = Self::file(folder, name);
-        let new = path.with_extension("new");
         let text = Text {
             format: FORMAT,
             source: self.source.clone(),
@@ -136,17 +141,15 @@ impl Record {
         };
         let text = toml::to_string(&text)
             .map_err(|e| Error::Malformed { path: path.clone(), why: e.to_string() })?;
-        let failed = |source| Error::Io { what: "write", path: path.clone(), source };
-        let mut file = File::create(&new).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        fs::rename(&new, &path).map_err(failed)
+        let written = storage.replace(&path, text.as_bytes(), None, true);
+        written.map_err(|source| Error::Io { what: "write", path, source })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sapwood_store::storage::LocalStorage;
 
     use super::*;
 
@@ -166,10 +169,10 @@ mod tests {
         for text in [GOOD.to_owned(), GOOD.to_owned() + VERIFIED] {
             let record = parsed(&text).unwrap();
             assert_eq!(record.verified.is_some(), text.contains("[verified]"));
-            record.write(folder.path(), "game").unwrap();
+            record.write(&LocalStorage, folder.path(), "game").unwrap();
             assert_eq!(Record::read(folder.path(), "game").unwrap(), Some(record));
         }
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]
