@@ -18,6 +18,7 @@ mod common;
 mod company;
 mod convert;
 mod directory;
+mod directory_authz;
 mod doctor;
 mod dump;
 mod editors;

@@ -164,6 +164,37 @@ fn alarms_and_the_dashboard_know_what_there_is() {
     assert!(names > 20, "{names}");
 }
 
+/// A replica that stays behind its source is an alarm; one that follows after some minutes is none.
+#[test]
+fn a_replica_that_stays_behind_is_an_alarm() {
+    let alarms =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/prometheus/alarms.yml");
+    let folder = tempfile::tempdir().unwrap();
+    let series = |instance: &str, values: &str| {
+        format!(
+            "      - series: 'sapwood_repository_youngest_revision{{repository=\"game\",instance=\"{instance}\"}}'\n\
+             \x20       values: '{values}'\n"
+        )
+    };
+    let test = format!(
+        "rule_files: ['{}']\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{}{}{}\
+         \x20   promql_expr_test:\n\
+         \x20     - expr: 'ALERTS{{alertname=\"SapwoodReplicaBehind\",alertstate=\"firing\"}}'\n\
+         \x20       eval_time: 30m\n\
+         \x20       exp_samples:\n\
+         \x20         - labels: 'ALERTS{{alertname=\"SapwoodReplicaBehind\",alertstate=\"firing\",\
+         instance=\"stuck\",repository=\"game\",severity=\"warning\"}}'\n\
+         \x20           value: 1\n",
+        alarms.display(),
+        series("first", "7+0x10 9+0x30"),
+        series("follows", "7+0x14 9+0x30"),
+        series("stuck", "7+0x41"),
+    );
+    let file = folder.path().join("test.yml");
+    fs::write(&file, test).unwrap();
+    promtool(&["test", "rules", file.to_str().unwrap()], "");
+}
+
 /// `sapwood status` finds the address in the configuration.
 #[test]
 fn status_at_the_prompt() {
