@@ -22,6 +22,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_fs::Filesystem;
 use sapwood_repos::Repository;
 use sapwood_server::common::current::Current;
+use sapwood_server::common::search_indexer::SearchIndexer;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::dav::{Http, HttpServer, TlsFiles};
 use sapwood_server::operation_log::OpLog;
@@ -467,6 +468,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let server = Current::new(server);
     let (plain, secure) = sockets.start_http(&http, tls_files(&options, &options.file))?;
     let monitor = sockets.start_monitor(&server)?;
+    let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;
@@ -493,6 +495,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     }
     [plain, secure].into_iter().flatten().for_each(HttpServer::stop);
     drop(monitor);
+    drop(indexer);
     ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 

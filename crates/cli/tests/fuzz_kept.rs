@@ -39,6 +39,7 @@ targets! {
     backup_record = "../../../fuzz/harness/backup_record.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";
+    search_query = "../../../fuzz/harness/search_query.rs";
     authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";
     load = "../../../fuzz/harness/load.rs";

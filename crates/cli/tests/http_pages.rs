@@ -283,3 +283,40 @@ fn clients_and_folders_have_their_addresses() {
     assert!(served.get("/svn/repo/-/tree/", &bob).contains("href=\"/svn/repo/-/tree/branches\""));
     assert_eq!(status(&served.get("/svn/repo/-/tree/-", &bob)), 404);
 }
+
+/// A commit can be found soon, by those who may read it, and by nobody else; an index that was deleted comes back.
+#[test]
+fn what_was_committed_can_be_searched() {
+    let mut served = Served::start(&format!("search-folder = 'indexes'\n{PLACES}"));
+    let folder = served.repo.parent();
+    fs::write(folder.join("rules"), RULES).unwrap();
+    let url = format!("http://127.0.0.1:{}/svn/repo/trunk/zebra", served.port);
+    svn_as_ada(&["mkdir", "-m", "stripes for all", &url]).expect_success("mkdir");
+    let search = |served: &Served, who: &str, asked: &str| {
+        served.get(&format!("/svn/repo/-/api/v1/search?q={asked}"), who)
+    };
+    let has = |served: &Served| search(served, ADA, "stripes").contains("stripes for all");
+    assert!(
+        sapwood_testkit::patience::wait(60, || has(&served)),
+        "{}",
+        search(&served, ADA, "stripes")
+    );
+    assert!(search(&served, ADA, "zebra").contains("/trunk/zebra"));
+    let of_bob = |asked: &str| {
+        let page = format!("/svn/repo/-/search?q={asked}");
+        answer(&served, &page, &format!("{BOB}{BROWSER}")).replace(asked, "WORD")
+    };
+    assert_eq!(of_bob("zebra"), of_bob("nowhere"));
+    assert_eq!(of_bob("stripes"), of_bob("nowhere"));
+    assert_eq!(status(&search(&served, "", "zebra")), 401);
+    // Without an index there is no search, and no other page misses it.
+    assert_eq!(status(&served.get("/off/repo/-/search?q=zebra", ADA)), 404);
+    served.end();
+    fs::remove_dir_all(folder.join("indexes")).unwrap();
+    served.start_again();
+    assert!(
+        sapwood_testkit::patience::wait(60, || has(&served)),
+        "{}",
+        search(&served, ADA, "stripes")
+    );
+}

@@ -54,6 +54,8 @@ pub enum Kind {
     Feed,
     /// `rev/N`: a revision.
     Revision(Revnum),
+    /// `search`: what has some words in it.
+    Search,
     /// `style/DIGEST.css`.
     Style,
     /// `api/v1/openapi.json`: the description of the JSON.
@@ -73,7 +75,43 @@ impl Kind {
     /// Whether such a page is about a path; others are about a revision, or about nothing stored.
     #[must_use]
     pub const fn has_path(self) -> bool {
-        !matches!(self, Self::Home | Self::Revision(_) | Self::Style | Self::Description)
+        !matches!(
+            self,
+            Self::Home | Self::Revision(_) | Self::Search | Self::Style | Self::Description
+        )
+    }
+}
+
+/// Where something is searched for.
+#[derive(Clone, Copy, Debug, Default, Hash, PartialEq, Eq)]
+pub enum Section {
+    /// Everywhere: a few hits of each kind.
+    #[default]
+    All,
+    /// `paths`: names of files and directories.
+    Paths,
+    /// `revisions`: log messages and authors.
+    Revisions,
+    /// `texts`: texts of files.
+    Texts,
+}
+
+impl Section {
+    /// As it stands in addresses.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Paths => "paths",
+            Self::Revisions => "revisions",
+            Self::Texts => "texts",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self> {
+        let all = [Self::All, Self::Paths, Self::Revisions, Self::Texts];
+        let found = all.into_iter().find(|one| one.as_str() == name);
+        found.ok_or(Fault::Bad("There is no such kind of search"))
     }
 }
 
@@ -92,6 +130,12 @@ pub struct Query {
     pub with: Option<FsPathBuf>,
     /// `page`: the number of the page, from 1.
     pub page: Option<u64>,
+    /// `q`: what is searched for.
+    pub words: Option<String>,
+    /// `in`: where it is searched for.
+    pub section: Section,
+    /// `after`: the hit behind which the page begins.
+    pub after: Option<String>,
 }
 
 /// The address of a page.
@@ -121,6 +165,7 @@ impl Address {
             "tree" => Kind::Tree,
             "log" => Kind::Log,
             "blame" => Kind::Blame,
+            "search" if below.is_empty() => Kind::Search,
             "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
             "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,
             _ if form == Form::Json => return Ok(None),
@@ -170,6 +215,9 @@ impl Query {
                 "with" => parsed.with = Some(path(value.trim_start_matches('/'))?),
                 "page" => parsed.page = Some(number(value)?.0),
                 "l" => parsed.lines = Some(lines(value)?),
+                "q" => parsed.words = Some(field(value)?),
+                "in" => parsed.section = Section::named(value)?,
+                "after" => parsed.after = Some(field(value)?),
                 _ => {}
             }
         }
@@ -189,6 +237,11 @@ fn lines(text: &str) -> Result<(u64, u64)> {
         return Err(Fault::Bad("There is no such range of lines"));
     }
     Ok((first, last))
+}
+
+/// The text of a field of a form.
+fn field(value: &str) -> Result<String> {
+    uri::decode_utf8(&value.replace('+', " ")).ok_or(Fault::Bad("The text is not UTF-8"))
 }
 
 /// The canonical path of percent-encoded text.
@@ -236,6 +289,10 @@ mod tests {
         for none in ["/api/v1/", "/api/v2/tree", "/api/v1/feed", "/openapi.json", "/api"] {
             assert_eq!(parsed(none, ""), None, "{none}");
         }
+        let search = parsed("/search", "q=a+b%2B&in=texts").unwrap();
+        assert_eq!((search.kind(), search.query.section), (Kind::Search, Section::Texts));
+        assert_eq!(search.query.words.as_deref(), Some("a b+"));
+        assert_eq!(parsed("/search/x", ""), None);
         assert_eq!(parsed("/unknown/x", ""), None);
         assert_eq!(parsed("/trees", ""), None);
     }
@@ -252,6 +309,8 @@ mod tests {
             ("/tree", "p=-1"),
             ("/tree", "l=9-5"),
             ("/tree", "l=0"),
+            ("/search", "in=nothing"),
+            ("/search", "q=%ff"),
             ("/compare", "with=/../x"),
         ] {
             assert!(

@@ -37,6 +37,13 @@ pub(crate) const DELTA_LINES_OF_FILE: usize = 1_500;
 pub(crate) const DELTA_BYTES: usize = 2 << 20;
 /// Files whose differences are on one page.
 pub(crate) const DELTAS: usize = 100;
+/// Hits of each kind, where a page has them all, and where it has one kind only.
+pub(crate) const FEW_HITS: usize = 8;
+pub(crate) const HITS: usize = 50;
+/// Lines of one file that are shown of a search.
+pub(crate) const HIT_LINES: usize = 3;
+/// Characters of such a line.
+pub(crate) const HIT_LINE: usize = 300;
 /// Bytes of a README that is shown below its directory.
 pub(crate) const README: u64 = 128 << 10;
 /// Characters of a log message.

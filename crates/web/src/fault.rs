@@ -41,6 +41,15 @@ impl From<sapwood_repos::Error> for Fault {
     }
 }
 
+impl From<sapwood_search::Error> for Fault {
+    fn from(error: sapwood_search::Error) -> Self {
+        match error {
+            sapwood_search::Error::Query(why) => Self::Bad(why),
+            other => SvnError::from(other).into(),
+        }
+    }
+}
+
 impl From<sapwood_fs::Error> for Fault {
     fn from(error: sapwood_fs::Error) -> Self {
         SvnError::from(error).into()

@@ -16,6 +16,7 @@ use crate::file;
 use crate::history::History;
 use crate::reply::Reply;
 use crate::revision::Seen;
+use crate::search::{Hits, TextHit};
 use crate::view::{Change, Found};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
@@ -27,6 +28,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Log => log(request)?,
         Kind::Blame => lines(request)?,
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
+        Kind::Search => found(&Hits::read(request)?),
         Kind::Home | Kind::Compare | Kind::Feed | Kind::Style => return Err(Fault::Missing),
     };
     Ok(as_json(value.to_string()))
@@ -131,4 +133,21 @@ fn lines(request: &Request<'_>) -> Result<Value> {
         "path": found.path.as_str(), "revision": found.revision.0, "refused": why,
         "complete": is_whole, "lines": lines,
     }))
+}
+
+fn found(hits: &Hits) -> Value {
+    let path = |one: &sapwood_search::PathCandidate| json!({ "path": one.path.as_str(), "kind": if one.is_dir { "directory" } else { "file" } });
+    let text = |hit: &TextHit| {
+        let line = |(number, line): &(u64, String)| json!({ "number": number, "text": line });
+        json!({
+            "path": hit.path.as_str(), "lines": hit.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "index": hits.complete_to.map(|revision| revision.0), "complete": hits.is_whole,
+        "paths": hits.paths.iter().map(path).collect::<Vec<_>>(),
+        "revisions": hits.revisions.iter().map(change).collect::<Vec<_>>(),
+        "texts": hits.texts.iter().map(text).collect::<Vec<_>>(),
+        "next": hits.next,
+    })
 }

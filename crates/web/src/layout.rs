@@ -18,6 +18,7 @@ pub(crate) enum Tab {
     Blame,
     Compare,
     Revision,
+    Search,
 }
 
 /// What a page is about.
@@ -121,7 +122,11 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             @if subject.is_file { (one(Tab::Blame, words::BLAME, links.blame(path, sticky))) }
             (one(Tab::Compare, words::COMPARE, links.page("compare", path, sticky)))
             a.feed href=(links.feed(path)) rel="nofollow" { (words::FEED) }
-            @if tab == Tab::Revision {
+            @if request.has_search {
+                (one(Tab::Search, words::SEARCH, links.search_form()))
+            }
+            @if tab == Tab::Search {
+            } @else if tab == Tab::Revision {
                 span.at { (words::REVISION) " " b { (subject.revision) } }
             } @else {
                 form.at action=(links.tree(path, None)) {

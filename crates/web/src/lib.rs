@@ -23,6 +23,8 @@ mod links;
 mod markdown;
 mod reply;
 mod revision;
+mod search;
+mod search_page;
 mod style;
 mod tag;
 mod text;
@@ -35,7 +37,7 @@ mod tests;
 
 use address::Form;
 
-pub use address::{Address, Kind, Prefix, Query};
+pub use address::{Address, Kind, Prefix, Query, Section};
 pub use fault::{Fault, Result};
 pub use links::Links;
 pub use reply::Reply;
@@ -56,6 +58,10 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// Seconds since 1970.
     pub now: i64,
+    /// Whether the server keeps search indexes.
+    pub has_search: bool,
+    /// That of the repository, for a search, if there is one that can be used.
+    pub index: Option<&'a sapwood_search::Index>,
 }
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.
@@ -91,6 +97,7 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Blame => blame::page(request),
         Kind::Compare => compare::page(request),
         Kind::Feed => feed::reply(request),
+        Kind::Search => search_page::page(request),
         Kind::Description => Err(Fault::Missing),
     }
 }

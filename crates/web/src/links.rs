@@ -2,7 +2,7 @@
 
 use sapwood_core::{FsPath, Revnum, uri};
 
-use crate::address::Prefix;
+use crate::address::{Prefix, Section};
 use crate::style;
 
 /// Makes links.
@@ -70,6 +70,18 @@ impl Links {
         format!("{}/rev/{revision}", self.pages)
     }
 
+    /// The page of a search: whose words and section, and behind which hit it begins.
+    pub(crate) fn search(&self, words: &str, section: Section, after: Option<&str>) -> String {
+        let after = after.map_or(String::new(), |after| format!("&after={}", field(after)));
+        let (pages, section) = (&self.pages, section.as_str());
+        format!("{pages}/search?q={}&in={section}{after}", field(words))
+    }
+
+    /// Where the form of searches leads.
+    pub(crate) fn search_form(&self) -> String {
+        format!("{}/search", self.pages)
+    }
+
     pub(crate) fn feed(&self, path: &FsPath) -> String {
         self.page("feed", path, None)
     }
@@ -78,6 +90,20 @@ impl Links {
     pub(crate) fn raw(&self, path: &FsPath, peg: Revnum) -> String {
         format!("{}{}?p={peg}", self.root, escaped(path))
     }
+}
+
+/// The value of a field in an address.
+fn field(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+                escaped.push(char::from(byte));
+            }
+            other => escaped += &format!("%{other:02X}"),
+        }
+    }
+    escaped
 }
 
 fn escaped(path: &FsPath) -> String {
@@ -95,6 +121,8 @@ mod tests {
         assert_eq!(links.tree(path, Some(Revnum(3))), "/svn/repo/-/tree/a%20b/%23%3F%25%22%3C?p=3");
         assert_eq!(links.raw(path, Revnum(3)), "/svn/repo/a%20b/%23%3F%25%22%3C?p=3");
         assert_eq!(links.start(), "/svn/repo/-/tree/");
+        let search = links.search("a&b=\"ü", Section::Texts, Some("/x y"));
+        assert_eq!(search, "/svn/repo/-/search?q=a%26b%3D%22%C3%BC&in=texts&after=/x%20y");
         let reserved = Links::new("", Prefix::Reserved);
         assert_eq!(reserved.log(FsPath::ROOT, None), "/!svn/-/log/");
     }

@@ -15,8 +15,8 @@ const STEP: i64 = 600;
 
 pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
-    let Request { view, address, links, name, now } = request;
-    if matches!(address.kind(), Kind::Home | Kind::Style | Kind::Description) {
+    let Request { view, address, links, name, now, .. } = request;
+    if matches!(address.kind(), Kind::Home | Kind::Search | Kind::Style | Kind::Description) {
         return Ok(None);
     }
     let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();

@@ -8,6 +8,7 @@ use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
 use sapwood_repos::{PathAuthorizer, Repository};
+use sapwood_search::{Index, Progress, Scope};
 use serde_json::Value;
 
 use crate::budget::Budget;
@@ -23,7 +24,7 @@ impl PathAuthorizer for Hides {
 }
 
 struct Place {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     repository: Repository,
 }
 
@@ -38,7 +39,7 @@ impl Place {
         create(&path, &Default::default()).unwrap();
         let repository =
             Repository::open(&path, &Caches::new(4 << 20), &OpenOptions::default()).unwrap();
-        let place = Self { _folder: folder, repository };
+        let place = Self { folder, repository };
         place.commit("first things\n\nwith more", |txn| {
             txn.make_dir(FsPath::trusted("/trunk")).unwrap();
             txn.make_dir(FsPath::trusted("/secret")).unwrap();
@@ -67,6 +68,16 @@ impl Place {
         txn.commit().unwrap();
     }
 
+    /// Makes the search index of everything that is there now.
+    fn search_index(&self) {
+        let file = Index::file(self.folder.path(), self.repository.path());
+        let (uuid, scope) = (self.repository.fs().uuid().unwrap(), Scope::default());
+        let mut index = Index::create(&file, &uuid, &scope).unwrap();
+        let cancel = CancelToken::new();
+        let mut advance = || index.advance(&self.repository, &scope, &cancel).unwrap();
+        while !matches!(advance(), Progress::Complete(_)) {}
+    }
+
     fn ask(&self, access: &dyn PathAuthorizer, rest: &str) -> Result<Reply, Fault> {
         self.with(access, rest, crate::answer)
     }
@@ -82,12 +93,17 @@ impl Place {
         let cancel = CancelToken::new();
         let view = View::new(&self.repository, access, &cancel);
         let links = Links::new("/r", Prefix::Short);
+        let uuid = self.repository.fs().uuid().unwrap();
+        let index = Index::open(&Index::file(self.folder.path(), self.repository.path()), &uuid);
+        let index = index.unwrap();
         ask(&Request {
             view: &view,
             address: &address,
             links: &links,
             name: "r",
             now: 2_000_000_000,
+            has_search: index.is_some(),
+            index: index.as_ref(),
         })
     }
 
@@ -124,7 +140,8 @@ const PAGES: [&str; 13] = [
 ];
 
 /// The same as JSON, with the names of their schemas.
-const VALUES: [(&str, &str); 7] = [
+const VALUES: [(&str, &str); 8] = [
+    ("/api/v1/search?q=one", "Hits"),
     ("/api/v1/tree/", "Directory"),
     ("/api/v1/tree/trunk", "Directory"),
     ("/api/v1/tree/trunk/code.c", "File"),
@@ -178,6 +195,7 @@ fn misfit(value: &Value, schema: &Value, all: &Value, at: &str) -> Option<String
 #[test]
 fn values_are_as_they_are_described() {
     let place = Place::new();
+    place.search_index();
     let json =
         |page: &str| -> Value { serde_json::from_str(&place.body(&Everything, page)).unwrap() };
     let all = json("/api/v1/openapi.json");
@@ -246,6 +264,7 @@ fn all_that_is_stored_is_escaped() {
 #[test]
 fn what_may_not_be_read_is_not_there() {
     let place = Place::new();
+    place.search_index();
     let rules = Hides("/secret");
     for page in PAGES.into_iter().chain(VALUES.map(|(page, _)| page)) {
         let open = place.body(&Everything, page);
@@ -296,7 +315,15 @@ fn pages_end_when_they_are_stopped() {
     let ask = |cancel: &CancelToken, page: &str| {
         let address = Address::parse(page, None).unwrap().unwrap();
         let view = View::new(&place.repository, &Everything, cancel);
-        crate::answer(&Request { view: &view, address: &address, links: &links, name: "r", now: 0 })
+        crate::answer(&Request {
+            view: &view,
+            address: &address,
+            links: &links,
+            name: "r",
+            now: 0,
+            has_search: false,
+            index: None,
+        })
     };
     for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {
         assert!(matches!(ask(&stopped, page), Err(Fault::TooLong)), "{page}");
@@ -467,4 +494,79 @@ fn tags_change_with_what_the_page_depends_on() {
     place.commit("more", |txn| text(txn, "/trunk/code.c", "new\n"));
     assert_ne!(tag(&Everything, "/tree/trunk"), before[0]);
     assert_ne!(tag(&Everything, "/log/"), before[2]);
+}
+
+#[test]
+fn a_search_finds_what_may_be_seen_and_nothing_else() {
+    let place = Place::new();
+    let page = |access: &dyn PathAuthorizer, query: &str| {
+        place.ask(access, &format!("/search?{query}")).unwrap().body
+    };
+    let before = page(&Everything, "q=hidden");
+    assert!(before.contains(words::NO_INDEX), "{before}");
+    assert!(matches!(place.ask(&Everything, "/api/v1/search?q=one"), Err(Fault::Missing)));
+    place.search_index();
+    let all = page(&Everything, "q=plan");
+    for part in ["/secret/plan", "another plan"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let secret = page(&Everything, "q=secret");
+    assert!(secret.contains("only the secret") && secret.contains("/-/rev/3"), "{secret}");
+    // To one who may not read it, all of it answers as words that are nowhere.
+    let nothing = page(&Hides("/secret"), "q=nowhere-at-all");
+    for asked in ["plan", "secret", "another", "only+the", "hidden"] {
+        for section in ["all", "paths", "revisions", "texts"] {
+            let hidden = page(&Hides("/secret"), &format!("q={asked}&in={section}"));
+            let none = page(&Hides("/secret"), &format!("q=nowhere-at-all&in={section}"));
+            let plain = hidden.replace(&asked.replace('+', " "), "nowhere-at-all");
+            assert_eq!(plain, none, "{asked} in {section}");
+        }
+    }
+    assert!(nothing.contains(words::NOTHING_FOUND), "{nothing}");
+    let json = place.ask(&Hides("/secret"), "/api/v1/search?q=three").unwrap().body;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["texts"][0]["path"], "/trunk/code.c");
+    assert_eq!(json["texts"][0]["lines"][0]["number"], 3);
+    assert_eq!((&json["index"], &json["complete"]), (&3.into(), &true.into()));
+}
+
+#[test]
+fn a_search_escapes_what_it_finds_and_what_was_typed() {
+    let place = Place::new();
+    place.search_index();
+    let page = place.ask(&Everything, "/search?q=onerror%3Dalert(1)%3E").unwrap().body;
+    assert!(page.contains(ESCAPED) && !page.contains(HOSTILE), "{page}");
+    let typed = place.ask(&Everything, "/search?q=%22%3E%3Cimg%3E").unwrap().body;
+    assert!(!typed.contains("<img>"), "{typed}");
+    let wrong = place.ask(&Everything, "/search?q=rev:x").unwrap().body;
+    assert!(wrong.contains("needs a number"), "{wrong}");
+    let json = place.ask(&Everything, "/api/v1/search?q=rev:x");
+    assert!(matches!(json, Err(Fault::Bad(_))));
+}
+
+/// A page goes on behind its last hit, without a hit twice.
+#[test]
+fn a_search_has_pages() {
+    let place = Place::new();
+    for number in 0..60 {
+        place.commit(&format!("needle {number}"), |txn| {
+            file(txn, &format!("/trunk/f{number}"), "needle\n");
+        });
+    }
+    place.search_index();
+    for (section, key) in [("revisions", "revision"), ("texts", "path")] {
+        let (mut seen, mut after) = (Vec::new(), String::new());
+        loop {
+            let asked = format!("/api/v1/search?q=needle&in={section}&after={after}");
+            let json = place.ask(&Everything, &asked).unwrap().body;
+            let json: Value = serde_json::from_str(&json).unwrap();
+            seen.extend(json[section].as_array().unwrap().iter().map(|hit| hit[key].to_string()));
+            let Some(next) = json["next"].as_str() else { break };
+            after = next.to_owned();
+        }
+        let all = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((all, seen.len()), (60, 60), "{section}");
+    }
 }

@@ -59,6 +59,20 @@ pub const NO_MORE: &str = "The history ends here.";
 pub const NO_REVISIONS: &str = "There is no revision here.";
 pub const TOO_FAR: &str = "These lines are too far inside for a page.";
 
+pub const SEARCH: &str = "Search";
+pub const SEARCH_HINT: &str =
+    "words, \"a phrase\", path:/trunk, ext:c, author:ada, rev:10-20, date:2024-01..2024-06";
+pub const NO_INDEX: &str = "This server has no search index for this repository.";
+pub const INDEX_GROWS: &str = "The search index is being made: there will be more to find.";
+pub const EVERYWHERE: &str = "Everywhere";
+pub const PATHS: &str = "Names";
+pub const REVISIONS: &str = "Revisions";
+pub const TEXTS: &str = "Texts";
+pub const NOTHING_FOUND: &str = "Nothing was found.";
+pub const MORE_HITS: &str = "More";
+pub const SEARCH_ENDS: &str =
+    "The search ends here: the rest takes too long. More words or a path make it quicker.";
+
 pub const CHANGED_PATHS: &str = "Changed paths";
 pub const DIFFERENCES: &str = "Differences";
 pub const ADDED: &str = "added";

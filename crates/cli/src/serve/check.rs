@@ -555,6 +555,8 @@ mod tests {
             "tls-key",
             "tls-client-ca",
             "backups",
+            "search-folder",
+            "search-skip",
             "read-only",
             "redirect-to-https",
             "log-file",

@@ -64,6 +64,8 @@ pub(super) struct File {
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
     pub(super) queue_folder: Option<PathBuf>,
+    pub(super) search_folder: Option<PathBuf>,
+    pub(super) search_skip: Option<Vec<String>>,
     pub(super) webhook: Vec<WebhookConfig>,
     pub(super) mail: Vec<MailConfig>,
     /// Where the settings stand.
@@ -231,6 +233,7 @@ impl File {
             &mut self.rules,
             &mut self.backups,
             &mut self.queue_folder,
+            &mut self.search_folder,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
             let LocationConfig {
@@ -353,6 +356,10 @@ impl File {
         settings.read_only = self.read_only;
         settings.rules.clone_from(&self.rules);
         settings.backups.clone_from(&self.backups);
+        settings.search_folder.clone_from(&self.search_folder);
+        if let Some(names) = &self.search_skip {
+            settings.search_skip.clone_from(names);
+        }
         settings.compression = self.compression.unwrap_or(settings.compression);
         if let Some(megabytes) = self.cache_megabytes {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);

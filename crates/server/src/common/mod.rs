@@ -19,10 +19,13 @@
 //! * [`metrics`]: counts and times for monitoring; `process`: what the process takes of the machine.
 //! * [`users`]: the files and directories that know users, and how a password is checked; `tasks`: how a thread waits for them.
 //! * `commit_source`: commits for webhooks and mail.
+//! * [`search_indexer`]: the thread that keeps search indexes; `commit_queue`: how it gets to know of commits.
+//! * `served_repositories`: all repositories that are served.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
 pub mod accounts;
+pub(crate) mod commit_queue;
 pub(crate) mod commit_source;
 pub mod config;
 pub mod current;
@@ -44,6 +47,8 @@ mod process;
 pub mod request_memory;
 pub mod request_number;
 mod rss;
+pub mod search_indexer;
+pub(crate) mod served_repositories;
 pub mod settings;
 pub mod spool;
 pub mod standing;

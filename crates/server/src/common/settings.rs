@@ -27,6 +27,10 @@ pub struct Settings {
     pub rules: Option<PathBuf>,
     /// The folder with the backups of the repositories and their records.
     pub backups: Option<PathBuf>,
+    /// The folder of search indexes; without it there are none.
+    pub search_folder: Option<PathBuf>,
+    /// Folders whose folders are not searched inside, by name: copies of what is elsewhere.
+    pub search_skip: Vec<String>,
     /// Bytes of memory for all caches together.
     pub cache_bytes: usize,
     /// The compression level of what is sent: 0 (none, and svndiff version 0 only) to 9.
@@ -186,6 +190,8 @@ impl Settings {
             users: RootUsers::default(),
             rules: None,
             backups: None,
+            search_folder: None,
+            search_skip: ["tags", "branches"].map(str::to_owned).into(),
             cache_bytes: DEFAULT_CACHE_BYTES,
             compression: 5,
             tunnel: None,

@@ -12,6 +12,7 @@ use sapwood_notify::{Notifier, Report, Target, Waiting};
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
+use crate::common::commit_queue::CommitQueue;
 use crate::common::commit_source::CommitSource;
 use crate::common::ending::Ending;
 use crate::common::fair::FairPermits;
@@ -95,6 +96,8 @@ pub struct ServerState {
     pub numbers: Arc<RequestNumbers>,
     /// How the server ends.
     pub ending: Arc<Ending>,
+    /// Commits that search indexes have not yet.
+    pub(crate) search: Arc<CommitQueue>,
     notifier: Arc<Mutex<Option<Notifier>>>,
     protocols: Arc<RwLock<Vec<Weak<dyn Protocol>>>>,
     open: Arc<Mutex<HashMap<PathBuf, (Identity, Repository)>>>,
@@ -126,6 +129,7 @@ impl ServerState {
             metrics: Arc::default(),
             numbers: Arc::default(),
             ending: Arc::default(),
+            search: Arc::default(),
             notifier: Arc::default(),
             protocols: Arc::default(),
             open: Arc::default(),
@@ -156,6 +160,7 @@ impl ServerState {
             metrics: Arc::clone(&self.metrics),
             numbers: Arc::clone(&self.numbers),
             ending: Arc::clone(&self.ending),
+            search: Arc::clone(&self.search),
             notifier: Arc::clone(&self.notifier),
             protocols: Arc::clone(&self.protocols),
             open: Arc::clone(&self.open),
@@ -242,6 +247,9 @@ impl ServerState {
         revision: Revnum,
     ) {
         self.note(subject, &Operation::Commit { revision });
+        if self.settings.search_folder.is_some() {
+            self.search.add(repository.path());
+        }
         if let Some(notifier) = &*self.notifier.lock() {
             notifier.committed(repository.path(), name, revision);
         }

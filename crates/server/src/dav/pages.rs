@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
+use sapwood_search::Index;
 use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
 
 use super::entity::{is_same, tags};
@@ -143,12 +144,15 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
     let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let name = session.repository_name();
+    let index = index_for(session, &page.address)?;
     let request = Request {
         view: &view,
         address: &page.address,
         links: &links,
         name: &name,
         now: signed(now),
+        has_search: session.shared.server.settings.search_folder.is_some(),
+        index: index.as_ref(),
     };
     note(session, &page.address).map_err(Fail::from)?;
     let tag = sapwood_web::tag(&request).map_err(fail)?;
@@ -170,6 +174,16 @@ fn write(exchange: &mut Exchange, reply: Reply) {
         exchange.header(name, value);
     }
     exchange.out().extend_from_slice(reply.body.as_bytes());
+}
+
+/// The index of the repository, where it is asked for.
+fn index_for(session: &Session<'_>, address: &Address) -> DavResult<Option<Index>> {
+    let folder = session.shared.server.settings.search_folder.as_deref();
+    let Some(folder) = folder.filter(|_| address.kind() == Kind::Search) else { return Ok(None) };
+    let repository = &session.repository;
+    let uuid = repository.fs().uuid().map_err(SvnError::from)?;
+    let index = Index::open(&Index::file(folder, repository.path()), &uuid);
+    Ok(index.map_err(SvnError::from)?)
 }
 
 /// Writes what a page reads to the operational log, in the words of the request of Subversion that reads the same.
@@ -200,6 +214,7 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
             depth: Depth::Immediates,
             patterns: None,
         }),
+        Kind::Search => log(&[], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Revision(revision) => log(&[], revision, revision, true),
         Kind::Blame => session.log_command(&Operation::GetFileRevs {

@@ -15,15 +15,12 @@ use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
 use sapwood_core::exact::signed;
 use sapwood_core::{Revnum, SvnResult, len64};
 use sapwood_notify::Waiting;
-use sapwood_repos::Repository;
 
-use crate::common::metrics::sample::ServedFolder;
+use crate::common::served_repositories::{file_name, find};
 use crate::common::state::ServerState;
 
 /// Most repositories that are named.
 pub(super) const MOST: usize = 200;
-/// Most entries of a folder that are looked at.
-const MOST_ENTRIES: usize = 10_000;
 
 /// A repository's youngest revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,30 +85,6 @@ impl RepositoryReader {
         self.dates.lock().insert(path.to_owned(), (youngest, date));
         Ok((youngest, date))
     }
-}
-
-/// The repositories that are served, each once, with the path of its URL.
-fn find(folders: Vec<ServedFolder>) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for ServedFolder { url, path } in folders {
-        if Repository::is_root(&path) {
-            let name = if url.is_empty() { file_name(&path) } else { url };
-            found.entry(path).or_insert(name);
-            continue;
-        }
-        let entries = std::fs::read_dir(&path).into_iter().flatten().take(MOST_ENTRIES);
-        let inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        for repository in inner.filter(|path| Repository::is_root(path)) {
-            let name = file_name(&repository);
-            let name = if url.is_empty() { name } else { format!("{url}/{name}") };
-            found.entry(repository).or_insert(name);
-        }
-    }
-    found
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 type ByName = Family<[(&'static str, String); 1], Gauge>;

@@ -1,0 +1,127 @@
+//! Keeps the search indexes of the repositories that are served near to their newest revisions.
+//!
+//! A thread works on one repository at a time: on those with a commit through this server at once, on all others when it is
+//! their turn. Invariants: no request waits for it; it holds the caches of one repository, of [`CACHE`] bytes; an index that
+//! fails is reported once, and tried again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sapwood_core::{CancelToken, SvnError, SvnResult};
+use sapwood_fs::Caches;
+use sapwood_repos::Repository;
+use sapwood_search::{Index, Progress, Scope};
+
+use crate::common::commit_queue::{CommitQueue, MOST};
+use crate::common::current::Current;
+use crate::common::served_repositories;
+use crate::common::state::ServerState;
+
+/// The time between two looks at all repositories: others than this server may commit too.
+const ROUND: Duration = Duration::from_secs(30);
+/// Bytes of the caches.
+const CACHE: usize = 16 << 20;
+
+/// Takes lines for the log.
+pub type Report = dyn Fn(&str) + Send + Sync;
+
+/// The thread. It ends when this is dropped.
+#[derive(Debug)]
+pub struct SearchIndexer {
+    commits: Arc<CommitQueue>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl SearchIndexer {
+    /// Begins to keep the indexes, in the folder that the present settings name; as long as they name none, it waits.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn start(server: &Arc<Current<ServerState>>, report: Arc<Report>) -> SvnResult<Self> {
+        let commits = Arc::clone(&server.get().search);
+        let work = Work {
+            server: Arc::clone(server),
+            commits: Arc::clone(&commits),
+            report,
+            failures: BTreeMap::new(),
+        };
+        let thread = std::thread::Builder::new().name("search".to_owned()).spawn(|| work.run());
+        let thread = thread.map_err(|e| SvnError::io(&e, "Can't begin to keep search indexes"))?;
+        Ok(Self { commits, thread: Some(thread) })
+    }
+}
+
+impl Drop for SearchIndexer {
+    fn drop(&mut self) {
+        self.commits.end();
+        if let Some(thread) = self.thread.take() {
+            // A fault of the thread was its end.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Work {
+    server: Arc<Current<ServerState>>,
+    commits: Arc<CommitQueue>,
+    report: Arc<Report>,
+    /// What was reported of which repository.
+    failures: BTreeMap<PathBuf, String>,
+}
+
+impl Work {
+    fn run(mut self) {
+        while !self.commits.has_ended() {
+            let folders = self.server.get().sample().folders;
+            for repository in served_repositories::find(folders).into_keys().take(MOST) {
+                // A commit does not wait for the rest of the round.
+                while let Some(committed) = self.commits.next(Instant::now()) {
+                    self.keep(&committed);
+                }
+                self.keep(&repository);
+            }
+            let now = Instant::now();
+            let until = now.checked_add(ROUND).unwrap_or(now);
+            while let Some(committed) = self.commits.next(until) {
+                self.keep(&committed);
+            }
+        }
+    }
+
+    /// Brings the index of a repository to its newest revision.
+    fn keep(&mut self, repository: &Path) {
+        let server = self.server.get();
+        let Some(folder) = &server.settings.search_folder else { return };
+        let commits = Arc::clone(&self.commits);
+        let cancel = server.cancel.or_when(move || commits.has_ended());
+        match advance(&server, folder, repository, &cancel) {
+            Ok(()) => drop(self.failures.remove(repository)),
+            Err(error) if error.is_cancelled() => {}
+            Err(error) => {
+                let text = format!("Search index of '{}': {error}", repository.display());
+                if self.failures.get(repository) != Some(&text) {
+                    (self.report)(&text);
+                    self.failures.insert(repository.to_owned(), text);
+                }
+            }
+        }
+    }
+}
+
+fn advance(
+    server: &ServerState,
+    folder: &Path,
+    path: &Path,
+    cancel: &CancelToken,
+) -> SvnResult<()> {
+    let repository = Repository::open(path, &Caches::new(CACHE), &server.options)?;
+    let scope = Scope::without(server.settings.search_skip.clone());
+    let file = Index::file(folder, path);
+    let mut index = Index::create(&file, &repository.fs().uuid()?, &scope)?;
+    while !matches!(index.advance(&repository, &scope, cancel)?, Progress::Complete(_)) {
+        cancel.check()?;
+    }
+    Ok(())
+}
