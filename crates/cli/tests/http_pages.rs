@@ -288,7 +288,7 @@ fn clients_and_folders_have_their_addresses() {
 #[test]
 fn what_was_committed_can_be_searched() {
     let mut served = Served::start(&format!("search-folder = 'indexes'\n{PLACES}"));
-    let folder = served.repo.parent();
+    let folder = served.repo.parent().to_owned();
     fs::write(folder.join("rules"), RULES).unwrap();
     let url = format!("http://127.0.0.1:{}/svn/repo/trunk/zebra", served.port);
     svn_as_ada(&["mkdir", "-m", "stripes for all", &url]).expect_success("mkdir");

@@ -24,8 +24,8 @@ const ROUND: Duration = Duration::from_secs(30);
 /// Bytes of the caches.
 const CACHE: usize = 16 << 20;
 
-/// Takes lines for the log.
-pub type Report = dyn Fn(&str) + Send + Sync;
+/// Takes what is worth a line in the log.
+pub type Report = dyn Fn(&SvnError) + Send + Sync;
 
 /// The thread. It ends when this is dropped.
 #[derive(Debug)]
@@ -100,9 +100,10 @@ impl Work {
             Ok(()) => drop(self.failures.remove(repository)),
             Err(error) if error.is_cancelled() => {}
             Err(error) => {
-                let text = format!("Search index of '{}': {error}", repository.display());
+                let text = error.message().to_owned();
                 if self.failures.get(repository) != Some(&text) {
-                    (self.report)(&text);
+                    let of = format!("The search index of '{}' is not kept", repository.display());
+                    (self.report)(&error.context(of));
                     self.failures.insert(repository.to_owned(), text);
                 }
             }
