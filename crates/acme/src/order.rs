@@ -25,6 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// How often the authority is asked for news, at first, and for how long.
 const POLL: Duration = Duration::from_millis(500);
 const POLL_FOR: Duration = Duration::from_secs(120);
+/// Kinds of problems that are the authority's own.
+const PASSING: [&str; 2] = [":badNonce", ":serverInternal"];
 /// The longest token.
 const MOST_TOKEN: usize = 512;
 
@@ -68,8 +70,10 @@ impl Orders {
             instant_acme::Error::Api(problem) => {
                 let detail = problem.detail.unwrap_or_else(|| "it does not say why".to_owned());
                 let more = problem.subproblems.iter().map(|one| format!("; {one}"));
-                let kind = problem.r#type.map_or(String::new(), |kind| format!(" ({kind})"));
-                self.refused(format!("{detail}{kind}{}", more.collect::<String>()))
+                let kind = problem.r#type.unwrap_or_else(|| "about:blank".to_owned());
+                let why = format!("{detail} ({kind}){}", more.collect::<String>());
+                let is_passing = PASSING.iter().any(|passing| kind.ends_with(passing));
+                if is_passing { self.unreachable(&why) } else { self.refused(why) }
             }
             error => self.unreachable(&error.to_string()),
         }
