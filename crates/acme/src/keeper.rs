@@ -51,16 +51,18 @@ impl Certificates {
         }
     }
 
-    /// The waits after a start or a reload: from the last failures, which the folder has.
+    /// The waits after a start or a reload: from the last orders, of which the folder has the results.
     async fn waits_of_folder(&self) -> Waits {
         let names = self.settings().domains.clone();
         let most = schedule::REFUSED_WAIT;
         let of_folder = self.orders.folder.with(move |folder| {
             let wait = |name: &String| {
-                let failed = folder.failed_at(name)?.duration_since(UNIX_EPOCH).ok()?;
+                let failed = folder.failed_at(name);
+                let last = failed.max(folder.stamp(name))?.duration_since(UNIX_EPOCH).ok()?;
                 // A file from the future is as one of now.
-                let until = signed(failed.as_secs()) + signed(most.as_secs());
-                Some((name.clone(), Wait { failures: 1, until: until.min(after(most)) }))
+                let until = signed(last.as_secs()) + signed(most.as_secs());
+                let until = until.min(after(most));
+                Some((name.clone(), Wait { failures: u32::from(failed.is_some()), until }))
             };
             Ok(names.iter().filter_map(wait).collect())
         });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The wait after the authority could not be reached.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
-/// The wait after it refused; also from the last failure to an order after a restart or a reload. Let's Encrypt counts five
+/// The wait after it refused; also from the last order to one after a restart or a reload. Let's Encrypt counts five
 /// failures an hour.
 pub(crate) const REFUSED_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest wait.

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rcgen::KeyPair;
 use sapwood_core::base64;
@@ -106,6 +107,13 @@ impl Ground {
     }
 }
 
+/// Lets the certificate be one of an hour ago, which may be renewed, and reloads.
+fn renew(ground: &Ground, server: &Server) {
+    let file = fs::File::options().append(true).open(ground.file("acme/localhost.pem")).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    server.reload();
+}
+
 /// When a certificate ends, in seconds since 1970.
 fn end(certificate: &[u8]) -> i64 {
     parse_x509_certificate(certificate).unwrap().1.validity().not_after.timestamp()
@@ -164,7 +172,7 @@ fn a_renewal_is_shown_without_a_restart() {
     // It is due already, but an authority is not asked again at once.
     assert_eq!(ground.authority.orders(), 1);
     ground.authority.knobs.lock().unwrap().days = (1, 89);
-    server.reload();
+    renew(&ground, &server);
     until("the next certificate", || ground.shown().is_some_and(|now| now != old));
     let new = ground.shown().unwrap();
     assert!(end(&new) > end(&old));
@@ -214,7 +222,7 @@ fn an_authority_that_is_down_or_fails_changes_nothing() {
     ] {
         fs::write(ground.file("log"), "").unwrap();
         ground.authority.knobs.lock().unwrap().fails = Some(fails);
-        server.reload();
+        renew(&ground, &server);
         ground.until_logged(why);
         assert!(ground.log().contains(" WARN "), "{}", ground.log());
         assert!(ground.log().contains("the old one ends in 2"), "{}", ground.log());
@@ -224,7 +232,7 @@ fn an_authority_that_is_down_or_fails_changes_nothing() {
     let mut knobs = ground.authority.knobs.lock().unwrap();
     (knobs.fails, knobs.sends_other_key) = (None, true);
     drop(knobs);
-    server.reload();
+    renew(&ground, &server);
     ground.until_logged("the key is not that of the certificate");
     assert_eq!(ground.shown(), Some(old));
 }
@@ -258,7 +266,7 @@ fn the_key_of_another_account_is_refused() {
     let key = key.replace('+', "-").replace('/', "_").replace('=', "");
     changed["key_pkcs8"] = key.into();
     fs::write(&file, changed.to_string()).unwrap();
-    server.reload();
+    renew(&ground, &server);
     ground.until_logged("the signature is not that of the account's key");
     assert_eq!(ground.shown(), old);
     // An account at another authority is not sent to this one.
