@@ -16,7 +16,8 @@ const ALLOWED: [&str; 8] =
     ["0BSD", "Apache-2.0", "MIT", "ISC", "BSD-3-Clause", "Zlib", "Unicode-3.0", "Unlicense"];
 
 /// Packages that may be there in two versions, and why.
-const TWICE: [(&str, &str); 8] = [
+const TWICE: [(&str, &str); 9] = [
+    ("base64", "`instant-acme` is made with the older one"),
     ("bitflags", "`nix` of the feature `secret-service` is made with the older one"),
     ("thiserror", "`rustbus` of the feature `secret-service` is made with the older one"),
     ("thiserror-impl", "comes with `thiserror`"),

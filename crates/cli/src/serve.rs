@@ -1,6 +1,7 @@
 //! `sapwood serve PATH`: serves a repository, or a folder of repositories, with good defaults, and
 //! says how to use it. `sapwood serve --demo` brings a repository of its own.
 
+mod acme;
 mod check;
 mod config;
 mod demo;
@@ -24,7 +25,7 @@ use sapwood_repos::Repository;
 use sapwood_server::common::current::Current;
 use sapwood_server::common::search_indexer::SearchIndexer;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
-use sapwood_server::dav::{Http, HttpServer, TlsFiles};
+use sapwood_server::dav::{CertificateSource, Http, HttpServer, TlsSettings};
 use sapwood_server::operation_log::OpLog;
 use sapwood_server::settings::RootUsers;
 use sapwood_server::svn::DEFAULT_PORT;
@@ -138,7 +139,7 @@ impl Options {
     }
 
     const fn speaks_https(&self) -> bool {
-        self.certificate.is_some() && self.key.is_some()
+        (self.certificate.is_some() && self.key.is_some()) || self.file.acme.is_some()
     }
 
     /// Opens the operation log, if there is to be one.
@@ -200,6 +201,8 @@ pub(crate) struct Examined {
     pub(crate) folders: Vec<PathBuf>,
     /// The certificate for https.
     pub(crate) certificate: Option<PathBuf>,
+    /// What there is of certificates that are ordered by ACME.
+    pub(crate) ordered: Vec<sapwood_acme::Stored>,
     /// The folder of backups.
     pub(crate) backups: Option<PathBuf>,
 }
@@ -220,7 +223,14 @@ pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
     folders.sort();
     folders.dedup();
     let text = |problem: &Problem| (problem.text(name, lines), problem.is_warning);
+    let mut ordered = Vec::new();
+    if let Some(acme) = options.file.acme.as_ref().map(acme::AcmeConfig::settings) {
+        for domain in &acme.domains {
+            ordered.push(sapwood_acme::stored(&acme.folder, domain)?);
+        }
+    }
     Ok(Examined {
+        ordered,
         problems: problems.iter().map(text).collect(),
         folders,
         backups: backups.clone(),
@@ -247,7 +257,8 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
     let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
     problems.extend(tls_problem(&options, &file));
     problems.extend(redirect_problem(&options, &file));
-    let tls = tls_files(&options, &file).filter(|_| problems.is_empty());
+    problems.extend(acme_problem(&options, &file));
+    let tls = tls_settings(&options, &file).filter(|_| problems.is_empty());
     problems.extend(disk::problems(&file, tls));
     if problems.iter().any(|problem| !problem.is_warning) {
         options.file = file;
@@ -271,17 +282,35 @@ fn take_config(mut options: Options) -> SvnResult<(Options, Vec<Problem>)> {
         let message = "The configuration names neither a 'path' nor a 'location'";
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
-    if options.no_http && options.path.is_none() && !options.demo && options.certificate.is_none() {
+    let is_http_only = options.path.is_none() && !options.demo;
+    if options.no_http && is_http_only && !options.speaks_https() {
         let message = "Nothing is served: a 'location' is for http:// and https:// only";
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
     Ok((options, problems))
 }
 
-/// The files for https.
-fn tls_files(options: &Options, file: &config::File) -> Option<TlsFiles> {
-    let (certificate, key) = options.certificate.clone().zip(options.key.clone())?;
-    Some(TlsFiles { certificate, key, clients: file.clients() })
+/// The settings of https.
+fn tls_settings(options: &Options, file: &config::File) -> Option<TlsSettings> {
+    let source = match (&file.acme, options.certificate.clone().zip(options.key.clone())) {
+        (Some(acme), _) => CertificateSource::Acme(acme.settings()),
+        (None, Some((certificate, key))) => CertificateSource::Files { certificate, key },
+        (None, None) => return None,
+    };
+    Some(TlsSettings { source, clients: file.clients() })
+}
+
+/// The problem of certificates that are ordered, and cannot be.
+fn acme_problem(options: &Options, file: &config::File) -> Option<Problem> {
+    let acme = file.acme.as_ref()?;
+    if options.certificate.is_some() || options.key.is_some() {
+        let why = "either '[acme]' or 'tls-certificate' and 'tls-key', not both";
+        return Some(Problem::error("acme", why));
+    }
+    let is_asked = options.http_port.is_some() && !options.no_http;
+    let why =
+        "acme: 'challenge': http-01 needs 'http-port', which the authority reaches as port 80";
+    (acme.needs_http() && !is_asked).then(|| Problem::error("acme.challenge", why))
 }
 
 /// The problem of https settings that cannot be used.
@@ -294,13 +323,14 @@ fn tls_problem(options: &Options, file: &config::File) -> Option<Problem> {
     ];
     let (name, _) = asks.into_iter().find(|(_, is_set)| *is_set)?;
     let has_both = options.certificate.is_some() && options.key.is_some();
-    let why = "https needs both 'tls-certificate' and 'tls-key'";
-    (!has_both).then(|| Problem::error(name, why))
+    let why = "https needs both 'tls-certificate' and 'tls-key', or '[acme]'";
+    (!has_both && file.acme.is_none()).then(|| Problem::error(name, why))
 }
 
 /// The problem of a redirect to https when one of both ports is missing.
 fn redirect_problem(options: &Options, file: &config::File) -> Option<Problem> {
-    let speaks_https = options.certificate.is_some() && options.https_port != Some(0);
+    let has_certificate = options.certificate.is_some() || file.acme.is_some();
+    let speaks_https = has_certificate && options.https_port != Some(0);
     let has_both = speaks_https && options.http_port.is_some() && !options.no_http;
     let why = "'redirect-to-https' needs 'http-port', a certificate and a known 'https-port'";
     (file.redirect_to_https && !has_both).then(|| Problem::error("redirect-to-https", why))
@@ -466,7 +496,8 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
         server.files.server(file, true)?;
     }
     let server = Current::new(server);
-    let (plain, secure) = sockets.start_http(&http, tls_files(&options, &options.file))?;
+    let tls = tls_settings(&options, &options.file).map(|tls| (tls, acme::report(&server)));
+    let (plain, secure) = sockets.start_http(&http, tls)?;
     let monitor = sockets.start_monitor(&server)?;
     let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
     let mut out = Output::stdout();

@@ -13,6 +13,7 @@
 )]
 
 mod accounts;
+mod acme;
 mod backup;
 mod common;
 mod company;

@@ -16,7 +16,6 @@ use crate::error::{Error, Result, WrongSetting};
 use crate::login::{self, Question};
 use crate::server::{Address, Server};
 use crate::settings::{Checked, Settings};
-use crate::tls;
 
 /// The longest name of a user, and the longest password, in bytes.
 const MOST_BYTES: usize = 1024;
@@ -72,7 +71,8 @@ impl Directory {
     /// # Errors
     /// The setting that cannot be used.
     pub fn new(settings: Settings) -> std::result::Result<Self, WrongSetting> {
-        let tls = tls::config(settings.authorities.as_deref())?;
+        let tls = sapwood_tls_client::config(settings.authorities.as_deref())
+            .map_err(|why| WrongSetting::new("ca", why.to_string()))?;
         let checked = Checked::of(settings)?;
         let cache = Cache::new()
             .ok_or_else(|| WrongSetting::new("servers", "the system has no random numbers"))?;

@@ -18,7 +18,6 @@ mod login;
 mod server;
 mod settings;
 mod sid;
-mod tls;
 
 pub use directory::{Directory, Login, Member};
 pub use error::{Error, Result, WrongSetting};

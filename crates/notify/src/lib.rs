@@ -21,7 +21,6 @@ mod position;
 mod sending;
 mod shared;
 mod target;
-mod tls;
 mod waiting;
 mod webhook;
 

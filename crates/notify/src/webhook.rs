@@ -26,7 +26,7 @@ use tokio_rustls::TlsConnector;
 use crate::address::is_internal;
 use crate::commit::Commit;
 use crate::error::{Error, Result, WrongSetting};
-use crate::{message, tls};
+use crate::message;
 
 /// How long a request may take, with its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -91,7 +91,9 @@ impl Webhook {
             false => None,
             true => {
                 let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
-                Some((tls::config(authorities.as_deref())?, name))
+                let config = sapwood_tls_client::config(authorities.as_deref())
+                    .map_err(|why| WrongSetting::new("ca", why))?;
+                Some((config, name))
             }
         };
         Ok(Self {

@@ -17,6 +17,7 @@ pub mod cache;
 pub mod handles;
 mod helper;
 pub mod ordered;
+mod platform;
 pub mod readers;
 pub mod reloaded_file;
 pub mod storage;

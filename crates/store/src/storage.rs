@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::handles::with_room;
+use crate::platform;
 
 /// What is needed of a file's or folder's metadata to notice that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,14 +239,11 @@ impl StoredFile for fs::File {
     }
 
     fn will_need(&self, offset: u64, len: u64) {
-        let len = std::num::NonZeroU64::new(len);
-        let _ = rustix::fs::fadvise(self, offset, len, rustix::fs::Advice::WillNeed);
+        platform::will_need(self, offset, len);
     }
 
     fn read_now(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
-        let room = &mut [io::IoSliceMut::new(buf)];
-        let read = rustix::io::preadv2(self, room, offset, rustix::io::ReadWriteFlags::NOWAIT);
-        read.ok().filter(|read| *read > 0)
+        platform::read_now(self, buf, offset)
     }
 
     // True of regular files, which revision files are.
@@ -279,8 +277,7 @@ impl Storage for LocalStorage {
         let handle = match handle {
             Some(handle) => handle,
             None => {
-                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                let open = || Ok(rustix::fs::open(&*path, flags, Mode::empty())?);
+                let open = || Ok(rustix::fs::open(&*path, platform::FOLDER, Mode::empty())?);
                 handle.insert(with_room(open)?)
             }
         };

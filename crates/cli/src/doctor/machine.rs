@@ -69,6 +69,7 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
             if let Some(certificate) = &examined.certificate {
                 of_certificate(certificate, &mut findings);
             }
+            examined.ordered.iter().for_each(|ordered| of_ordered(ordered, &mut findings));
             if findings.worst() == super::Grade::Good {
                 findings.good("the configuration is sound");
             }
@@ -78,6 +79,23 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
             findings.problem(crate::report::lines(&error, "").trim_end().to_owned(), "");
             (findings, Named::default())
         }
+    }
+}
+
+/// A certificate that the server orders itself.
+fn of_ordered(ordered: &sapwood_acme::Stored, findings: &mut Findings) {
+    let file = shown(&ordered.certificate);
+    if ordered.is_there {
+        of_certificate(&ordered.certificate, findings);
+    } else if ordered.failure.is_none() {
+        findings.warning(format!("there is no certificate {file} yet"), "start the server");
+    }
+    if ordered.is_open {
+        let todo = format!("chmod 600 {file}");
+        findings.problem(format!("other users of this machine can read the key in {file}"), todo);
+    }
+    if let Some(why) = &ordered.failure {
+        findings.problem(why.clone(), "look at the reason; a reload tries again");
     }
 }
 

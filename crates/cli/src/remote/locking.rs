@@ -2,18 +2,21 @@
 //! ending the process while it has one.
 
 use sapwood_client::oplock::Locking;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::signals::CleanupHold;
 
 /// The mark of this process's locks.
-pub(crate) fn locking(steal: bool) -> Locking {
+///
+/// # Errors
+/// When the system has no random numbers: two processes with the same mark would take each other's locks.
+pub(crate) fn locking(steal: bool) -> SvnResult<Locking> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut noise = [0u8; 16];
-    for piece in noise.chunks_mut(8) {
-        let _ = rustix::rand::getrandom(piece, rustix::rand::GetRandomFlags::empty());
-    }
+    getrandom::fill(&mut noise)
+        .map_err(|e| SvnError::new(ErrorCode::BASE, format!("No random numbers: {e}")))?;
     let token = format!("{host}:{}", uuid_of(noise));
-    Locking { token, steal, guard: || Box::new(CleanupHold::begin()) }
+    Ok(Locking { token, steal, guard: || Box::new(CleanupHold::begin()) })
 }
 
 /// Random bytes in the form of a UUID.

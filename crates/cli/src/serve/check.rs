@@ -10,6 +10,7 @@ use sapwood_server::dav::Master;
 use sapwood_server::dav::settings::Redirect;
 use sapwood_server::settings::Network;
 
+use super::acme::AcmeConfig;
 use super::config::{
     File, LocationConfig, LogFormat, LoginWord, MOST_DELAY, MOST_WAIT, RedirectConfig, version,
 };
@@ -44,6 +45,7 @@ pub(super) fn problems(file: &File) -> Problems {
         file.location.iter().map(|place| (&*place.url, place.directory.as_deref())).collect();
     let of_root = file.users.as_ref().and_then(|users| users.directory.as_deref());
     found.extend(directories::problems(&file.directory, &named, of_root));
+    found.extend(file.acme.iter().flat_map(AcmeConfig::problems));
     found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
@@ -446,6 +448,18 @@ mod tests {
         (
             "queue-folder = '/q'\n[[mail]]\nname = 'a'\nserver = 'smtp://h'\nfrom = 'a@b'\nto = ['a@b']\nuser = 'u'",
             "needs 'password-file'",
+        ),
+        (
+            "acme.domains = ['a.example']\nacme.terms-agreed = true\nacme.folder = '/none/x'",
+            "'/none' is no folder",
+        ),
+        (
+            "acme.folder = '/x'\nacme.domains = ['a.example']\nacme.terms-agreed = false",
+            "has to be true",
+        ),
+        (
+            "acme.folder = '/x'\nacme.terms-agreed = true\nacme.domains = ['*.example']",
+            "needs dns-01",
         ),
         ("[users]", "no svnserve.conf says"),
         ("path = '/x'\n[users]\nplain-over-svn = true", "without 'accounts' or"),

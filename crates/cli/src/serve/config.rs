@@ -18,6 +18,7 @@ use sapwood_server::operation_log;
 use sapwood_server::settings::{Network, RootUsers, Settings};
 use serde::Deserialize;
 
+use super::acme::AcmeConfig;
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 use super::notifications::{self, MailConfig, WebhookConfig};
@@ -63,6 +64,7 @@ pub(super) struct File {
     pub(super) redirect: Vec<RedirectConfig>,
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
+    pub(super) acme: Option<AcmeConfig>,
     pub(super) queue_folder: Option<PathBuf>,
     pub(super) search_folder: Option<PathBuf>,
     pub(super) search_skip: Option<Vec<String>>,
@@ -253,6 +255,7 @@ impl File {
         for path in own.into_iter().chain(places).chain(users).flatten() {
             *path = base.join(&*path);
         }
+        self.acme.iter_mut().for_each(|acme| acme.make_absolute(base));
         self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
         self.webhook.iter_mut().for_each(|webhook| webhook.make_absolute(base));
         self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));

@@ -11,7 +11,7 @@ use sapwood_core::{SvnError, SvnResult};
 use sapwood_repos::authz::{Authz, ConfigSource};
 use sapwood_repos::{Repository, Rules};
 use sapwood_server::common::htpasswd::Htpasswd;
-use sapwood_server::dav::{Master, TlsFiles};
+use sapwood_server::dav::{CertificateSource, Master, TlsSettings};
 use sapwood_server::{Listener, ServerState, Settings};
 
 use super::config::{File, LocationConfig};
@@ -22,7 +22,7 @@ use crate::report;
 type Problems = Vec<Problem>;
 
 /// All of it. `tls` is what https is spoken with.
-pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
+pub(super) fn problems(file: &File, tls: Option<TlsSettings>) -> Problems {
     let mut found = Vec::new();
     let own = [
         ("tls-certificate", file.tls_certificate.as_ref()),
@@ -41,9 +41,14 @@ pub(super) fn problems(file: &File, tls: Option<TlsFiles>) -> Problems {
         need_folder("backups", path, &mut found);
     }
     if found.is_empty()
-        && let Some(Err(error)) = tls.map(|tls| tls.check())
+        && let Some(tls) = tls
+        && let Err(error) = tls.check()
     {
-        found.push(Problem::error("tls-certificate", error.message()));
+        let setting = match tls.source {
+            CertificateSource::Files { .. } => "tls-certificate",
+            CertificateSource::Acme(_) => "tls-client-ca",
+        };
+        found.push(Problem::error(setting, error.message()));
     }
     for (name, path) in [("log-file", &file.log_file), ("access-log", &file.access_log)] {
         if let Some(Err(why)) = path.as_deref().map(can_append) {

@@ -15,7 +15,7 @@ use sapwood_server::dav::Http;
 use sapwood_server::operation_log::LogForm;
 
 use super::lines::Problem;
-use super::{Options, Prepared, notifications, parse, prepare, take_config, tls_files};
+use super::{Options, Prepared, acme, notifications, parse, prepare, take_config, tls_settings};
 use crate::report;
 
 /// What reads the configuration again.
@@ -104,7 +104,8 @@ impl Reload {
             server.files.server(file, true)?;
         }
         let state = self.http.with(&server, http)?;
-        self.http.renew(state, tls_files(options, &options.file))?;
+        let tls = tls_settings(options, &options.file);
+        self.http.renew(state, tls.map(|tls| (tls, acme::report(&self.server))))?;
         let targets = options.file.targets()?;
         server.set_notifications(targets, notifications::report(&server))?;
         self.server.replace(server);

@@ -5,9 +5,10 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use sapwood_acme::Report;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::common::current::Current;
-use sapwood_server::dav::{Http, HttpServer, TlsFiles};
+use sapwood_server::dav::{Http, HttpServer, TlsSettings};
 use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, Monitor, ServerState};
 
@@ -82,7 +83,7 @@ impl Sockets {
             return Err(wrong(text));
         }
         if passed.https.is_some() && !options.speaks_https() {
-            let text = "A socket for https was passed: 'tls-certificate' and 'tls-key' are needed";
+            let text = "A socket for https was passed: 'tls-certificate' and 'tls-key' are needed, or '[acme]'";
             return Err(wrong(text));
         }
         let svn = match passed.svn {
@@ -116,7 +117,7 @@ impl Sockets {
     pub(super) fn start_http(
         &mut self,
         http: &Arc<Http>,
-        tls: Option<TlsFiles>,
+        tls: Option<(TlsSettings, Arc<Report>)>,
     ) -> SvnResult<(Option<HttpServer>, Option<HttpServer>)> {
         let plain = self.http.take().map(|socket| HttpServer::start(socket, http, None));
         let plain = plain.transpose()?;

@@ -45,7 +45,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         session,
         other: other.as_ref(),
         skip,
-        locking: remote::locking::locking(false),
+        locking: remote::locking::locking(false)?,
         cancel: &crate::signals::cancel_token(),
         notify: &mut |event| match event {
             LoadEvent::Lock(LockNotice::HeldBy(holder) | LockNotice::StolenFrom(holder)) => {

@@ -241,6 +241,8 @@ fn on_mirror(
     let options = &invocation.options;
     let locks = !options.has(name::DISABLE_LOCKING);
     let encoding = options.value(name::SOURCE_PROP_ENCODING)?;
+    let locking = locks.then(|| remote::locking::locking(options.has(name::STEAL_LOCK)));
+    let locking = locking.transpose()?;
     let out = &mut invocation.out;
     let quiet = options.has(name::QUIET);
     work(&mut Mirror {
@@ -248,7 +250,7 @@ fn on_mirror(
         open_source: &|url| sapwood_ra::open(url, &settings(options, &SOURCE)?),
         encoding: encoding.map_or(Encoding::Utf8, |name| Encoding::named(&name)),
         skip_unchanged: options.has(name::SKIP_UNCHANGED),
-        locking: locks.then(|| remote::locking::locking(options.has(name::STEAL_LOCK))),
+        locking,
         cancel: crate::signals::cancel_token(),
         notify: &mut |event| print_event(out, quiet, event),
     })

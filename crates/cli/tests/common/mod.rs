@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
+pub mod authority;
 pub mod certificates;
 pub mod httpd;
 pub mod merge_walk;

@@ -372,10 +372,8 @@ impl Client {
 
     fn prove(&self, challenge: &Challenge, simple: crate::auth::Simple) -> SvnResult<()> {
         let mut random = [0; 16];
-        let flags = rustix::rand::GetRandomFlags::empty();
-        if rustix::rand::getrandom(&mut random, flags) != Ok(random.len()) {
-            return Err(SvnError::new(ErrorCode::AUTHN_FAILED, "No random numbers"));
-        }
+        getrandom::fill(&mut random)
+            .map_err(|_| SvnError::new(ErrorCode::AUTHN_FAILED, "No random numbers"))?;
         *self.proof.borrow_mut() = Some(Proof::new(challenge.clone(), simple, random));
         Ok(())
     }

@@ -302,10 +302,8 @@ impl HttpCommit<'_> {
             )
         })?;
         let mut random = [0u8; 16];
-        let flags = rustix::rand::GetRandomFlags::empty();
-        if rustix::rand::getrandom(&mut random, flags) != Ok(random.len()) {
-            return Err(SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, "No random numbers"));
-        }
+        getrandom::fill(&mut random)
+            .map_err(|_| SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, "No random numbers"))?;
         let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let activity = format!("{place}/{name}");
         session.client.run(&Call::new("MKACTIVITY", &activity), &[201])?;

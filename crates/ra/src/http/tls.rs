@@ -4,13 +4,13 @@
 //! decide about all of it at once. Invariant: a handshake goes on only if nothing is left that was
 //! not accepted; signatures are always checked.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
@@ -45,18 +45,13 @@ fn invalid(message: String) -> SvnError {
 fn authorities(options: &Options) -> SvnResult<RootCertStore> {
     let mut roots = RootCertStore::empty();
     if options.default_authorities {
-        // A certificate of the system that cannot be read is not trusted.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        sapwood_tls_client::add_system(&mut roots);
     }
     for file in &options.authority_files {
-        let bad = || {
+        sapwood_tls_client::add_file(&mut roots, Path::new(file)).map_err(|_| {
             let text = format!("Invalid config: unable to load certificate file '{file}'");
             SvnError::new(ErrorCode::BAD_CONFIG_VALUE, text)
-        };
-        let certificates = CertificateDer::pem_file_iter(file).map_err(|_| bad())?;
-        for certificate in certificates {
-            roots.add(certificate.map_err(|_| bad())?).map_err(|_| bad())?;
-        }
+        })?;
     }
     Ok(roots)
 }
@@ -76,7 +71,7 @@ impl Tls {
         options: &Options,
         settings: &ClientSettings,
     ) -> SvnResult<Self> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = sapwood_tls_client::provider();
         let refused = Arc::new(Mutex::new(None));
         let auth = Arc::clone(&settings.auth);
         let identity = Identity::new(Arc::clone(&provider), auth, host, &realm);
@@ -90,8 +85,7 @@ impl Tls {
             realm,
             refused: Arc::clone(&refused),
         };
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+        let config = sapwood_tls_client::builder()
             .map_err(|error| invalid(error.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))

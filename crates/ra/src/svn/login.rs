@@ -334,11 +334,8 @@ fn try_digest_md5(
 
 fn random<const LEN: usize>() -> SvnResult<[u8; LEN]> {
     let mut random = [0; LEN];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    match rustix::rand::getrandom(&mut random, flags) {
-        Ok(got) if got == LEN => Ok(random),
-        _ => Err(not_authorized("No random numbers")),
-    }
+    getrandom::fill(&mut random).map_err(|_| not_authorized("No random numbers"))?;
+    Ok(random)
 }
 
 /// `None` when the server is content, else why it is not.

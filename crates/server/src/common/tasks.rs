@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sapwood_core::{SvnError, SvnResult};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 
 /// How often it is checked whether the result is still wanted.
 const LOOK: Duration = Duration::from_millis(250);
@@ -30,13 +31,7 @@ impl Tasks {
         task: impl Future<Output = T> + Send + 'static,
         mut is_wanted: impl FnMut() -> SvnResult<()>,
     ) -> SvnResult<T> {
-        let runtime = self.runtime.get_or_init(|| {
-            let mut builder = Builder::new_multi_thread();
-            builder.worker_threads(1).thread_name("tasks").enable_all().build().ok()
-        });
-        let runtime = runtime
-            .as_ref()
-            .ok_or_else(|| SvnError::internal("no thread for tasks can be made"))?;
+        let runtime = self.runtime()?;
         let (result, results) = mpsc::sync_channel(1);
         let task = runtime.spawn(async move {
             let value = task.await;
@@ -52,6 +47,25 @@ impl Tasks {
                 }
             }
         }
+    }
+
+    /// Runs a task that no thread waits for.
+    ///
+    /// # Errors
+    /// An internal error if no runtime can be made.
+    pub(crate) fn spawn(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> SvnResult<AbortHandle> {
+        Ok(self.runtime()?.spawn(task).abort_handle())
+    }
+
+    fn runtime(&self) -> SvnResult<&Runtime> {
+        let runtime = self.runtime.get_or_init(|| {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(1).thread_name("tasks").enable_all().build().ok()
+        });
+        runtime.as_ref().ok_or_else(|| SvnError::internal("no thread for tasks can be made"))
     }
 }
 

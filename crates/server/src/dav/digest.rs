@@ -34,7 +34,7 @@ impl Default for Nonces {
         let mut secret = vec![0; 32];
         // Without random numbers (they are always available once the system is up) no nonce is
         // accepted.
-        if rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) != Ok(32) {
+        if getrandom::fill(&mut secret).is_err() {
             secret.clear();
         }
         Self { secret, uses: NonceUses::default(), made: AtomicU64::new(0) }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
+use sapwood_acme::{Certificates, Report};
 use sapwood_core::{SvnError, SvnResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -16,12 +17,13 @@ use tokio_rustls::TlsAcceptor;
 
 use super::certificate::ClientCertificate;
 use super::connection_slots::ConnectionSlot;
+use super::handshake;
 use super::idle::{self, Pulse, Times};
 use super::polled_connection::{Driver, PolledConnection};
 use super::protocol::Http;
 use super::service::{self, Origin, Peer};
 use super::socket::{SharedSocket, Socket};
-use super::tls::{Tls, TlsFiles};
+use super::tls::{Tls, TlsSettings};
 use super::workers::Workers;
 
 /// Threads that wait for sockets, parse requests and accept connections. Replies are written, and bodies read,
@@ -62,12 +64,18 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// Serves connections of `socket`, which listens already, in threads of its own; with `tls`
-    /// they are encrypted.
+    /// they are encrypted, and what goes wrong with orders by ACME is reported.
     ///
     /// # Errors
     /// System errors, and a certificate that cannot be used.
-    pub fn start(socket: TcpListener, http: &Arc<Http>, tls: Option<TlsFiles>) -> SvnResult<Self> {
-        let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
+    pub fn start(
+        socket: TcpListener,
+        http: &Arc<Http>,
+        tls: Option<(TlsSettings, Arc<Report>)>,
+    ) -> SvnResult<Self> {
+        let make =
+            |(settings, report)| Tls::new(settings, &http.current().server, &report).map(Arc::new);
+        let tls = tls.map(make).transpose()?;
         if let Some(tls) = &tls {
             *http.current().tls.write() = Some(Arc::clone(tls));
         }
@@ -149,16 +157,25 @@ async fn accept(
         let _ = socket.set_tcp_notsent_lowat(UNSENT);
         let (http, stopped) = (Arc::clone(&http), stopped.clone());
         let connection = AcceptedConnection { address: peer, http, stopped, place };
-        match tls.as_ref().map(|tls| TlsAcceptor::from(tls.config())) {
-            None => drop(tokio::spawn(connection.serve(stream, false, None))),
-            Some(acceptor) => drop(tokio::spawn(shake_hands(acceptor, stream, connection))),
-        }
+        let Some(tls) = &tls else {
+            drop(tokio::spawn(connection.serve(stream, false, None)));
+            continue;
+        };
+        let acceptor = TlsAcceptor::from(tls.config());
+        let acme = tls.acme().filter(|acme| acme.are_asked_for());
+        drop(tokio::spawn(shake_hands(acme, acceptor, stream, connection)));
     }
 }
 
 /// Serves an encrypted connection. A handshake may take as long as a head, and its failure is the client's.
-async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, connection: AcceptedConnection) {
-    let shaking = acceptor.accept(stream).into_fallible();
+async fn shake_hands(
+    acme: Option<Arc<Certificates>>,
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    connection: AcceptedConnection,
+) {
+    let begun = handshake::begin(acme, acceptor, stream, HEAD_TIME).await;
+    let Some(shaking) = begun else { return };
     match tokio::time::timeout(HEAD_TIME, shaking).await {
         Ok(Err((_, stream))) => {
             let _ = tokio::time::timeout(LAST_WORDS, read_over(stream)).await;

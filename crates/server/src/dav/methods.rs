@@ -18,8 +18,8 @@ use super::settings::Redirect;
 use super::stage::Stage;
 use super::state::HttpState;
 use super::{
-    activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
-    only_https, options, pages, propfind, proppatch, report, robots, top_page, unversioned,
+    activity, admission, authority, autoversioning, browse, edit, error_page, get, locks, master,
+    merge, only_https, options, pages, propfind, proppatch, report, robots, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -151,6 +151,9 @@ fn answer(
     // A proxy and this server could each use a different one.
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
+    }
+    if authority::answer(shared, head, exchange) {
+        return Ok(Answer::Given);
     }
     let is_plain = head.scheme == "http";
     if let Some(port) = shared.settings.redirect_to_https.filter(|_| is_plain) {

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use sapwood_acme::Report;
 use sapwood_core::SvnResult;
 use tokio::sync::watch;
 
 use super::settings::HttpSettings;
 use super::state::HttpState;
-use super::tls::TlsFiles;
+use super::tls::TlsSettings;
 use crate::common::current::Current;
 use crate::common::metrics::sample::{Sample, ServedFolder};
 use crate::common::state::{Protocol, ServerState};
@@ -56,14 +57,19 @@ impl Http {
         self.current().with(server, settings).map(Arc::new)
     }
 
-    /// Uses other settings for all requests that come from now on, and another certificate for all connections.
+    /// Uses other settings for all requests that come from now on, and another certificate for all connections. `report`
+    /// gets what goes wrong with orders by ACME.
     ///
     /// # Errors
     /// When the certificate cannot be used; then all stays as it is.
-    pub fn renew(&self, state: Arc<HttpState>, files: Option<TlsFiles>) -> SvnResult<()> {
-        let tls = state.tls.read().clone();
-        if let Some((tls, files)) = tls.zip(files) {
-            tls.renew(files)?;
+    pub fn renew(
+        &self,
+        state: Arc<HttpState>,
+        tls: Option<(TlsSettings, Arc<Report>)>,
+    ) -> SvnResult<()> {
+        let used = state.tls.read().clone();
+        if let Some((used, (tls, report))) = used.zip(tls) {
+            used.renew(tls, &state.server, &report)?;
         }
         self.current.replace(state);
         Ok(())
@@ -98,7 +104,11 @@ impl Protocol for Http {
         sample.queues.extend(state.workers.queues());
         sample.temporary_bytes = state.workers.spool.used();
         sample.open_commits = state.txns.count();
-        sample.certificate_end = state.tls.read().as_ref().and_then(|tls| tls.end());
+        if let Some(tls) = &*state.tls.read() {
+            let summary = tls.summary();
+            sample.certificate_end = summary.end;
+            sample.failing_certificates = tls.acme().map(|_| summary.failing);
+        }
         let folder =
             |url: &str, path: &Path| ServedFolder { url: url.to_owned(), path: path.to_owned() };
         if !state.settings.locations_only {

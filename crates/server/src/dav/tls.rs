@@ -1,5 +1,5 @@
-//! https: the server's certificate, and the authorities of client certificates. Both are read again
-//! when their files change.
+//! https: the server's certificate, of files or by ACME, and the authorities of client certificates. Files are read again
+//! when they change.
 //!
 //! Invariant: when files cannot be used, perhaps because a renewal is half written, the previous
 //! ones stay in use.
@@ -9,22 +9,36 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::NoServerSessionStorage;
-use sapwood_core::SvnResult;
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WantsServerCert};
+use rustls::{ConfigBuilder, ServerConfig};
+use sapwood_acme::{Certificates, Report, Summary};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use tokio::task::AbortHandle;
 
 use super::certificate::{ClientAuthorities, end_of, unusable};
+use crate::common::state::ServerState;
 
-/// The paths of a certificate and its key: files in PEM form. The certificate's file also has the
-/// intermediate certificates.
+/// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate and its intermediate certificates.
-    pub certificate: PathBuf,
-    /// Its private key, not encrypted.
-    pub key: PathBuf,
+pub enum CertificateSource {
+    /// Files in PEM form.
+    Files {
+        /// The certificate and its intermediate certificates.
+        certificate: PathBuf,
+        /// Its private key, not encrypted.
+        key: PathBuf,
+    },
+    /// An authority that speaks ACME.
+    Acme(sapwood_acme::Settings),
+}
+
+/// The settings of https.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// Where the server's certificate comes from.
+    pub source: CertificateSource,
     /// The authorities of client certificates, if clients are asked for one.
     pub clients: Option<ClientAuthorities>,
 }
@@ -40,55 +54,77 @@ pub(super) struct Tls {
 
 #[derive(Debug)]
 struct Used {
-    files: TlsFiles,
+    settings: TlsSettings,
     stamp: Stamp,
+    read: Read,
+    acme: Option<Keeping>,
+}
+
+/// What was read of the files.
+#[derive(Clone, Debug)]
+struct Read {
     config: Arc<ServerConfig>,
-    /// When the first certificate of the chain expires, in seconds since 1970.
+    /// When the first certificate of the chain expires, in seconds since 1970; none with ACME, which has several.
     end: Option<i64>,
 }
 
-impl TlsFiles {
+/// Certificates by ACME, which a task orders and renews as long as this is there.
+#[derive(Debug)]
+struct Keeping {
+    certificates: Arc<Certificates>,
+    task: AbortHandle,
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl TlsSettings {
     fn stamp(&self) -> Stamp {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
         let clients = self.clients.as_ref();
         let revoked = clients.and_then(|clients| clients.revoked.as_deref());
-        [
-            changed(&self.certificate),
-            changed(&self.key),
-            clients.and_then(|clients| changed(&clients.file)),
-            revoked.and_then(changed),
-        ]
+        let [certificate, key] = match &self.source {
+            CertificateSource::Files { certificate, key } => [changed(certificate), changed(key)],
+            CertificateSource::Acme(_) => [None, None],
+        };
+        let clients = clients.and_then(|clients| changed(&clients.file));
+        [certificate, key, clients, revoked.and_then(changed)]
     }
 
-    /// Checks whether they can be used.
+    /// Checks whether they can be used. Nothing is written, and no authority is asked.
     ///
     /// # Errors
     /// What is wrong with them.
     pub fn check(&self) -> SvnResult<()> {
-        self.read().map(drop)
+        match &self.source {
+            CertificateSource::Files { .. } => self.read(None).map(drop),
+            CertificateSource::Acme(acme) => {
+                acme.check()?;
+                self.builder().map(drop)
+            }
+        }
     }
 
-    /// What connections use, and when the first certificate expires.
-    fn read(&self) -> SvnResult<(Arc<ServerConfig>, Option<i64>)> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&self.certificate)
-            .map_err(|e| unusable(&self.certificate, e))?
-            .collect();
-        let chain = chain.map_err(|e| unusable(&self.certificate, e))?;
-        if chain.is_empty() {
-            return Err(unusable(&self.certificate, "there is no certificate in it"));
-        }
-        let end = chain.iter().filter_map(end_of).min();
-        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| unusable(&self.key, e))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|e| unusable(&self.certificate, e))?;
-        let builder = match &self.clients {
-            None => builder.with_no_client_auth(),
-            Some(clients) => builder.with_client_cert_verifier(clients.verifier(&provider)?),
+    /// What connections use. `acme` has the certificates where no file has.
+    fn read(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<Read> {
+        let builder = self.builder()?;
+        let (mut config, end) = match &self.source {
+            CertificateSource::Files { certificate, key } => {
+                let (chain, key) = read_pair(certificate, key)?;
+                let end = chain.iter().filter_map(end_of).min();
+                let config = builder.with_single_cert(chain, key);
+                (config.map_err(|e| unusable(certificate, e))?, end)
+            }
+            CertificateSource::Acme(settings) => {
+                let acme = acme.ok_or_else(|| SvnError::internal("no certificates by ACME"))?;
+                debug_assert_eq!(settings, acme.settings());
+                let certificates: Arc<dyn ResolvesServerCert> = Arc::<Certificates>::clone(acme);
+                (builder.with_cert_resolver(certificates), None)
+            }
         };
-        let mut config =
-            builder.with_single_cert(chain, key).map_err(|e| unusable(&self.certificate, e))?;
         if self.clients.is_some() {
             // A client certificate is verified anew on each connection: it may have expired, or been
             // revoked.
@@ -96,48 +132,118 @@ impl TlsFiles {
             config.send_tls13_tickets = 0;
         }
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok((Arc::new(config), end))
+        Ok(Read { config: Arc::new(config), end })
+    }
+
+    /// A configuration without the server's certificate.
+    fn builder(&self) -> SvnResult<ConfigBuilder<ServerConfig, WantsServerCert>> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|e| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, e.to_string()))?;
+        Ok(match &self.clients {
+            None => builder.with_no_client_auth(),
+            Some(clients) => builder.with_client_cert_verifier(clients.verifier(&provider)?),
+        })
+    }
+}
+
+/// The chain of a certificate's file, and the key of another one.
+fn read_pair(
+    certificate: &Path,
+    key: &Path,
+) -> SvnResult<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let chain: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(certificate).map_err(|e| unusable(certificate, e))?.collect();
+    let chain = chain.map_err(|e| unusable(certificate, e))?;
+    if chain.is_empty() {
+        return Err(unusable(certificate, "there is no certificate in it"));
+    }
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|e| unusable(key, e))?;
+    Ok((chain, key))
+}
+
+impl Used {
+    fn new(settings: TlsSettings, state: &ServerState, report: &Arc<Report>) -> SvnResult<Self> {
+        let acme = match &settings.source {
+            CertificateSource::Files { .. } => None,
+            CertificateSource::Acme(acme) => Some(Certificates::new(acme.clone())?),
+        };
+        let stamp = settings.stamp();
+        let read = settings.read(acme.as_ref())?;
+        // The task begins when nothing can fail any more.
+        let keep = |certificates: Arc<Certificates>| {
+            let task = Arc::clone(&certificates).keep(Arc::clone(report));
+            Ok::<_, SvnError>(Keeping { certificates, task: state.tasks.spawn(task)? })
+        };
+        Ok(Self { stamp, read, acme: acme.map(keep).transpose()?, settings })
     }
 }
 
 impl Tls {
+    /// `report` gets what goes wrong with orders by ACME.
+    ///
     /// # Errors
-    /// When the files cannot be used.
-    pub(super) fn new(files: TlsFiles) -> SvnResult<Self> {
-        let stamp = files.stamp();
-        let (config, end) = files.read()?;
-        Ok(Self { used: Mutex::new(Used { files, stamp, config, end }) })
+    /// When the settings cannot be used.
+    pub(super) fn new(
+        settings: TlsSettings,
+        state: &ServerState,
+        report: &Arc<Report>,
+    ) -> SvnResult<Self> {
+        Ok(Self { used: Mutex::new(Used::new(settings, state, report)?) })
     }
 
-    /// Uses other files from the next connection on.
+    /// Uses other settings from the next connection on. With the same authority and names, what was ordered stays, and an
+    /// order that failed is made again.
     ///
     /// # Errors
     /// When they cannot be used; then the old ones stay.
-    pub(super) fn renew(&self, files: TlsFiles) -> SvnResult<()> {
-        let stamp = files.stamp();
-        let (config, end) = files.read()?;
-        *self.used.lock() = Used { files, stamp, config, end };
+    pub(super) fn renew(
+        &self,
+        settings: TlsSettings,
+        state: &ServerState,
+        report: &Arc<Report>,
+    ) -> SvnResult<()> {
+        let is_same = self.used.lock().settings.source == settings.source;
+        let Some(certificates) = self.acme().filter(|_| is_same) else {
+            let new = Used::new(settings, state, report)?;
+            *self.used.lock() = new;
+            return Ok(());
+        };
+        let stamp = settings.stamp();
+        let read = settings.read(Some(&certificates))?;
+        let mut used = self.used.lock();
+        (used.settings, used.stamp, used.read) = (settings, stamp, read);
+        certificates.look_now();
         Ok(())
     }
 
-    /// When the first certificate expires, in seconds since 1970.
-    pub(super) fn end(&self) -> Option<i64> {
+    /// How the certificates stand.
+    pub(super) fn summary(&self) -> Summary {
         drop(self.config());
-        self.used.lock().end
+        let used = self.used.lock();
+        let of_files = || Summary { end: used.read.end, failing: 0 };
+        used.acme.as_ref().map_or_else(of_files, |keeping| keeping.certificates.summary())
+    }
+
+    /// The certificates by ACME, if there are such.
+    pub(super) fn acme(&self) -> Option<Arc<Certificates>> {
+        self.used.lock().acme.as_ref().map(|keeping| Arc::clone(&keeping.certificates))
     }
 
     /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         let mut used = self.used.lock();
-        let stamp = used.files.stamp();
+        let stamp = used.settings.stamp();
         if used.stamp != stamp {
             // Tried once for each change: a renewal writes both files, and the second one causes
             // another try.
             used.stamp = stamp;
-            if let Ok((config, end)) = used.files.read() {
-                (used.config, used.end) = (config, end);
+            let acme = used.acme.as_ref().map(|keeping| Arc::clone(&keeping.certificates));
+            if let Ok(read) = used.settings.read(acme.as_ref()) {
+                used.read = read;
             }
         }
-        Arc::clone(&used.config)
+        Arc::clone(&used.read.config)
     }
 }

@@ -124,13 +124,10 @@ pub(crate) fn cram_md5(
 /// A challenge that was never sent before: random number, time and host name.
 fn make_challenge() -> Option<String> {
     let mut nonce = [0u8; 8];
-    let got = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
-    if got != nonce.len() {
-        return None;
-    }
+    getrandom::fill(&mut nonce).ok()?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    let host = host.as_deref().map(str::trim).ok().filter(|host| !host.is_empty());
+    let system = rustix::system::uname();
+    let host = system.nodename().to_str().ok().filter(|host| !host.is_empty());
     let host = host.unwrap_or("localhost");
     Some(format!("<{}.{}@{host}>", u64::from_le_bytes(nonce), now.as_micros()))
 }

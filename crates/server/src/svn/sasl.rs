@@ -438,8 +438,8 @@ impl From<ScramError> for Outcome {
 
 fn random<const LEN: usize>() -> Option<[u8; LEN]> {
     let mut bytes = [0; LEN];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    (rustix::rand::getrandom(&mut bytes, flags) == Ok(LEN)).then_some(bytes)
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Sends a challenge and receives the answer; `None` when the client sends something else.

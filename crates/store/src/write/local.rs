@@ -8,6 +8,7 @@ use std::path::Path;
 use super::local_lock::LocalLock;
 use super::{HeldLock, NewFile, WriteStorage};
 use crate::handles::with_room;
+use crate::platform;
 use crate::storage::LocalStorage;
 
 impl NewFile for fs::File {
@@ -30,20 +31,9 @@ impl NewFile for fs::File {
     }
 
     fn sync_file_system(&mut self) -> io::Result<bool> {
-        // Linux reports what went wrong since the file was opened (since 5.8; before, only some of
-        // it), so this file must be older than what it answers for.
-        if !rustix::fs::fstatfs(&*self).is_ok_and(|fs| SYNCED_AS_A_WHOLE.contains(&fs.f_type)) {
-            return Ok(false);
-        }
-        rustix::fs::syncfs(&*self)?;
-        Ok(true)
+        platform::sync_file_system(self)
     }
 }
-
-/// Local file systems that write everything to the disk on request (`syncfs`): ext4 and its
-/// forebears, XFS, Btrfs, F2FS, tmpfs. Others, such as FUSE, may not pass the request on.
-const SYNCED_AS_A_WHOLE: [rustix::fs::FsWord; 5] =
-    [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
 
 impl WriteStorage for LocalStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
@@ -130,7 +120,7 @@ impl WriteStorage for LocalStorage {
     }
 
     fn sync_all(&self, path: &Path) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(with_room(|| fs::File::open(path))?)?)
+        platform::sync_all(&with_room(|| fs::File::open(path))?)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {

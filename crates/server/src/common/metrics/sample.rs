@@ -40,6 +40,8 @@ pub struct Sample {
     pub folders: Vec<ServedFolder>,
     /// When the first of the server's certificates expires, in seconds since 1970.
     pub certificate_end: Option<i64>,
+    /// With ACME: names whose last order failed.
+    pub failing_certificates: Option<usize>,
     /// Bytes of temporary files.
     pub temporary_bytes: u64,
     /// Commits in progress whose clients come back for them by name.
@@ -64,6 +66,13 @@ pub fn registry(server: &ServerState, sample: &Sample) -> Registry {
     gauge("sapwood_temporary_file_bytes", "Temporary files of requests", sample.temporary_bytes);
     let open = len64(sample.open_commits);
     gauge("sapwood_open_commits", "Commits over http in progress", open);
+    if let Some(failing) = sample.failing_certificates {
+        registry.register(
+            "sapwood_acme_failing_names",
+            "Names whose last order of a certificate by ACME failed",
+            ConstGauge::new(len64(failing)),
+        );
+    }
     if let Some(end) = sample.certificate_end {
         registry.register(
             "sapwood_certificate_expiry_timestamp_seconds",

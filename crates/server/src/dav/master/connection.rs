@@ -14,9 +14,8 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::uri::{self, Parts};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
@@ -24,7 +23,6 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
-use super::super::certificate::unusable;
 use super::addresses::Base;
 use super::bad_gateway;
 
@@ -54,30 +52,6 @@ impl std::fmt::Debug for Master {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Master").field("origin", &self.origin).finish_non_exhaustive()
     }
-}
-
-/// The trust in a master's certificate.
-fn client_config(authorities: Option<&Path>) -> SvnResult<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    match authorities {
-        // A certificate of the system that cannot be read is not trusted.
-        None => {
-            let system = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(system.certs);
-        }
-        Some(file) => {
-            let all = CertificateDer::pem_file_iter(file).map_err(|e| unusable(file, e))?;
-            for authority in all {
-                let authority = authority.map_err(|e| unusable(file, e))?;
-                roots.add(authority).map_err(|e| unusable(file, e))?;
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, e.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 impl Master {
@@ -114,7 +88,7 @@ impl Master {
             false => None,
             true => {
                 let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
-                Some((Arc::new(client_config(authorities)?), name))
+                Some((sapwood_tls_client::config(authorities)?, name))
             }
         };
         Ok(Self {
