@@ -23,6 +23,7 @@ mod links;
 mod markdown;
 mod reply;
 mod revision;
+pub mod site;
 mod style;
 mod tag;
 mod text;
@@ -56,6 +57,8 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// Seconds since 1970.
     pub now: i64,
+    /// Who looks at it.
+    pub visitor: &'a site::Visitor,
 }
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.

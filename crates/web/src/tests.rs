@@ -11,6 +11,7 @@ use sapwood_repos::{PathAuthorizer, Repository};
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 /// Hides one path and what is below it.
@@ -88,6 +89,7 @@ impl Place {
             links: &links,
             name: "r",
             now: 2_000_000_000,
+            visitor: &Visitor::default(),
         })
     }
 
@@ -296,7 +298,14 @@ fn pages_end_when_they_are_stopped() {
     let ask = |cancel: &CancelToken, page: &str| {
         let address = Address::parse(page, None).unwrap().unwrap();
         let view = View::new(&place.repository, &Everything, cancel);
-        crate::answer(&Request { view: &view, address: &address, links: &links, name: "r", now: 0 })
+        crate::answer(&Request {
+            view: &view,
+            address: &address,
+            links: &links,
+            name: "r",
+            now: 0,
+            visitor: &Visitor::default(),
+        })
     };
     for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {
         assert!(matches!(ask(&stopped, page), Err(Fault::TooLong)), "{page}");

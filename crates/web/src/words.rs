@@ -83,6 +83,24 @@ pub const BLAME_ENDS: &str =
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 
+pub const YOU: &str = "You";
+pub const SIGN_IN: &str = "Sign in";
+pub const SIGN_OUT: &str = "Sign out";
+pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
+pub const SIGNED_OUT: &str = "You are signed out";
+pub const SIGNED_OUT_MORE: &str = "You may still be signed in at the provider of identities. On a shared computer, sign out there, too.";
+pub const NOT_SIGNED_IN: &str = "You are not signed in";
+pub const STALE_SIGN_IN: &str =
+    "This sign-in did not begin in this browser, or began too long ago. Please sign in again.";
+pub const REFUSED_BY_PROVIDER: &str = "The provider of identities did not let you in.";
+pub const REFUSED_HERE: &str =
+    "You may not sign in here. The administrator finds the reason in the server's log.";
+pub const PROVIDER_DOWN: &str =
+    "The provider of identities does not answer, or not as it should. Please try again later.";
+pub const BUSY: &str = "Too many people sign in just now. Please try again in a moment.";
+pub const STALE_FORM: &str =
+    "This form is not of this page, or too old. Please go back and load the page again.";
+
 #[must_use]
 pub fn revision(revision: Revnum) -> String {
     format!("r{revision}")

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 use super::notifications::{self, MailConfig, WebhookConfig};
+use super::sign_in::SignInConfig;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
 pub(super) const MOST_WAIT: u64 = 60;
@@ -63,6 +64,7 @@ pub(super) struct File {
     pub(super) redirect: Vec<RedirectConfig>,
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
+    pub(super) oidc: Option<SignInConfig>,
     pub(super) queue_folder: Option<PathBuf>,
     pub(super) webhook: Vec<WebhookConfig>,
     pub(super) mail: Vec<MailConfig>,
@@ -107,6 +109,8 @@ pub(super) struct UsersConfig {
     members: Vec<String>,
     #[serde(default)]
     pub(super) plain_over_svn: bool,
+    #[serde(default)]
+    pub(super) oidc: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -143,6 +147,8 @@ pub(super) struct LocationConfig {
     pub(super) directory: Option<String>,
     #[serde(default)]
     pub(super) kerberos: bool,
+    #[serde(default)]
+    pub(super) oidc: bool,
     #[serde(default)]
     pub(super) members: Vec<String>,
     pub(super) user_header: Option<String>,
@@ -253,6 +259,7 @@ impl File {
         self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
         self.webhook.iter_mut().for_each(|webhook| webhook.make_absolute(base));
         self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));
+        self.oidc.iter_mut().for_each(|oidc| oidc.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {
@@ -274,7 +281,7 @@ impl File {
     /// Puts what the file says into the settings of http.
     ///
     /// # Errors
-    /// E125009 for masters' files that cannot be used.
+    /// E125009 for masters' files, and for a provider of OpenID Connect, that cannot be used.
     pub(super) fn http(
         &self,
         settings: &mut HttpSettings,
@@ -283,6 +290,7 @@ impl File {
         for place in &self.location {
             settings.locations.push(place.location(directories)?);
         }
+        settings.sign_in = self.oidc.as_ref().map(SignInConfig::sign_in).transpose()?;
         settings.redirects = self
             .redirect
             .iter()
@@ -337,6 +345,7 @@ impl File {
             directory: directory.map(|name| directories::named(directories, name)).transpose()?,
             members: users.members.clone(),
             plain_over_svn: users.plain_over_svn,
+            sign_in: users.oidc,
         })
     }
 
@@ -377,6 +386,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || !self.members.is_empty()
             || self.user_header.is_some()
             || self.require_certificate
@@ -394,6 +404,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -406,6 +417,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -477,6 +489,7 @@ impl LocationConfig {
             accounts: self.accounts.clone(),
             directory,
             negotiate: self.kerberos,
+            sign_in: self.oidc,
             members: self.members.clone(),
             plain_over_svn: false,
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),

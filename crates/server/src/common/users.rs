@@ -44,6 +44,8 @@ pub struct Users {
     directory: Option<Directory>,
     /// Whether tickets of Kerberos count.
     negotiate: bool,
+    /// Whether browsers sign in by OpenID Connect.
+    sign_in: bool,
 }
 
 impl Users {
@@ -66,6 +68,7 @@ impl Users {
             accounts: accounts.transpose()?,
             directory: access.directory.clone(),
             negotiate: access.negotiate,
+            sign_in: access.sign_in,
         })
     }
 
@@ -76,6 +79,7 @@ impl Users {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.negotiate
+            || self.sign_in
     }
 
     /// Whether there are files that know passwords.

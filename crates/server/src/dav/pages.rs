@@ -8,14 +8,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
+use sapwood_web::site::Visitor;
 use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
 
 use super::entity::{is_same, tags};
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::session::Session;
+use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
+use crate::common::principal::Principal;
 
 /// The folder of a repository that would be in the way of its pages.
 const OWN_FOLDER: &str = "/-";
@@ -133,6 +136,19 @@ fn fail(fault: Fault) -> Fail {
     }
 }
 
+/// Who looks at a page, for its line.
+fn visitor(session: &Session<'_>) -> Visitor {
+    let head = session.head;
+    let sign_in = session.shared.sign_in.as_ref();
+    let sign_in = sign_in.filter(|_| session.access.config().sign_in);
+    let user = session.access.principal();
+    Visitor {
+        user: user.map(|user| user.name().to_owned()),
+        sign_in: sign_in.map(|sign_in| sign_in.link(&head.path, head.query.as_deref())),
+        can_sign_out: user.is_some_and(Principal::has_signed_in),
+    }
+}
+
 /// Sends a page.
 ///
 /// # Errors
@@ -149,6 +165,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         links: &links,
         name: &name,
         now: signed(now),
+        visitor: &visitor(session),
     };
     note(session, &page.address).map_err(Fail::from)?;
     let tag = sapwood_web::tag(&request).map_err(fail)?;
@@ -156,20 +173,12 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         exchange.header("etag", tag);
         let known = session.head.header("if-none-match");
         if known.is_some_and(|list| tags(list).any(|said| is_same(said, tag))) {
-            write(exchange, Reply::unchanged());
+            web_reply::write(exchange, Reply::unchanged());
             return Ok(());
         }
     }
-    write(exchange, sapwood_web::answer(&request).map_err(fail)?);
+    web_reply::write(exchange, sapwood_web::answer(&request).map_err(fail)?);
     Ok(())
-}
-
-fn write(exchange: &mut Exchange, reply: Reply) {
-    exchange.status(reply.status);
-    for (name, value) in &reply.headers {
-        exchange.header(name, value);
-    }
-    exchange.out().extend_from_slice(reply.body.as_bytes());
 }
 
 /// Writes what a page reads to the operational log, in the words of the request of Subversion that reads the same.

@@ -10,6 +10,7 @@ use sapwood_ldap::Directory;
 
 use super::Master;
 use super::access_log::{AccessForm, AccessLog};
+use super::sign_in::SignInSettings;
 use crate::common::config::AccessConfig;
 use crate::common::settings::Network;
 
@@ -129,6 +130,8 @@ pub struct HttpSettings {
     pub requires_certificate: bool,
     /// The https address that unencrypted requests are redirected to, if they are.
     pub redirect_to_https: Option<u16>,
+    /// Sign-ins by a provider of OpenID Connect, for pages.
+    pub sign_in: Option<SignInSettings>,
     /// The limits of connections and of what they send.
     pub limits: HttpLimits,
 }
@@ -151,6 +154,7 @@ impl Default for HttpSettings {
             transaction_idle: Duration::from_secs(24 * 3600),
             requires_certificate: false,
             redirect_to_https: None,
+            sign_in: None,
             limits: HttpLimits::default(),
         }
     }
