@@ -181,7 +181,7 @@ mod tests {
     fn the_page_has_all_settings() {
         let page = include_str!("../../../../docs/serve.md");
         let (_, page) = page.split_once("## Users of a directory").unwrap();
-        let (page, _) = page.split_once("## Webhooks and mail").unwrap();
+        let (page, _) = page.split_once("## Signing in to pages").unwrap();
         assert_page_names_settings::<DirectoryConfig>(page);
     }
 }
