@@ -28,6 +28,7 @@ mod style;
 mod tag;
 mod text;
 mod times;
+pub mod tokens;
 mod view;
 pub mod words;
 

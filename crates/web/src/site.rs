@@ -5,6 +5,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::reply::Reply;
+use crate::tokens::TOKENS;
 use crate::{style, text, words};
 
 /// Where a browser begins to sign in; `to` in its query is where it goes afterwards.
@@ -25,6 +26,8 @@ pub struct Visitor {
     pub sign_in: Option<String>,
     /// Whether the visitor can sign out: a browser does not forget a password on our word.
     pub can_sign_out: bool,
+    /// Whether there is a page of the visitor's tokens.
+    pub has_tokens: bool,
 }
 
 impl Visitor {
@@ -34,6 +37,7 @@ impl Visitor {
             @if self.user.is_some() || self.sign_in.is_some() {
                 nav.me aria-label=(words::YOU) {
                     @if let Some(user) = &self.user { bdi { (text::shown(user)) } }
+                    @if self.has_tokens { a href=(TOKENS) rel="nofollow" { (words::TOKENS) } }
                     @if self.can_sign_out { a href=(SIGN_OUT) rel="nofollow" { (words::SIGN_OUT) } }
                     @if let Some(link) = self.sign_in.as_ref().filter(|_| self.user.is_none()) {
                         a href=(link) rel="nofollow" { (words::SIGN_IN) }
@@ -45,7 +49,7 @@ impl Visitor {
 }
 
 /// A page of the server.
-fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -> Reply {
+pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -> Reply {
     let page = Reply::page(html! {
         (DOCTYPE)
         html lang=(words::LANGUAGE) {
@@ -59,7 +63,7 @@ fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -> Reply {
             }
             body {
                 a.skip href="#main" { (words::SKIP) }
-                header { (visitor.line()) nav.crumbs aria-label=(words::NAME) { span.repo { (words::MADE_BY) } } }
+                header { (visitor.line()) nav.crumbs.site aria-label=(words::NAME) { span.repo { (words::MADE_BY) } } }
                 main id="main" { h1 { (title) } (body) }
                 footer { span { (words::MADE_BY) } }
             }
@@ -103,8 +107,11 @@ mod tests {
 
     #[test]
     fn pages_of_the_server_escape_and_are_not_kept() {
-        let visitor =
-            Visitor { user: Some("<b>\u{202e}".to_owned()), can_sign_out: true, sign_in: None };
+        let visitor = Visitor {
+            user: Some("<b>\u{202e}".to_owned()),
+            can_sign_out: true,
+            ..Visitor::default()
+        };
         let reply = sign_out(&visitor, "a\"b");
         assert!(
             reply.body.contains("&lt;b&gt;⟨U+202E⟩") && reply.body.contains("value=\"a&quot;b\"")

@@ -47,8 +47,9 @@ pub(super) fn problems(file: &File) -> Problems {
     found.extend(directories::problems(&file.directory, &named, of_root));
     found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
     let names = |place| {
-        let LocationConfig { url, oidc, trusted, .. }: &LocationConfig = place;
-        sign_in::Named { url, oidc: *oidc, trusted: *trusted }
+        let LocationConfig { url, oidc, trusted, accounts, .. }: &LocationConfig = place;
+        let accounts = accounts.as_deref();
+        sign_in::Named { url, oidc: *oidc, trusted: *trusted, accounts }
     };
     let places: Vec<_> = file.location.iter().map(names).collect();
     let of_root = file.users.as_ref().is_some_and(|users| users.oidc);
@@ -552,6 +553,8 @@ mod tests {
         for (more, why) in [
             ("allowed-groups = ['devs']", "'groups-claim'"),
             ("session-hours = 0", "6: 'session-hours' goes from 1 to 744"),
+            ("token-days = 7", "6: 'token-days' has no effect"),
+            ("accounts = '/a'\ntoken-days = 400", "7: 'token-days' goes from 1"),
             ("idle-minutes = 99999", "6: 'idle-minutes'"),
             ("client-secret-file = '/nowhere'", "6: [oidc]: 'client-secret-file'"),
             ("ca = '/nowhere'", "6: [oidc]: 'ca'"),

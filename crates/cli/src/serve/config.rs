@@ -287,9 +287,11 @@ impl File {
         settings: &mut HttpSettings,
         directories: &Directories,
     ) -> SvnResult<()> {
+        let tokens = self.oidc.as_ref().and_then(|oidc| oidc.accounts.as_deref());
         for place in &self.location {
-            settings.locations.push(place.location(directories)?);
+            settings.locations.push(place.location(directories, tokens)?);
         }
+        settings.token_access = token_access(&settings.locations, tokens);
         settings.sign_in = self.oidc.as_ref().map(SignInConfig::sign_in).transpose()?;
         settings.redirects = self
             .redirect
@@ -369,6 +371,32 @@ impl File {
     }
 }
 
+/// How users log in to the page of their tokens: as at the first location with the accounts that are named for that, or
+/// with the only accounts that there are.
+fn token_access(locations: &[Location], tokens: Option<&Path>) -> Option<Arc<AccessConfig>> {
+    let mut all = locations.iter().filter_map(|location| location.access.as_ref());
+    let file = |access: &Arc<AccessConfig>| access.accounts.clone();
+    let wanted = match tokens {
+        Some(file) => file.to_owned(),
+        None => {
+            let mut files: Vec<PathBuf> = all.clone().filter_map(file).collect();
+            files.dedup();
+            files.pop().filter(|_| files.is_empty())?
+        }
+    };
+    let access = all.find(|access| access.accounts.as_ref() == Some(&wanted))?;
+    let login = if access.login == Login::Never { Login::Never } else { Login::Required };
+    // A certificate or a proxy has no part in it: its users have no accounts.
+    let page = AccessConfig {
+        login,
+        user_header: None,
+        certificate_name: None,
+        members: Vec::new(),
+        ..AccessConfig::clone(access)
+    };
+    Some(Arc::new(page))
+}
+
 /// The first two numbers of a release.
 pub(super) fn version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split('.').map(|number| number.parse::<u32>().ok());
@@ -426,7 +454,8 @@ impl LocationConfig {
         self.authz.is_some() || self.authz_in_conf.is_some()
     }
 
-    fn location(&self, directories: &Directories) -> SvnResult<Location> {
+    /// The place, whose users' tokens are in the accounts that it names, or else, where they sign in, in `tokens`.
+    fn location(&self, directories: &Directories, tokens: Option<&Path>) -> SvnResult<Location> {
         let root = self.folder.clone().or_else(|| self.repository.clone()).unwrap_or_default();
         let url = self.url.trim_matches('/');
         let prefix = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
@@ -438,7 +467,7 @@ impl LocationConfig {
         let directory = self.directory.as_deref();
         let directory = directory.map(|name| directories::named(directories, name)).transpose()?;
         Ok(Location {
-            access: self.has_access().then(|| Arc::new(self.access(directory))),
+            access: self.has_access().then(|| Arc::new(self.access(directory, tokens))),
             levels: match (&self.repository, self.flat) {
                 (Some(_), _) => Some(0),
                 (None, flat) => flat.then_some(1),
@@ -472,7 +501,8 @@ impl LocationConfig {
         }
     }
 
-    fn access(&self, directory: Option<Directory>) -> AccessConfig {
+    fn access(&self, directory: Option<Directory>, tokens: Option<&Path>) -> AccessConfig {
+        let tokens = tokens.filter(|_| self.oidc).map(Path::to_owned);
         let login = self.login();
         let blanket = |rights: Rights| match rights {
             Rights::None => Blanket::None,
@@ -486,7 +516,7 @@ impl LocationConfig {
             login,
             htpasswd: self.users.clone(),
             htdigest: self.digest_users.clone(),
-            accounts: self.accounts.clone(),
+            accounts: self.accounts.clone().or(tokens),
             directory,
             negotiate: self.kerberos,
             sign_in: self.oidc,
@@ -531,7 +561,7 @@ mod tests {
     fn who_may_do_what() {
         let access = |text: &str| {
             let file = read(&format!("[[location]]\nurl = '/a%20b/'\nfolder = '/x'\n{text}"));
-            let location = file.unwrap().location[0].location(&Directories::new()).unwrap();
+            let location = file.unwrap().location[0].location(&Directories::new(), None).unwrap();
             assert_eq!(location.prefix, "a b");
             location.access
         };
@@ -551,7 +581,8 @@ mod tests {
         let access = |text: &str| {
             let place = "[[location]]\nurl = '/a'\nfolder = '/x'\ncertificate-user = 'CN'";
             let file = read(&format!("tls-client-ca = '/c'\n{place}\n{text}")).unwrap();
-            let access = file.location[0].location(&Directories::new()).unwrap().access.unwrap();
+            let access =
+                file.location[0].location(&Directories::new(), None).unwrap().access.unwrap();
             assert_eq!(access.certificate_name, Some(CertificateName::Common));
             (access.login, access.anon_access, access.requires_certificate)
         };

@@ -16,6 +16,8 @@ use super::secret_file;
 const MOST_HOURS: u64 = 744;
 /// The hours that a session counts, and the minutes without a request, unless the file says otherwise.
 const USUAL: (u64, u64) = (12, 120);
+/// The days that tokens count after a sign-in, unless the file says otherwise; and the most.
+const TOKEN_DAYS: (u64, u64) = (30, 366);
 
 /// The provider, as the file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,7 +38,8 @@ pub(super) struct SignInConfig {
     #[serde(default)]
     allowed_domains: Vec<String>,
     ca: Option<PathBuf>,
-    accounts: Option<PathBuf>,
+    pub(super) accounts: Option<PathBuf>,
+    token_days: Option<u64>,
     session_hours: Option<u64>,
     idle_minutes: Option<u64>,
 }
@@ -88,10 +91,12 @@ impl SignInConfig {
         };
         let hours = self.session_hours.unwrap_or(USUAL.0);
         let minutes = self.idle_minutes.unwrap_or(USUAL.1);
+        let days = self.token_days.unwrap_or(TOKEN_DAYS.0);
         Ok(SignInSettings {
             provider: self.provider().map_err(failed)?,
             accounts: self.accounts.clone(),
             length: Duration::from_secs(hours.min(MOST_HOURS).times(3600)),
+            tokens: Duration::from_secs(days.min(TOKEN_DAYS.1).times(86_400)),
             idle: Duration::from_secs(minutes.min(MOST_HOURS * 60).times(60)),
         })
     }
@@ -108,6 +113,14 @@ impl SignInConfig {
             let why = format!("'session-hours' goes from 1 to {MOST_HOURS}");
             found.push(Problem::error("oidc.session-hours", why));
         }
+        if self.token_days.is_some_and(|days| days == 0 || days > TOKEN_DAYS.1) {
+            let why = format!("'token-days' goes from 1 to {}", TOKEN_DAYS.1);
+            found.push(Problem::error("oidc.token-days", why));
+        }
+        if self.token_days.is_some() && self.accounts.is_none() {
+            let why = "'token-days' has no effect without 'accounts'";
+            found.push(Problem::warning("oidc.token-days", why));
+        }
         if self.idle_minutes.is_some_and(|minutes| minutes == 0 || minutes > MOST_HOURS * 60) {
             let why = format!("'idle-minutes' goes from 1 to {}", MOST_HOURS * 60);
             found.push(Problem::error("oidc.idle-minutes", why));
@@ -121,6 +134,8 @@ pub(super) struct Named<'f> {
     pub(super) url: &'f str,
     pub(super) oidc: bool,
     pub(super) trusted: bool,
+    /// The file of accounts that it names itself.
+    pub(super) accounts: Option<&'f Path>,
 }
 
 /// What is wrong with the provider, and with where it is named: by locations, and by `[users]`. The provider is not asked.
@@ -145,6 +160,11 @@ pub(super) fn problems(
         };
         if place.oidc && own.is_none() {
             found.push(problem("oidc", needs));
+        }
+        let tokens = own.and_then(|own| own.accounts.as_deref());
+        if place.oidc && tokens.is_some() && place.accounts.is_some() && tokens != place.accounts {
+            let why = "'accounts' is another file than that of '[oidc]': tokens of the page do not count here";
+            found.push(Problem { is_warning: true, ..problem("accounts", why) });
         }
         if place.trusted && own.is_some() {
             let why = "'trusted' cannot be together with '[oidc]': a script of a stored page \

@@ -17,15 +17,15 @@ use crate::common::config::{AccessConfig, Blanket};
 pub struct Principal {
     name: String,
     identity: Option<Arc<Identity>>,
-    /// Whether a provider of OpenID Connect knows the user.
-    has_signed_in: bool,
+    /// What a provider of OpenID Connect calls the user, if that let the user in.
+    subject: Option<Arc<str>>,
 }
 
 impl Principal {
     /// One of whom only the name is known.
     #[must_use]
     pub const fn named(name: String) -> Self {
-        Self { name, identity: None, has_signed_in: false }
+        Self { name, identity: None, subject: None }
     }
 
     /// One whom the accounts of the server know.
@@ -47,14 +47,30 @@ impl Principal {
     #[must_use]
     pub fn of_person(person: &Person) -> Option<Self> {
         let identity = Identity { groups: groups(&person.groups), ..Identity::default() };
-        let user = Self { has_signed_in: true, ..Self::of_accounts(&person.name, identity) };
+        let user = Self {
+            subject: Some(Arc::from(&*person.subject)),
+            ..Self::of_accounts(&person.name, identity)
+        };
         sapwood_accounts::can_be_named(&person.name).then_some(user)
     }
 
-    /// Whether a provider of OpenID Connect knows the user.
+    /// Whether a provider of OpenID Connect let the user in.
     #[must_use]
     pub const fn has_signed_in(&self) -> bool {
-        self.has_signed_in
+        self.subject.is_some()
+    }
+
+    /// What the provider calls the user.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// The groups, as accounts call them.
+    #[must_use]
+    pub fn plain_groups(&self) -> Vec<String> {
+        let plain = |name: &String| name.strip_prefix(GROUP_PREFIX).map(str::to_owned);
+        self.groups().iter().filter_map(plain).collect()
     }
 
     /// The same user, as a directory spells the name, with the directory's groups besides.

@@ -22,8 +22,8 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, autoversioning, browse, edit, error_page, get, locks, master, merge,
-    only_https, options, pages, propfind, proppatch, report, robots, sign_in_pages, top_page,
-    unversioned,
+    only_https, options, pages, propfind, proppatch, report, robots, sign_in_pages, token_pages,
+    top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -199,10 +199,10 @@ fn answer(
     }
     exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
     if let Some(done) = sign_in_pages::answer(shared, head, exchange, stage) {
-        return done.map_err(nowhere).map(|done| match done {
-            sign_in_pages::Done::Answered => Answer::Given,
-            sign_in_pages::Done::NeedsBody => Answer::Admitted,
-        });
+        return done.map_err(nowhere).map(answered);
+    }
+    if let Some(done) = token_pages::answer(shared, head, exchange, stage) {
+        return done.map(answered);
     }
     let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
     if let Some((moved, rest)) = shared.settings.redirects.iter().find_map(elsewhere) {
@@ -264,6 +264,14 @@ fn answer(
         result
     });
     result.map_err(|fail| (fail, asks))
+}
+
+/// How far a page of the server is.
+const fn answered(done: sign_in_pages::Done) -> Answer {
+    match done {
+        sign_in_pages::Done::Answered => Answer::Given,
+        sign_in_pages::Done::NeedsBody => Answer::Admitted,
+    }
 }
 
 /// Answers when a request could not be forwarded, or its reply has no end.

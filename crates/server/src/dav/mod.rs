@@ -17,6 +17,7 @@
 //! * [`credentials`], `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
 //! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
 //! * [`sign_in`], `sign_in_pages`: users who sign in by a provider of OpenID Connect, for pages.
+//! * `token_pages`: users' tokens; `own_form`: forms of our own pages.
 //! * `access_log`: a line for each request.
 //! * `methods`: calls the handler of each method.
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
@@ -58,6 +59,7 @@ mod only_https;
 mod options;
 mod outlet;
 mod overflow;
+mod own_form;
 mod packing;
 mod pages;
 mod piece;
@@ -79,6 +81,7 @@ mod stage;
 pub mod state;
 mod ticket;
 mod tls;
+mod token_pages;
 mod tokens;
 mod top_page;
 mod txn_resource;

@@ -146,7 +146,16 @@ fn visitor(session: &Session<'_>) -> Visitor {
         user: user.map(|user| user.name().to_owned()),
         sign_in: sign_in.map(|sign_in| sign_in.link(&head.path, head.query.as_deref())),
         can_sign_out: user.is_some_and(Principal::has_signed_in),
+        has_tokens: user.is_some_and(|user| has_tokens(session, user)),
     }
+}
+
+/// Whether a visitor of this place has a page of tokens.
+fn has_tokens(session: &Session<'_>, user: &Principal) -> bool {
+    let of_page = session.shared.settings.token_access.as_ref();
+    let of_place = session.access.config().accounts.as_ref();
+    !user.has_token()
+        && of_page.is_some_and(|access| of_place.is_some() && access.accounts.as_ref() == of_place)
 }
 
 /// Sends a page.

@@ -132,6 +132,8 @@ pub struct HttpSettings {
     pub redirect_to_https: Option<u16>,
     /// Sign-ins by a provider of OpenID Connect, for pages.
     pub sign_in: Option<SignInSettings>,
+    /// How users log in to the page of their tokens: it names the file of accounts.
+    pub token_access: Option<Arc<AccessConfig>>,
     /// The limits of connections and of what they send.
     pub limits: HttpLimits,
 }
@@ -155,6 +157,7 @@ impl Default for HttpSettings {
             requires_certificate: false,
             redirect_to_https: None,
             sign_in: None,
+            token_access: None,
             limits: HttpLimits::default(),
         }
     }

@@ -14,6 +14,7 @@ use sapwood_web::words;
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
+use super::own_form;
 use super::sign_in::asking::{Question, Said};
 use super::sign_in::cookies::{self, Start};
 use super::sign_in::{SignIn, field, path_of_ours};
@@ -23,8 +24,6 @@ use super::web_reply;
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
 
-/// The longest form, in bytes.
-const MOST_FORM: usize = 16 << 10;
 /// The longest code of a provider.
 const MOST_CODE: usize = 4096;
 
@@ -144,6 +143,10 @@ impl Visit<'_> {
             self.log(&unknown("A user of the OpenID provider is disabled in the accounts"));
             return self.say(exchange, 403, words::REFUSED_HERE);
         }
+        if let Err(error) = sign_in.note(&self.shared.server.files, &user) {
+            self.log(&error);
+            return self.say(exchange, 403, words::REFUSED_HERE);
+        }
         // The browser gets a session that no other one knows, also where it had one.
         if let Some(old) = cookies::session(&self.head.headers, self.sign_in.is_secure()) {
             sign_in.sessions.end(&sign_in.code(old));
@@ -169,10 +172,11 @@ impl Visit<'_> {
     }
 
     fn sign_out(&self, exchange: &mut Exchange) -> DavResult<Done> {
-        if self.is_form(&self.head.headers) && self.stage == Stage::Admit {
+        let origin = self.sign_in.url();
+        if own_form::is_ours(self.head, origin) && self.stage == Stage::Admit {
             return Ok(Done::NeedsBody);
         }
-        let form = self.form(exchange)?;
+        let form = own_form::read(self.head, exchange, origin)?;
         let session = self.session();
         let is_ours = |(session, _): &(String, _)| {
             field(&form, "code").is_some_and(|code| self.is_form_code(session, &code))
@@ -195,27 +199,6 @@ impl Visit<'_> {
 
     pub(crate) fn is_form_code(&self, session: &str, code: &str) -> bool {
         self.sign_in.secret.is_code("form", session, code)
-    }
-
-    /// Whether a form comes from a page of ours, and is not too long.
-    fn is_form(&self, headers: &hyper::HeaderMap) -> bool {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let length = text("content-length").and_then(|length| length.parse::<usize>().ok());
-        text("origin") == Some(self.sign_in.url())
-            && text("sec-fetch-site").is_none_or(|site| site == "same-origin")
-            && length.is_some_and(|length| length <= MOST_FORM)
-    }
-
-    /// The form of a request.
-    ///
-    /// # Errors
-    /// 403 for one that is not of a page of ours; one that is too long.
-    pub(crate) fn form(&self, exchange: &mut Exchange) -> DavResult<String> {
-        if !self.is_form(&self.head.headers) {
-            return Err(Fail::status(403, words::STALE_FORM));
-        }
-        let bytes = exchange.body.read_all(MOST_FORM)?;
-        String::from_utf8(bytes).map_err(|_| Fail::status(400, words::STALE_FORM))
     }
 
     /// A page with a sentence and a link to sign in.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use sapwood_core::SvnResult;
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_oidc::Secret;
 
 use super::access_log::AccessLog;
 use super::autoversioning::held::HeldLocks;
@@ -31,6 +32,8 @@ pub struct HttpState {
     pub nonces: Arc<Nonces>,
     /// Users who sign in by a provider of OpenID Connect.
     pub sign_in: Option<Arc<SignIn>>,
+    /// The key of the codes in forms.
+    pub forms: Secret,
     /// Locks of DAV programs that repositories cannot have.
     pub held: Arc<HeldLocks>,
     /// Changes of DAV programs that wait for the rest of a save.
@@ -82,6 +85,7 @@ impl HttpState {
             access_log,
             nonces: Arc::default(),
             sign_in: sign_in(&settings, None)?,
+            forms: Secret::new().map_err(SvnError::from)?,
             held: Arc::default(),
             saves: Arc::default(),
             slots: ConnectionSlots::new(&settings.limits, &server.metrics),
@@ -111,6 +115,7 @@ impl HttpState {
             access_log,
             nonces: Arc::clone(&self.nonces),
             sign_in: sign_in(&settings, self.sign_in.as_deref())?,
+            forms: self.forms.clone(),
             held: Arc::clone(&self.held),
             saves: Arc::clone(&self.saves),
             slots: Arc::clone(&self.slots),

@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
+use sapwood_accounts::{AccountsFile, Known};
+use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
+use sapwood_core::exact::signed;
 use sapwood_core::{SvnError, SvnResult, uri};
 use sapwood_oidc::{Provider, Secret};
 use sapwood_web::site;
@@ -43,6 +46,8 @@ pub struct SignInSettings {
     pub length: Duration,
     /// How long it counts without a request.
     pub idle: Duration,
+    /// How long tokens count after the last sign-in.
+    pub tokens: Duration,
 }
 
 /// What sign-ins have in common.
@@ -110,6 +115,34 @@ impl SignIn {
         let user = self.sessions.user(&self.code(text), limits, Instant::now())?;
         self.may_come(files, &user).ok().filter(|may| *may)?;
         Some((text.to_owned(), user))
+    }
+
+    /// Who a user is for the provider, and until when tokens count from now on.
+    pub(super) fn known(&self, user: &Principal, now: Timestamp) -> Option<Known> {
+        // The configuration has a year at most.
+        let length = signed(self.settings.tokens.as_secs()) * MICROS_PER_SEC;
+        Some(Known {
+            issuer: self.settings.provider.settings().issuer.clone(),
+            subject: user.subject()?.to_owned(),
+            until: Timestamp(now.0 + length),
+        })
+    }
+
+    /// Notes a sign-in in the accounts, for the tokens of the user.
+    ///
+    /// # Errors
+    /// When they cannot be changed, or know another person by this name.
+    pub(super) fn note(&self, files: &ConfigFiles, user: &Principal) -> SvnResult<()> {
+        let Some(file) = &self.settings.accounts else { return Ok(()) };
+        let Some(known) = self.known(user, Timestamp::now()) else { return Ok(()) };
+        // Most users have no tokens, and the file stays as it is.
+        if !files.accounts(file)?.accounts.users().contains_key(user.name()) {
+            return Ok(());
+        }
+        let groups = user.plain_groups();
+        let noted = AccountsFile::at(file)
+            .change(|accounts| accounts.signed_in(user.name(), &known, &groups));
+        noted.map_err(SvnError::from)
     }
 
     /// Under what a session is kept: its text does not follow from that.
