@@ -24,6 +24,7 @@ mod markdown;
 mod reply;
 mod revision;
 pub mod site;
+pub mod status;
 mod style;
 mod tag;
 mod text;
