@@ -114,7 +114,7 @@ try {
   if ((await page.title()).startsWith('Tokens')) {
     await page.fill('input[name=name]', 'laptop');
     await page.uncheck('input[name=read-only]');
-    await page.click('text=Make a token');
+    await page.click('button:has-text("Make a token")');
     const token = await page.textContent('.secret');
     await page.screenshot({ path: join(out, 'token.png') });
     const login = ['--no-auth-cache', '--non-interactive', '--username', 'ada@example.com', '--password', token];
@@ -127,7 +127,7 @@ try {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.screenshot({ path: join(out, 'tokens-narrow-dark.png') });
-    await page.click('text=Revoke');
+    await page.click('button:has-text("Revoke")');
     check((await page.textContent('main')).includes('You have no tokens'), 'a token is revoked');
     let works = true;
     try {

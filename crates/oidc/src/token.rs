@@ -1,6 +1,6 @@
 //! The ID token: what it has to be, so that it proves who signed in (OpenID Connect Core 1.0, section 3.1.3.7).
 //!
-//! Invariant: [`verify`] returns claims only of a token with a signature by a key of the provider's, from this issuer, for
+//! Invariant: [`Token::verify`] returns claims only of a token with a signature by a key of the provider's, from this issuer, for
 //! this client, with this nonce, at this time.
 
 use serde::Deserialize;

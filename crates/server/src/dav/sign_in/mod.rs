@@ -211,6 +211,35 @@ mod tests {
     }
 
     #[test]
+    fn sessions_go_on_with_the_same_provider_and_rules_only() {
+        let settings = |allowed: &[&str], hours: u64| {
+            let settings = sapwood_oidc::Settings {
+                issuer: "https://h".to_owned(),
+                client_id: "svn".to_owned(),
+                url: "https://s".to_owned(),
+                name_claim: "sub".to_owned(),
+                allowed_domains: allowed.iter().map(|name| (*name).to_owned()).collect(),
+                ..sapwood_oidc::Settings::default()
+            };
+            let (length, idle) = (Duration::from_secs(hours * 3600), Duration::from_secs(60));
+            let provider = Provider::new(settings, BACK).unwrap();
+            SignInSettings { provider, accounts: None, length, idle, tokens: idle }
+        };
+        let first = SignIn::new(settings(&[], 1), None).unwrap();
+        let same = SignIn::new(settings(&[], 2), Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(&first.sessions, &same.sessions));
+        assert_eq!((same.code("x"), same.settings.length.as_secs()), (first.code("x"), 7200));
+        let other = SignIn::new(settings(&["example.com"], 1), Some(&first)).unwrap();
+        assert!(
+            !Arc::ptr_eq(&first.sessions, &other.sessions) && other.code("x") != first.code("x")
+        );
+        assert_eq!(
+            first.link("/a b", Some("p=1&r=2")),
+            "https://s/-/sign-in?to=/a%20b%3Fp%3D1%26r%3D2"
+        );
+    }
+
+    #[test]
     fn fields_of_forms() {
         assert_eq!(field("a=1&to=%2Fx%3Fy%3D1+z", "to").as_deref(), Some("/x?y=1 z"));
         assert_eq!(field("a=1", "to"), None);
