@@ -6,12 +6,15 @@ use sapwood_core::date::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::known::Known;
 use crate::names;
 use crate::password::hash_password;
 use crate::token::{Token, TokenScope, digest, is_token};
 
-/// The format that is written.
-pub(crate) const FORMAT: u32 = 1;
+/// The newest format. What does not need it is written in the first one, which older versions read.
+pub(crate) const FORMAT: u32 = 2;
+/// The first format.
+const FIRST: u32 = 1;
 
 /// A user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +29,9 @@ pub struct User {
     /// The groups that the user is in.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub groups: BTreeSet<String>,
+    /// Who the user is for a provider of identities, if it is one who signs in there. (Format 2)
+    #[serde(default, rename = "provider", skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
     /// The user's tokens, by the names that the user gave them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tokens: BTreeMap<String, Token>,
@@ -61,7 +67,7 @@ pub struct Accounts {
 
 impl Default for Accounts {
     fn default() -> Self {
-        Self { format: FORMAT, users: BTreeMap::new() }
+        Self { format: FIRST, users: BTreeMap::new() }
     }
 }
 
@@ -94,7 +100,7 @@ impl Accounts {
         if !is_token(text) {
             return None;
         }
-        let user = self.users.get(user).filter(|user| !user.disabled)?;
+        let user = self.users.get(user).filter(|user| !user.disabled && !user.is_away(now))?;
         // What is compared are digests: how far two are the same says nothing about a token.
         let sum = digest(text);
         let token = user.tokens.values().find(|token| token.sha256 == sum)?;
@@ -103,6 +109,16 @@ impl Accounts {
             scope: Some(token.scope.clone()),
             token: Some(token.id().to_owned()),
         })
+    }
+
+    pub(crate) const fn users_mut(&mut self) -> &mut BTreeMap<String, User> {
+        &mut self.users
+    }
+
+    /// The same in the format that it needs.
+    pub(crate) fn in_its_format(&self) -> Self {
+        let is_first = self.users.values().all(|user| user.known.is_none());
+        Self { format: if is_first { FIRST } else { FORMAT }, ..self.clone() }
     }
 
     fn user_mut(&mut self, name: &str) -> Result<&mut User> {

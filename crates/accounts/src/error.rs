@@ -54,6 +54,15 @@ pub enum Error {
     /// There is such a user already.
     #[error("There is a user '{0}' already")]
     UserExists(String),
+    /// A provider of identities gave the name of a user to another person.
+    #[error("User '{0}' is another person: 'sapwood user remove' makes the name free")]
+    AnotherPerson(String),
+    /// The user has more tokens than a page makes.
+    #[error("User '{0}' has too many tokens")]
+    TooManyTokens(String),
+    /// How long a token is to count is no number of days.
+    #[error("A token of a page counts from 1 to 366 days")]
+    Days,
     /// The user has no such token.
     #[error("User '{0}' has no token '{1}'")]
     NoToken(String, String),
@@ -76,13 +85,14 @@ impl From<Error> for SvnError {
             Error::Malformed { .. } | Error::Newer { .. } => {
                 Self::new(ErrorCode::MALFORMED_FILE, message)
             }
-            Error::Name { .. } | Error::EmptyPassword => {
+            Error::Name { .. } | Error::EmptyPassword | Error::Days => {
                 Self::new(ErrorCode::INCORRECT_PARAMS, message)
             }
             Error::NoUser(_) | Error::NoToken(..) => Self::new(ErrorCode::ENTRY_NOT_FOUND, message),
-            Error::UserExists(_) | Error::TokenExists(..) => {
-                Self::new(ErrorCode::ENTRY_EXISTS, message)
-            }
+            Error::UserExists(_)
+            | Error::TokenExists(..)
+            | Error::AnotherPerson(_)
+            | Error::TooManyTokens(_) => Self::new(ErrorCode::ENTRY_EXISTS, message),
             Error::Secret(_) => Self::new(ErrorCode::AUTHN_CREDS_UNAVAILABLE, message),
         }
     }

@@ -106,7 +106,7 @@ impl AccountsFile {
     }
 
     fn write(&self, accounts: &Accounts) -> Result<()> {
-        let text = toml::to_string(accounts)
+        let text = toml::to_string(&accounts.in_its_format())
             .map_err(|e| Error::Malformed { path: self.path.clone(), why: e.to_string() })?;
         replace(&self.path, text.as_bytes()).map_err(self.failed("write"))
     }
@@ -224,7 +224,7 @@ mod tests {
         assert!(file.parse(b"format = 1\n").unwrap().users().is_empty());
         for (text, wanted) in [
             ("", "line 1"),
-            ("format = 2\nnew = true\n", "format 2"),
+            ("format = 3\nnew = true\n", "format 3"),
             ("format = 1\nuser = 1\n", "line 2: unknown field"),
             ("format = 1\n[users.ada]\nadmin = true\n", "line 3: unknown field"),
             ("format = 1\n[users.ada]\ndisabled = 'no'\n", "line 3"),
@@ -232,6 +232,7 @@ mod tests {
             ("format = 1\n[users.ada]\ngroups = ['x,y']\n", "'x,y'"),
             ("format = 1\n[users.ada.tokens.t]\nsha256 = 'x'\n", "line 2: missing field"),
             ("format = 1\n[users.ada.tokens.t]\nsha256 = 'x'\ncreated = 'soon'\n", "line 4"),
+            ("format = 2\n[users.ada.provider]\nissuer = 'x'\n", "line 2: missing field"),
         ] {
             assert!(why(text).contains(wanted), "{text:?}: {}", why(text));
         }

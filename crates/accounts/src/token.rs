@@ -105,15 +105,15 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Times as `svn:date` has them: `2026-11-27T05:00:00.000000Z`.
-mod time {
+pub(crate) mod time {
     use super::Timestamp;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    pub(super) fn serialize<S: Serializer>(time: &Timestamp, out: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(time: &Timestamp, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(time)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
         let text = String::deserialize(from)?;
         let bad = |_| D::Error::custom(format!("'{text}' is no time"));
         Timestamp::parse(text.as_bytes()).map_err(bad)

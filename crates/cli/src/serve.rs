@@ -10,6 +10,8 @@ mod disk;
 mod lines;
 mod notifications;
 mod reload;
+mod secret_file;
+mod sign_in;
 mod sockets;
 
 use std::ffi::OsString;

@@ -151,8 +151,8 @@ fn wrong_command_lines_and_files_say_what_is_wrong() {
     );
     fs::write(folder.join("accounts.toml"), "format = 1\nroot = true\n").unwrap();
     assert!(said(&["list"], "").contains("accounts.toml': line 2: unknown field"));
-    fs::write(folder.join("accounts.toml"), "format = 2\nroot = true\n").unwrap();
-    assert!(said(&["add", "bob", "--no-password"], "").contains("has format 2"));
+    fs::write(folder.join("accounts.toml"), "format = 3\nroot = true\n").unwrap();
+    assert!(said(&["add", "bob", "--no-password"], "").contains("has format 3"));
     // The server does not start with such a file.
     let config = folder.join("sapwood.toml");
     let place = "[[location]]\nurl = '/'\nfolder = '.'\naccounts = 'accounts.toml'\n";

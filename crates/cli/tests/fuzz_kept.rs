@@ -36,6 +36,7 @@ targets! {
     fsx_items = "../../../fuzz/harness/fsx_items.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
     accounts = "../../../fuzz/harness/accounts.rs";
+    id_token = "../../../fuzz/harness/id_token.rs";
     backup_record = "../../../fuzz/harness/backup_record.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";

@@ -169,13 +169,14 @@ impl Drop for Machine {
 }
 
 /// The pages in their order; the index names each.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "install",
     "first-repository",
     "from-svnserve",
     "from-httpd",
     "https",
     "directory",
+    "sign-in",
     "tokens",
     "rules",
     "notifications",
@@ -219,6 +220,11 @@ fn https() {
 #[test]
 fn directory() {
     follow("directory");
+}
+
+#[test]
+fn sign_in() {
+    follow("sign-in");
 }
 
 #[test]

@@ -68,6 +68,7 @@ mod rules;
 #[cfg(feature = "secret-service")]
 mod secret_service;
 mod service;
+mod sign_in;
 mod signals;
 mod soak;
 mod svn_accounts;

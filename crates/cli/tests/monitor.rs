@@ -234,3 +234,28 @@ fn status_at_the_prompt() {
         said.stderr_text()
     );
 }
+
+/// The page for people is where monitoring programs are answered, and nowhere else.
+#[test]
+fn a_browser_sees_how_the_server_is() {
+    let port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\nbackups = 'backups'\n{LOGIN_PLACE}"
+    ));
+    assert_eq!(served.statuses("/svn/repo/"), [401, 200, 200, 401]);
+    let (status, page) = ask(port, "/", "Accept: text/html\r\n");
+    assert_eq!(status, 200, "{page}");
+    let youngest = format!(">r{}<", served.youngest());
+    for part in
+        ["<title>Status", &youngest, "Verified backup", "none", "Wrong passwords in the last hour"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let style = page.split("href=\"/-/style/").nth(1).unwrap().split('"').next().unwrap();
+    let (status, sheet) = ask(port, &format!("/-/style/{style}"), "");
+    assert!(status == 200 && sheet.contains("color-scheme"), "{sheet}");
+    assert_eq!(ask(port, "/-/style/x.css", "").0, 404);
+    assert_eq!(ask(port, "/", ""), (200, "/metrics\n/healthz\n/readyz\n/status\n".to_owned()));
+    let elsewhere = served.get("/", "Accept: text/html\r\n");
+    assert!(!elsewhere.contains("Verified backup"), "{elsewhere}");
+}

@@ -107,7 +107,7 @@ impl Index {
             source,
         })?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        match Self::connect(file, flags).and_then(|index| index.is_for(uuid, scope)) {
+        match Self::connect(file, flags).and_then(|index| index.if_usable(uuid, scope)) {
             Ok(Some(index)) => return Ok(index),
             Err(error) if !error.is_damage() => return Err(error),
             Ok(None) | Err(_) => remove(file)?,
@@ -117,7 +117,7 @@ impl Index {
         Ok(index)
     }
 
-    fn is_for(self, uuid: &str, scope: &Scope) -> Result<Option<Self>> {
+    fn if_usable(self, uuid: &str, scope: &Scope) -> Result<Option<Self>> {
         let is_same =
             self.is_of(uuid)? && self.text(State::Scope)?.as_deref() == Some(&scope.key());
         Ok(is_same.then_some(self))

@@ -69,6 +69,7 @@ pub(crate) fn reply(
             body {
                 a.skip href="#main" { (words::SKIP) }
                 header {
+                    (request.visitor.line())
                     (crumbs(request, subject))
                     (tabs(request, tab, subject))
                 }

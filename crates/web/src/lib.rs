@@ -25,10 +25,13 @@ mod reply;
 mod revision;
 mod search;
 mod search_page;
+pub mod site;
+pub mod status;
 mod style;
 mod tag;
 mod text;
 mod times;
+pub mod tokens;
 mod view;
 pub mod words;
 
@@ -62,6 +65,8 @@ pub struct Request<'a> {
     pub has_search: bool,
     /// That of the repository, for a search, if there is one that can be used.
     pub index: Option<&'a sapwood_search::Index>,
+    /// Who looks at it.
+    pub visitor: &'a site::Visitor,
 }
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.

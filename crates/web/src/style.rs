@@ -29,8 +29,13 @@ pub(crate) fn reply(address: &Address) -> Result<Reply> {
     if address.name() != name() {
         return Err(Fault::Missing);
     }
+    Ok(sheet())
+}
+
+/// The sheet.
+pub(crate) fn sheet() -> Reply {
     let reply = Reply::of("text/css; charset=utf-8", STYLE.to_owned());
-    Ok(reply.with("cache-control", "public, max-age=31536000, immutable"))
+    reply.with("cache-control", "public, max-age=31536000, immutable")
 }
 
 #[cfg(test)]

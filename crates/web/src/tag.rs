@@ -1,4 +1,4 @@
-//! Tags of pages, made of what they depend on: the address, the newest revision, the rules, what can change without a
+//! Tags of pages, made of what they depend on: the address, the newest revision, the rules, who looks, what can change without a
 //! revision; and the time, in steps, for ages are shown.
 //!
 //! Invariant: tags are compared within one process only; in another one they all differ.
@@ -15,7 +15,7 @@ const STEP: i64 = 600;
 
 pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
-    let Request { view, address, links, name, now, .. } = request;
+    let Request { view, address, links, name, now, visitor, .. } = request;
     if matches!(address.kind(), Kind::Home | Kind::Search | Kind::Style | Kind::Description) {
         return Ok(None);
     }
@@ -35,7 +35,8 @@ pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
         }
     }
     let Some(rules) = view.rules() else { return Ok(None) };
-    (address, rules, links.absolute(&links.start()), name, now.div_euclid(STEP)).hash(&mut hasher);
+    (address, rules, links.absolute(&links.start()), name, visitor, now.div_euclid(STEP))
+        .hash(&mut hasher);
     view.youngest()?.hash(&mut hasher);
     Ok(Some(format!("W/\"{:016x}\"", hasher.finish())))
 }

@@ -12,6 +12,7 @@ use sapwood_search::{Index, Progress, Scope};
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 /// Hides one path and what is below it.
@@ -104,6 +105,7 @@ impl Place {
             now: 2_000_000_000,
             has_search: index.is_some(),
             index: index.as_ref(),
+            visitor: &Visitor::default(),
         })
     }
 
@@ -323,6 +325,7 @@ fn pages_end_when_they_are_stopped() {
             now: 0,
             has_search: false,
             index: None,
+            visitor: &Visitor::default(),
         })
     };
     for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {

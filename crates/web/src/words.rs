@@ -97,6 +97,81 @@ pub const BLAME_ENDS: &str =
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 
+pub const YOU: &str = "You";
+pub const SIGN_IN: &str = "Sign in";
+pub const SIGN_OUT: &str = "Sign out";
+pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
+pub const SIGNED_OUT: &str = "You are signed out";
+pub const SIGNED_OUT_MORE: &str = "You may still be signed in at the provider of identities. On a shared computer, sign out there, too.";
+pub const NOT_SIGNED_IN: &str = "You are not signed in";
+pub const STALE_SIGN_IN: &str =
+    "This sign-in did not begin in this browser, or began too long ago. Please sign in again.";
+pub const REFUSED_BY_PROVIDER: &str = "The provider of identities did not let you in.";
+pub const REFUSED_HERE: &str =
+    "You may not sign in here. The administrator finds the reason in the server's log.";
+pub const PROVIDER_DOWN: &str =
+    "The provider of identities does not answer, or not as it should. Please try again later.";
+pub const BUSY: &str = "Too many people sign in just now. Please try again in a moment.";
+pub const STATUS: &str = "Status";
+pub const VERSION: &str = "Version";
+pub const UP_FOR: &str = "running for";
+pub const REPOSITORIES: &str = "Repositories";
+pub const BACKUP: &str = "Verified backup";
+pub const NO_BACKUP: &str = "none";
+pub const NOT_READABLE: &str = "can't be read";
+pub const CONNECTIONS: &str = "Connections";
+pub const REQUESTS: &str = "Requests";
+pub const LIMITS: &str = "Limits that clients met";
+pub const MESSAGES: &str = "Revisions that wait for webhooks and mail";
+pub const ELSE: &str = "Else";
+pub const COMMITS: &str = "Commits";
+pub const FAILED_LOGINS: &str = "Wrong passwords in the last hour";
+pub const CERTIFICATE_END: &str = "The certificate ends";
+pub const TARGET_DOWN: &str = "takes no messages at present";
+pub const RELOAD_FAILED: &str =
+    "The configuration that was read last is wrong: the server goes on with the one before.";
+pub const IS_ENDING: &str = "The server is about to end.";
+pub const DISK_SLOW: &str = "A disk does not answer: what is said of repositories is not new.";
+
+#[must_use]
+pub fn more_repositories(count: usize) -> String {
+    format!("{count} more repositories are not listed.")
+}
+
+#[must_use]
+pub fn certificate_ends_in(days: i64) -> String {
+    format!("The certificate ends in {days} days.")
+}
+
+pub const TOKENS: &str = "Tokens";
+pub const TOKENS_MORE: &str = "A token stands for you where a program asks for a password: give it to svn, to an editor or to a build machine, with your name.";
+pub const NO_TOKENS: &str = "You have no tokens.";
+pub const TOKEN_ONCE: &str = "This is the token. It is shown this once; copy it now.";
+pub const TOKEN_NAME: &str = "Name, as the machine that uses it";
+pub const TOKEN_DAYS: &str = "Days until it ends";
+pub const TOKEN_REPOSITORIES: &str = "Only these repositories (all, if empty)";
+pub const TOKEN_READ_ONLY: &str = "It only reads";
+pub const NEW_TOKEN: &str = "A new token";
+pub const MAKE_TOKEN: &str = "Make a token";
+pub const TOKEN_MAY: &str = "May";
+pub const TOKEN_MADE: &str = "Made";
+pub const TOKEN_ENDS: &str = "Ends";
+pub const TOKEN_ENDED: &str = "(it has ended)";
+pub const TOKEN_USED: &str = "Last used";
+pub const READ_ONLY: &str = "read";
+pub const READ_AND_WRITE: &str = "read and write";
+pub const NEVER: &str = "never";
+pub const REVOKE: &str = "Revoke";
+pub const TOKENS_UNTIL: &str = "Whatever their own end is, your tokens work until";
+pub const TOKENS_SIGN_IN: &str = "Each time you sign in here moves that.";
+pub const TOKENS_NOT_BY_TOKEN: &str =
+    "You have logged in by a token. Tokens are looked after with a password, or after signing in.";
+pub const TOKENS_NO_ACCOUNT: &str =
+    "You have no account that tokens could belong to. Please ask the administrator.";
+pub const TOKENS_FAILED: &str = "The tokens can't be changed at present. The administrator finds the reason in the server's log.";
+pub const STALE_FORM: &str =
+    "This form is not of this page, or too old. Please go back and load the page again.";
+
 #[must_use]
 pub fn revision(revision: Revnum) -> String {
     format!("r{revision}")

@@ -17,6 +17,7 @@ use super::config::{
 use super::directories;
 use super::lines::Problem;
 use super::notifications;
+use super::sign_in;
 
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
@@ -47,6 +48,14 @@ pub(super) fn problems(file: &File) -> Problems {
     found.extend(directories::problems(&file.directory, &named, of_root));
     found.extend(file.acme.iter().flat_map(AcmeConfig::problems));
     found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
+    let names = |place| {
+        let LocationConfig { url, oidc, trusted, accounts, .. }: &LocationConfig = place;
+        let accounts = accounts.as_deref();
+        sign_in::Named { url, oidc: *oidc, trusted: *trusted, accounts }
+    };
+    let places: Vec<_> = file.location.iter().map(names).collect();
+    let of_root = file.users.as_ref().is_some_and(|users| users.oidc);
+    found.extend(sign_in::problems(file.oidc.as_ref(), &places, of_root));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);
@@ -372,7 +381,7 @@ fn of_login(place: &LocationConfig, file: &File, found: &mut Problems) {
         Some(_) if can_login => {}
         Some(_) => {
             let why = "'login' needs 'users', 'digest-users', 'svnserve-users', 'accounts', \
-                       'directory', 'kerberos', 'user-header' or 'certificate-user'";
+                       'directory', 'kerberos', 'oidc', 'user-header' or 'certificate-user'";
             found.push(Problem::error("login", why));
         }
     }
@@ -464,6 +473,7 @@ mod tests {
         ("[users]", "no svnserve.conf says"),
         ("path = '/x'\n[users]\nplain-over-svn = true", "without 'accounts' or"),
         ("[users]\naccounts = '/a'\nplain-over-svn = true", "without 'path'"),
+        ("path = '/x'\n[users]\noidc = true", "needs '[oidc]'"),
         ("path = '/x'\n[users]\ndirectory = 'd'", "no [[directory]] with the name 'd'"),
     ];
 
@@ -515,6 +525,7 @@ mod tests {
         ("url = '/a'\nfolder = '/x'\nrequire-certificate = true", "needs 'tls-client-ca'"),
         ("url = '/a'\nfolder = '/x'\ncertificate-user = 'CN'", "needs 'tls-client-ca'"),
         ("url = '/a'\nfolder = '/x'\ncertificate-user = 'DN'", "one of CN, O, OU"),
+        ("url = '/a'\nfolder = '/x'\noidc = true", "needs '[oidc]'"),
         ("url = '/a'\nfolder = '/x'\nmaster = 'svn://h/x'", "no URL of a master"),
         ("url = '/a'\nfolder = '/x'\nmaster-version = '1.8'", "need 'master'"),
         ("url = '/a'\nfolder = '/x'\nmaster-ca = '/c'", "need 'master'"),
@@ -544,6 +555,32 @@ mod tests {
             "[[redirect]]\nfrom = '/a'\nto = '/b'\n[[location]]\nfolder = '/x'\nurl = '/a/b'\n",
         );
         assert_eq!(problems, ["6: location '/a/b' is never used: the redirect of '/a' is"]);
+    }
+
+    const PROVIDER: &str =
+        "[oidc]\nissuer = 'https://h'\nclient-id = 'svn'\nurl = 'https://s'\nname-claim = 'sub'\n";
+
+    #[test]
+    fn providers_are_checked_with_their_lines() {
+        let place = "[[location]]\nurl = '/a'\nfolder = '/x'\noidc = true\n";
+        assert_eq!(problems_of(&format!("{PROVIDER}{place}")), [""; 0]);
+        for (more, why) in [
+            ("allowed-groups = ['devs']", "'groups-claim'"),
+            ("session-hours = 0", "6: 'session-hours' goes from 1 to 744"),
+            ("token-days = 7", "6: 'token-days' has no effect"),
+            ("accounts = '/a'\ntoken-days = 400", "7: 'token-days' goes from 1"),
+            ("idle-minutes = 99999", "6: 'idle-minutes'"),
+            ("client-secret-file = '/nowhere'", "6: [oidc]: 'client-secret-file'"),
+            ("ca = '/nowhere'", "6: [oidc]: 'ca'"),
+        ] {
+            let problems = problems_of(&format!("{PROVIDER}{more}\n{place}"));
+            assert!(problems.len() == 1 && problems[0].contains(why), "{more}: {problems:?}");
+        }
+        let plain = PROVIDER.replace("https://h", "http://h");
+        assert!(problems_of(&format!("{plain}{place}"))[0].starts_with("2: [oidc]: 'issuer'"));
+        assert!(problems_of(PROVIDER)[0].contains("no effect"));
+        let trusted = format!("{PROVIDER}{place}trusted = true\n");
+        assert!(problems_of(&trusted)[0].contains("cannot be together"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::acme::AcmeConfig;
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 use super::notifications::{self, MailConfig, WebhookConfig};
+use super::sign_in::SignInConfig;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
 pub(super) const MOST_WAIT: u64 = 60;
@@ -65,6 +66,7 @@ pub(super) struct File {
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
     pub(super) acme: Option<AcmeConfig>,
+    pub(super) oidc: Option<SignInConfig>,
     pub(super) queue_folder: Option<PathBuf>,
     pub(super) search_folder: Option<PathBuf>,
     pub(super) search_skip: Option<Vec<String>>,
@@ -111,6 +113,8 @@ pub(super) struct UsersConfig {
     members: Vec<String>,
     #[serde(default)]
     pub(super) plain_over_svn: bool,
+    #[serde(default)]
+    pub(super) oidc: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,6 +151,8 @@ pub(super) struct LocationConfig {
     pub(super) directory: Option<String>,
     #[serde(default)]
     pub(super) kerberos: bool,
+    #[serde(default)]
+    pub(super) oidc: bool,
     #[serde(default)]
     pub(super) members: Vec<String>,
     pub(super) user_header: Option<String>,
@@ -259,6 +265,7 @@ impl File {
         self.directory.iter_mut().for_each(|directory| directory.make_absolute(base));
         self.webhook.iter_mut().for_each(|webhook| webhook.make_absolute(base));
         self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));
+        self.oidc.iter_mut().for_each(|oidc| oidc.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {
@@ -280,15 +287,18 @@ impl File {
     /// Puts what the file says into the settings of http.
     ///
     /// # Errors
-    /// E125009 for masters' files that cannot be used.
+    /// E125009 for masters' files, and for a provider of OpenID Connect, that cannot be used.
     pub(super) fn http(
         &self,
         settings: &mut HttpSettings,
         directories: &Directories,
     ) -> SvnResult<()> {
+        let tokens = self.oidc.as_ref().and_then(|oidc| oidc.accounts.as_deref());
         for place in &self.location {
-            settings.locations.push(place.location(directories)?);
+            settings.locations.push(place.location(directories, tokens)?);
         }
+        settings.token_access = token_access(&settings.locations, tokens);
+        settings.sign_in = self.oidc.as_ref().map(SignInConfig::sign_in).transpose()?;
         settings.redirects = self
             .redirect
             .iter()
@@ -343,6 +353,7 @@ impl File {
             directory: directory.map(|name| directories::named(directories, name)).transpose()?,
             members: users.members.clone(),
             plain_over_svn: users.plain_over_svn,
+            sign_in: users.oidc,
         })
     }
 
@@ -370,6 +381,32 @@ impl File {
     }
 }
 
+/// How users log in to the page of their tokens: as at the first location with the accounts that are named for that, or
+/// with the only accounts that there are.
+fn token_access(locations: &[Location], tokens: Option<&Path>) -> Option<Arc<AccessConfig>> {
+    let mut all = locations.iter().filter_map(|location| location.access.as_ref());
+    let file = |access: &Arc<AccessConfig>| access.accounts.clone();
+    let wanted = match tokens {
+        Some(file) => file.to_owned(),
+        None => {
+            let mut files: Vec<PathBuf> = all.clone().filter_map(file).collect();
+            files.dedup();
+            files.pop().filter(|_| files.is_empty())?
+        }
+    };
+    let access = all.find(|access| access.accounts.as_ref() == Some(&wanted))?;
+    let login = if access.login == Login::Never { Login::Never } else { Login::Required };
+    // A certificate or a proxy has no part in it: its users have no accounts.
+    let page = AccessConfig {
+        login,
+        user_header: None,
+        certificate_name: None,
+        members: Vec::new(),
+        ..AccessConfig::clone(access)
+    };
+    Some(Arc::new(page))
+}
+
 /// The first two numbers of a release.
 pub(super) fn version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split('.').map(|number| number.parse::<u32>().ok());
@@ -387,6 +424,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || !self.members.is_empty()
             || self.user_header.is_some()
             || self.require_certificate
@@ -404,6 +442,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || self.user_header.is_some()
             || self.certificate_user.is_some()
     }
@@ -416,6 +455,7 @@ impl LocationConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.kerberos
+            || self.oidc
             || self.user_header.is_some();
         self.certificate_user.is_some() && !others && !self.require_certificate
     }
@@ -424,7 +464,8 @@ impl LocationConfig {
         self.authz.is_some() || self.authz_in_conf.is_some()
     }
 
-    fn location(&self, directories: &Directories) -> SvnResult<Location> {
+    /// The place, whose users' tokens are in the accounts that it names, or else, where they sign in, in `tokens`.
+    fn location(&self, directories: &Directories, tokens: Option<&Path>) -> SvnResult<Location> {
         let root = self.folder.clone().or_else(|| self.repository.clone()).unwrap_or_default();
         let url = self.url.trim_matches('/');
         let prefix = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
@@ -436,7 +477,7 @@ impl LocationConfig {
         let directory = self.directory.as_deref();
         let directory = directory.map(|name| directories::named(directories, name)).transpose()?;
         Ok(Location {
-            access: self.has_access().then(|| Arc::new(self.access(directory))),
+            access: self.has_access().then(|| Arc::new(self.access(directory, tokens))),
             levels: match (&self.repository, self.flat) {
                 (Some(_), _) => Some(0),
                 (None, flat) => flat.then_some(1),
@@ -470,7 +511,8 @@ impl LocationConfig {
         }
     }
 
-    fn access(&self, directory: Option<Directory>) -> AccessConfig {
+    fn access(&self, directory: Option<Directory>, tokens: Option<&Path>) -> AccessConfig {
+        let tokens = tokens.filter(|_| self.oidc).map(Path::to_owned);
         let login = self.login();
         let blanket = |rights: Rights| match rights {
             Rights::None => Blanket::None,
@@ -484,9 +526,10 @@ impl LocationConfig {
             login,
             htpasswd: self.users.clone(),
             htdigest: self.digest_users.clone(),
-            accounts: self.accounts.clone(),
+            accounts: self.accounts.clone().or(tokens),
             directory,
             negotiate: self.kerberos,
+            sign_in: self.oidc,
             members: self.members.clone(),
             plain_over_svn: false,
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
@@ -528,7 +571,7 @@ mod tests {
     fn who_may_do_what() {
         let access = |text: &str| {
             let file = read(&format!("[[location]]\nurl = '/a%20b/'\nfolder = '/x'\n{text}"));
-            let location = file.unwrap().location[0].location(&Directories::new()).unwrap();
+            let location = file.unwrap().location[0].location(&Directories::new(), None).unwrap();
             assert_eq!(location.prefix, "a b");
             location.access
         };
@@ -548,7 +591,8 @@ mod tests {
         let access = |text: &str| {
             let place = "[[location]]\nurl = '/a'\nfolder = '/x'\ncertificate-user = 'CN'";
             let file = read(&format!("tls-client-ca = '/c'\n{place}\n{text}")).unwrap();
-            let access = file.location[0].location(&Directories::new()).unwrap().access.unwrap();
+            let access =
+                file.location[0].location(&Directories::new(), None).unwrap().access.unwrap();
             assert_eq!(access.certificate_name, Some(CertificateName::Common));
             (access.login, access.anon_access, access.requires_certificate)
         };

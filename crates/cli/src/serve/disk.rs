@@ -70,6 +70,11 @@ pub(super) fn problems(file: &File, tls: Option<TlsSettings>) -> Problems {
     if let Some(accounts) = file.users.as_ref().and_then(|users| users.accounts.as_ref()) {
         of_accounts("users.accounts", accounts, &shared, &mut found);
     }
+    if let Some(accounts) = file.oidc.as_ref().and_then(|oidc| oidc.accounts.as_ref())
+        && let Err(error) = shared.files.accounts(accounts)
+    {
+        found.push(Problem::error("oidc.accounts", report::one_line(&error)));
+    }
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, &shared, &mut own);

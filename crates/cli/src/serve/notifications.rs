@@ -11,6 +11,7 @@ use sapwood_server::ServerState;
 use serde::Deserialize;
 
 use super::lines::Problem;
+use super::secret_file;
 use crate::report;
 
 /// A webhook, as the file says.
@@ -48,18 +49,9 @@ pub(super) struct MailConfig {
     paths: Vec<String>,
 }
 
-/// What a file of a secret says, without the end of its line.
+/// What the file of a secret says.
 fn secret(setting: &'static str, path: &Path) -> Result<Vec<u8>, WrongSetting> {
-    let wrong = |why: String| WrongSetting { setting, why };
-    let read = crate::input::contents(&path.to_string_lossy());
-    let mut secret = read.map_err(|e| wrong(e.message().to_owned()))?;
-    while secret.last().is_some_and(|byte| b"\r\n".contains(byte)) {
-        secret.pop();
-    }
-    if secret.is_empty() {
-        return Err(wrong(format!("'{}' is empty", path.display())));
-    }
-    Ok(secret)
+    secret_file::read(path).map_err(|why| WrongSetting { setting, why })
 }
 
 impl WebhookConfig {

@@ -8,6 +8,7 @@ pub mod httpd;
 pub mod merge_walk;
 pub mod old_wc;
 pub mod places;
+pub mod provider;
 pub mod relay;
 pub mod schemes;
 pub mod sides;

@@ -74,6 +74,19 @@ impl Served {
 
     /// The same, as a command that `change` has changed.
     pub(crate) fn start_with(config: &str, change: impl FnOnce(&mut Command)) -> Self {
+        Self::start_at(config, |_| {}, change)
+    }
+
+    /// The same, with more files in the folder of the configuration, which may name its port as `{PORT}`.
+    pub(crate) fn start_in(config: &str, prepare: impl FnOnce(&Path)) -> Self {
+        Self::start_at(config, prepare, |_| {})
+    }
+
+    fn start_at(
+        config: &str,
+        prepare: impl FnOnce(&Path),
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let repo = Repository::scripted(&Shape::few()[0]);
         let base = repo.parent();
         fs::write(base.join("users"), USERS).unwrap();
@@ -81,7 +94,9 @@ impl Served {
         fs::write(base.join("rules"), "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n").unwrap();
         fs::write(base.join("deep"), "[/]\n* =\n[/trunk]\n* = rw\n").unwrap();
         let port = free_port();
+        prepare(base);
         let file = base.join("sapwood.toml");
+        let config = config.replace("{PORT}", &port.to_string());
         fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
         Self { child: serve_with(&file, change), port, repo }
     }

@@ -34,10 +34,11 @@ impl OpenAccounts {
         self.accounts.identity(user).map(|identity| Principal::of_accounts(user, identity))
     }
 
-    /// Whether a user has a password here.
+    /// Whether a user is one of the accounts alone: with a password here, or known by a provider of OpenID Connect.
     #[must_use]
-    pub fn has_password(&self, user: &str) -> bool {
-        self.accounts.password_hash(user).is_some()
+    pub fn is_alone(&self, user: &str) -> bool {
+        let is_known = self.accounts.users().get(user).is_some_and(|user| user.known.is_some());
+        is_known || self.accounts.password_hash(user).is_some()
     }
 
     fn know_token(&self, user: &str, token: &str, now: Timestamp) -> Option<Principal> {

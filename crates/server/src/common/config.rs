@@ -110,6 +110,8 @@ pub struct AccessConfig {
     pub directory: Option<Directory>,
     /// Whether users log in by tickets of Kerberos, over http.
     pub negotiate: bool,
+    /// Whether browsers sign in by a provider of OpenID Connect.
+    pub sign_in: bool,
     /// The only users who are let in, and groups (`group:NAME`) whose members are; all, if there is none.
     pub members: Vec<String>,
     /// Whether users of the accounts and the directory may send their passwords over svn://.
@@ -164,6 +166,7 @@ impl AccessConfig {
             directory: users.directory.clone(),
             members: users.members.clone(),
             plain_over_svn: users.plain_over_svn,
+            sign_in: users.sign_in,
             ..self
         }
     }
@@ -182,6 +185,7 @@ impl AccessConfig {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.negotiate
+            || self.sign_in
             || self.password_db.is_some()
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sapwood_accounts::{GROUP_PREFIX, Identity};
 use sapwood_ldap::Member;
+use sapwood_oidc::Person;
 
 use crate::common::config::{AccessConfig, Blanket};
 
@@ -16,32 +17,67 @@ use crate::common::config::{AccessConfig, Blanket};
 pub struct Principal {
     name: String,
     identity: Option<Arc<Identity>>,
+    /// What a provider of OpenID Connect calls the user, if that let the user in.
+    subject: Option<Arc<str>>,
 }
 
 impl Principal {
     /// One of whom only the name is known.
     #[must_use]
     pub const fn named(name: String) -> Self {
-        Self { name, identity: None }
+        Self { name, identity: None, subject: None }
     }
 
     /// One whom the accounts of the server know.
     #[must_use]
     pub fn of_accounts(name: &str, identity: Identity) -> Self {
-        Self { name: name.to_owned(), identity: Some(Arc::new(identity)) }
+        Self { identity: Some(Arc::new(identity)), ..Self::named(name.to_owned()) }
     }
 
     /// One whom a directory knows.
     #[must_use]
     pub fn of_directory(member: &Member) -> Self {
-        Self::of_accounts(&member.name, Identity { groups: groups(member), ..Identity::default() })
+        Self::of_accounts(
+            &member.name,
+            Identity { groups: groups(&member.groups), ..Identity::default() },
+        )
+    }
+
+    /// One whom a provider of OpenID Connect knows; `None` where no user can have such a name.
+    #[must_use]
+    pub fn of_person(person: &Person) -> Option<Self> {
+        let identity = Identity { groups: groups(&person.groups), ..Identity::default() };
+        let user = Self {
+            subject: Some(Arc::from(&*person.subject)),
+            ..Self::of_accounts(&person.name, identity)
+        };
+        sapwood_accounts::can_be_named(&person.name).then_some(user)
+    }
+
+    /// Whether a provider of OpenID Connect let the user in.
+    #[must_use]
+    pub const fn has_signed_in(&self) -> bool {
+        self.subject.is_some()
+    }
+
+    /// What the provider calls the user.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// The groups, as accounts call them.
+    #[must_use]
+    pub fn plain_groups(&self) -> Vec<String> {
+        let plain = |name: &String| name.strip_prefix(GROUP_PREFIX).map(str::to_owned);
+        self.groups().iter().filter_map(plain).collect()
     }
 
     /// The same user, as a directory spells the name, with the directory's groups besides.
     #[must_use]
     pub fn known_to(&self, member: &Member) -> Self {
         let mut identity = self.identity.as_deref().cloned().unwrap_or_else(Identity::default);
-        identity.groups.extend(groups(member));
+        identity.groups.extend(groups(&member.groups));
         identity.groups.sort_unstable();
         identity.groups.dedup();
         Self::of_accounts(&member.name, identity)
@@ -97,11 +133,11 @@ pub fn granted(access: &AccessConfig, user: Option<&Principal>) -> Blanket {
     }
 }
 
-/// The names under which authz files know the groups of a member. A name that no list in an authz file can have is left
+/// The names under which authz files know groups. A name that no list in an authz file can have is left
 /// out.
-fn groups(member: &Member) -> Vec<String> {
+fn groups(all: &[String]) -> Vec<String> {
     let can_be_named = |name: &&String| sapwood_accounts::can_be_named(name);
-    member.groups.iter().filter(can_be_named).map(|name| format!("{GROUP_PREFIX}{name}")).collect()
+    all.iter().filter(can_be_named).map(|name| format!("{GROUP_PREFIX}{name}")).collect()
 }
 
 #[cfg(test)]
@@ -133,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn a_provider_names_no_group_and_nothing_that_authz_files_mean_otherwise() {
+        let person = |name: &str, groups: &[&str]| Person {
+            subject: "1".to_owned(),
+            name: name.to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+        };
+        let ada = Principal::of_person(&person("ada@h", &["devs", "group:x", "a,b", "*"])).unwrap();
+        assert_eq!((ada.name(), ada.groups()), ("ada@h", &["group:devs".to_owned()][..]));
+        assert!(ada.has_signed_in() && !ada.has_token());
+        for name in ["group:devs", "@devs", "&x", "$authenticated", "*", "", "a\nb", "a=b", " a"] {
+            assert_eq!(Principal::of_person(&person(name, &[])), None, "{name:?}");
+        }
+    }
+
+    #[test]
     fn groups_of_a_directory_are_groups_of_authz_files() {
         let member = |groups: &[&str]| Member {
             name: "ada".to_owned(),
@@ -149,7 +200,7 @@ mod tests {
         let token = Principal::of_accounts("Ada", Identity { groups, scope, token });
         let known = token.known_to(&member(&["devs", "qa"]));
         assert_eq!((known.name(), known.groups()), ("ada", &all(&["group:devs", "group:qa"])[..]));
-        assert!(known.has_token() && !ada.has_token());
+        assert!(known.has_token() && !ada.has_token() && !ada.has_signed_in());
         assert_eq!(known.limit(Blanket::Write, "game"), Blanket::Read, "the token's limits stay");
     }
 }

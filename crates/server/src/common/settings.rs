@@ -59,6 +59,8 @@ pub struct RootUsers {
     pub members: Vec<String>,
     /// Whether users of the accounts and the directory may send their passwords over svn://, where they are not encrypted.
     pub plain_over_svn: bool,
+    /// Whether browsers sign in by a provider of OpenID Connect.
+    pub sign_in: bool,
 }
 
 impl RootUsers {

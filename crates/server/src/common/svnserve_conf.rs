@@ -60,6 +60,7 @@ impl AccessConfig {
             accounts: None,
             directory: None,
             negotiate: false,
+            sign_in: false,
             members: Vec::new(),
             plain_over_svn: false,
             user_header: None,

@@ -44,6 +44,8 @@ pub struct Users {
     directory: Option<Directory>,
     /// Whether tickets of Kerberos count.
     negotiate: bool,
+    /// Whether browsers sign in by OpenID Connect.
+    sign_in: bool,
 }
 
 impl Users {
@@ -66,6 +68,7 @@ impl Users {
             accounts: accounts.transpose()?,
             directory: access.directory.clone(),
             negotiate: access.negotiate,
+            sign_in: access.sign_in,
         })
     }
 
@@ -76,6 +79,7 @@ impl Users {
             || self.accounts.is_some()
             || self.directory.is_some()
             || self.negotiate
+            || self.sign_in
     }
 
     /// Whether there are files that know passwords.
@@ -97,11 +101,11 @@ impl Users {
         )
     }
 
-    /// Whether the directory has to know a user whom the accounts found: one who used a token and has no password of
-    /// the accounts' own. A user who has left the directory then has no use of the tokens.
+    /// Whether the directory has to know a user whom the accounts found: one who used a token and is not of the
+    /// accounts alone. A user who has left the directory then has no use of the tokens.
     fn is_of_directory(&self, principal: &Principal) -> bool {
-        let has_password = |open: &OpenAccounts| open.has_password(principal.name());
-        principal.has_token() && !self.accounts.as_deref().is_some_and(has_password)
+        let is_alone = |open: &OpenAccounts| open.is_alone(principal.name());
+        principal.has_token() && !self.accounts.as_deref().is_some_and(is_alone)
     }
 
     /// The user, if this password is in the cache of verified ones, or this token has been used a short time ago.

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use hyper::header::AUTHORIZATION;
+
 use super::credentials::{self, Claim, Evidence};
 use super::digest::Proof;
 use super::fail::{DavResult, Fail};
@@ -71,7 +73,7 @@ pub(super) fn user(
         (None, Some((user, word))) if users.are_some() => {
             (user, Evidence::Password(word, users.clone()))
         }
-        (None, _) => return Ok(None),
+        (None, _) => return Ok(signed_in(shared, head, access)),
     };
     let delay = access.password_delay;
     let known = match &evidence {
@@ -85,6 +87,18 @@ pub(super) fn user(
         return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
+}
+
+/// The user of a browser that has signed in. Only for what looks, and never for a client of Subversion.
+fn signed_in(shared: &HttpState, head: &Head, access: &AccessConfig) -> Option<Principal> {
+    let looks = matches!(head.method.as_str(), "GET" | "HEAD");
+    if !access.sign_in || !looks || head.is_svn_client() {
+        return None;
+    }
+    // Who sends other credentials wants to be known by them.
+    let is_bare = !head.headers.contains_key(AUTHORIZATION);
+    let sign_in = shared.sign_in.as_ref().filter(|_| is_bare)?;
+    sign_in.session(&shared.server.files, &head.headers).map(|(_, user)| user)
 }
 
 /// The user of a request whose credentials were checked.
@@ -146,6 +160,7 @@ pub(super) struct Asks {
     basic: bool,
     digest: bool,
     negotiate: bool,
+    sign_in: bool,
 }
 
 impl Asks {
@@ -163,7 +178,13 @@ impl Asks {
         };
         let negotiate = access.is_some_and(|access| access.negotiate);
         let basic = (!digest && !negotiate) || access.is_some_and(has_basic);
-        Self { realm, basic, digest, negotiate }
+        let sign_in = access.is_some_and(|access| access.sign_in);
+        Self { realm, basic, digest, negotiate, sign_in }
+    }
+
+    /// Whether a browser is sent to the provider of OpenID Connect, instead of asking for a password.
+    pub(super) fn lead_to_sign_in(&self, head: &Head) -> bool {
+        self.sign_in && !head.headers.contains_key(AUTHORIZATION)
     }
 
     /// The challenges, the strongest first.

@@ -9,7 +9,8 @@ use std::io;
 
 use bytes::{Buf as _, Bytes};
 use hyper::header::{
-    CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    WWW_AUTHENTICATE,
 };
 use hyper::{Response, StatusCode};
 use sapwood_core::exact::Exact as _;
@@ -44,6 +45,14 @@ fn begin(head: &mut Option<Begin>) -> SvnResult<()> {
     start.send(response).map_err(|_| client_gone("by the client"))
 }
 
+/// Forbids caches to keep a reply for others; what is the same for all of them keeps its own rule.
+fn keep_private(headers: &mut HeaderMap) {
+    let own = headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or("");
+    if !own.contains("immutable") && !own.contains("no-store") {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+}
+
 /// The head of a reply, and where it is waited for.
 type Begin = (oneshot::Sender<Response<ReplyBody>>, Response<ReplyBody>);
 
@@ -76,6 +85,8 @@ pub struct Exchange {
     failure: Option<Outcome>,
     /// The answer to a ticket of Kerberos, in base64, which goes with the reply.
     pub(super) negotiated: Option<String>,
+    /// Whether the reply may be the answer to one browser's session: no cache keeps it for others.
+    pub(super) is_private: bool,
 }
 
 impl std::fmt::Debug for Exchange {
@@ -110,6 +121,7 @@ impl Exchange {
             request: None,
             failure: None,
             negotiated: None,
+            is_private: false,
         }
     }
 
@@ -270,6 +282,9 @@ impl Exchange {
             && let Ok(value) = HeaderValue::try_from(format!("Negotiate {token}"))
         {
             response.headers_mut().insert(WWW_AUTHENTICATE, value);
+        }
+        if self.is_private {
+            keep_private(response.headers_mut());
         }
         if self.status.as_u16() >= 400
             && let Some(number) = self.request

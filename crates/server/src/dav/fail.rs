@@ -3,6 +3,7 @@
 use sapwood_core::{ErrorCode, SvnError};
 
 use super::credentials::Claim;
+use super::sign_in::asking::Question;
 use crate::common::access::Decision;
 
 /// Why a request fails.
@@ -18,6 +19,8 @@ pub enum Fail {
     Error(SvnError, u16),
     /// A name and password have to be checked first.
     Prove(Box<Claim>),
+    /// The provider of OpenID Connect has to be asked first.
+    Ask(Box<Question>),
 }
 
 /// The outcome of a request.

@@ -3,12 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
+use sapwood_wire_dav::headers;
 
 use super::certificate::ClientCertificate;
 use super::credentials;
+use super::sign_in::asking::Said;
 use crate::common::request_number::RequestNumber;
 use crate::common::users::Verdict;
 use crate::settings::Network;
@@ -42,6 +44,8 @@ pub struct Head {
     pub request: Option<RequestNumber>,
     /// The result of checking the name and password, once that was done.
     pub verdict: Option<Verdict>,
+    /// What the provider of OpenID Connect said, once it was asked.
+    pub said: Option<Said>,
 }
 
 impl Head {
@@ -65,6 +69,7 @@ impl Head {
             certificate: None,
             request: None,
             verdict: None,
+            said: None,
         }
     }
 
@@ -75,6 +80,16 @@ impl Head {
             Some(host) => format!("{}://{host}{path}", self.scheme),
             None => path.to_owned(),
         }
+    }
+
+    /// Whether the client is one of Subversion's.
+    #[must_use]
+    pub fn is_svn_client(&self) -> bool {
+        let speaks_svn = |value: &HeaderValue| {
+            value.to_str().is_ok_and(|value| value.contains(sapwood_wire_dav::NS_SVN_DAV))
+        };
+        self.headers.get_all(headers::DAV).iter().any(speaks_svn)
+            || self.header("user-agent").is_some_and(|agent| agent.starts_with("SVN/"))
     }
 
     /// The text of a header.

@@ -15,11 +15,15 @@ use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
 use super::session::Session;
 use super::settings::Redirect;
+use super::sign_in::SignIn;
+use super::sign_in::asking::Question;
+use super::sign_in::cookies;
 use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, authority, autoversioning, browse, edit, error_page, get, locks, master,
-    merge, only_https, options, pages, propfind, proppatch, report, robots, top_page, unversioned,
+    merge, only_https, options, pages, propfind, proppatch, report, robots, sign_in_pages,
+    token_pages, top_page, unversioned,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -34,6 +38,8 @@ pub(super) enum Next {
     Done,
     /// The name and password have to be checked; then the request is handled again.
     Prove(Box<Claim>),
+    /// The provider of OpenID Connect has to be asked; then the request is handled again.
+    Ask(Box<Question>),
     /// The body has to arrive.
     Body,
     /// The master makes the reply.
@@ -64,6 +70,12 @@ pub(super) fn handle(
         Ok(Ok(Answer::Admitted)) => return Next::Body,
         Ok(Ok(Answer::Forward(forward))) => return Next::Forward(forward),
         Ok(Err((Fail::Prove(claim), _))) => return Next::Prove(claim),
+        Ok(Err((Fail::Ask(question), _))) => return Next::Ask(question),
+        Ok(Err((Fail::AskWho, asks)))
+            if asks.lead_to_sign_in(head) && error_page::is_wanted(head) =>
+        {
+            lead_to_sign_in(shared, head, exchange);
+        }
         Ok(Err((Fail::AskWho, asks))) => {
             ask_who(head, exchange, &asks.challenges(shared, head));
         }
@@ -128,6 +140,19 @@ fn fail(head: &Head, exchange: &mut Exchange, error: &SvnError, status: u16) {
     error_page::write(exchange, status, &[], words);
 }
 
+/// Sends a browser to sign in.
+fn lead_to_sign_in(shared: &HttpState, head: &Head, exchange: &mut Exchange) {
+    let link = |sign_in: &SignIn| sign_in.link(&head.path, head.query.as_deref());
+    let Some(link) = shared.sign_in.as_deref().map(link) else {
+        return say(head, exchange, 403, &[], "Access forbidden\n");
+    };
+    exchange.reset();
+    exchange.status(302);
+    exchange.header("location", &link);
+    exchange.header("cache-control", "no-store");
+    exchange.finish();
+}
+
 fn ask_who(head: &Head, exchange: &mut Exchange, challenges: &[String]) {
     let headers: Vec<_> = challenges.iter().map(|c| ("www-authenticate", c.as_str())).collect();
     say(head, exchange, 401, &headers, "Authentication required\n");
@@ -174,6 +199,13 @@ fn answer(
     if head.path == "*" {
         exchange.header("allow", ALLOWED);
         return Ok(Answer::Given);
+    }
+    exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
+    if let Some(done) = sign_in_pages::answer(shared, head, exchange, stage) {
+        return done.map_err(nowhere).map(answered);
+    }
+    if let Some(done) = token_pages::answer(shared, head, exchange, stage) {
+        return done.map(answered);
     }
     let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
     if let Some((moved, rest)) = shared.settings.redirects.iter().find_map(elsewhere) {
@@ -235,6 +267,14 @@ fn answer(
         result
     });
     result.map_err(|fail| (fail, asks))
+}
+
+/// How far a page of the server is.
+const fn answered(done: sign_in_pages::Done) -> Answer {
+    match done {
+        sign_in_pages::Done::Answered => Answer::Given,
+        sign_in_pages::Done::NeedsBody => Answer::Admitted,
+    }
 }
 
 /// Answers when a request could not be forwarded, or its reply has no end.

@@ -16,10 +16,12 @@
 //! * [`fail`]: why a request fails; `tokens`: lock tokens that a request shows; `entity`: tags, dates and media types.
 //! * [`credentials`], `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
 //! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
+//! * [`sign_in`], `sign_in_pages`: users who sign in by a provider of OpenID Connect, for pages.
+//! * `token_pages`: users' tokens; `own_form`: forms of our own pages.
 //! * `access_log`: a line for each request.
 //! * `methods`: calls the handler of each method.
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
-//! * `pages`: the pages of the crate `web`, as replies.
+//! * `pages`, `web_reply`: the pages of the crate `web`, as replies.
 //! * [`master`]: a mirror passes write requests on to it.
 //! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
@@ -59,6 +61,7 @@ mod only_https;
 mod options;
 mod outlet;
 mod overflow;
+mod own_form;
 mod packing;
 mod pages;
 mod piece;
@@ -73,16 +76,20 @@ mod robots;
 mod service;
 pub mod session;
 pub mod settings;
+pub mod sign_in;
+mod sign_in_pages;
 mod socket;
 mod stage;
 pub mod state;
 mod ticket;
 mod tls;
+mod token_pages;
 mod tokens;
 mod top_page;
 mod txn_resource;
 pub mod txns;
 mod unversioned;
+mod web_reply;
 pub mod workers;
 
 pub use access_log::{AccessForm, AccessLog};

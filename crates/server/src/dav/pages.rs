@@ -9,14 +9,17 @@ use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
 use sapwood_search::Index;
+use sapwood_web::site::Visitor;
 use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
 
 use super::entity::{is_same, tags};
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::session::Session;
+use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
+use crate::common::principal::Principal;
 
 /// The folder of a repository that would be in the way of its pages.
 const OWN_FOLDER: &str = "/-";
@@ -134,6 +137,28 @@ fn fail(fault: Fault) -> Fail {
     }
 }
 
+/// Who looks at a page, for its line.
+fn visitor(session: &Session<'_>) -> Visitor {
+    let head = session.head;
+    let sign_in = session.shared.sign_in.as_ref();
+    let sign_in = sign_in.filter(|_| session.access.config().sign_in);
+    let user = session.access.principal();
+    Visitor {
+        user: user.map(|user| user.name().to_owned()),
+        sign_in: sign_in.map(|sign_in| sign_in.link(&head.path, head.query.as_deref())),
+        can_sign_out: user.is_some_and(Principal::has_signed_in),
+        has_tokens: user.is_some_and(|user| has_tokens(session, user)),
+    }
+}
+
+/// Whether a visitor of this place has a page of tokens.
+fn has_tokens(session: &Session<'_>, user: &Principal) -> bool {
+    let of_page = session.shared.settings.token_access.as_ref();
+    let of_place = session.access.config().accounts.as_ref();
+    !user.has_token()
+        && of_page.is_some_and(|access| of_place.is_some() && access.accounts.as_ref() == of_place)
+}
+
 /// Sends a page.
 ///
 /// # Errors
@@ -153,6 +178,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         now: signed(now),
         has_search: session.shared.server.settings.search_folder.is_some(),
         index: index.as_ref(),
+        visitor: &visitor(session),
     };
     note(session, &page.address).map_err(Fail::from)?;
     let tag = sapwood_web::tag(&request).map_err(fail)?;
@@ -160,20 +186,12 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         exchange.header("etag", tag);
         let known = session.head.header("if-none-match");
         if known.is_some_and(|list| tags(list).any(|said| is_same(said, tag))) {
-            write(exchange, Reply::unchanged());
+            web_reply::write(exchange, Reply::unchanged());
             return Ok(());
         }
     }
-    write(exchange, sapwood_web::answer(&request).map_err(fail)?);
+    web_reply::write(exchange, sapwood_web::answer(&request).map_err(fail)?);
     Ok(())
-}
-
-fn write(exchange: &mut Exchange, reply: Reply) {
-    exchange.status(reply.status);
-    for (name, value) in &reply.headers {
-        exchange.header(name, value);
-    }
-    exchange.out().extend_from_slice(reply.body.as_bytes());
 }
 
 /// The index of the repository, where it is asked for.

@@ -35,6 +35,7 @@ use super::outlet::Outlet;
 use super::packing;
 use super::polled_connection::Driver;
 use super::reply::ReplyBody;
+use super::sign_in::asking::{self, Question, Said};
 use super::socket::ClientSocket;
 use super::stage::Stage;
 use super::state::HttpState;
@@ -125,6 +126,11 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
                 job.head.verdict = verdict;
                 job.head.verdict.is_some()
             }
+            Next::Ask(question) => {
+                let asked = Box::pin(asked(&job.shared, &job.head, *question));
+                job.head.said = or_gone(line, asked).await;
+                job.head.said.is_some()
+            }
             // A client that has sent everything may close its sending side; one that has gone ends its body
             // with an error.
             Next::Body => match Box::pin(job.admitted()).await {
@@ -144,6 +150,18 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
             return job.give_up(reply).await;
         }
     }
+}
+
+/// What the provider of OpenID Connect says.
+async fn asked(shared: &HttpState, head: &Head, question: Question) -> Said {
+    let said = match &shared.sign_in {
+        Some(sign_in) => asking::ask(sign_in, head.client, question).await,
+        None => Said::Busy,
+    };
+    if matches!(said, Said::Busy) {
+        shared.workers.met(Limit::Logins);
+    }
+    said
 }
 
 async fn received(reply: Reply) -> Response<ReplyBody> {

@@ -7,8 +7,8 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
 use sapwood_repos::Repository;
+use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::resource::SPECIAL;
-use sapwood_wire_dav::{Resource, headers};
 
 use super::admission::Admission;
 use super::authenticate;
@@ -233,12 +233,7 @@ impl<'s> Session<'s> {
     /// Whether the client is one of Subversion's.
     #[must_use]
     pub fn is_svn_client(&self) -> bool {
-        self.head
-            .headers
-            .get_all(headers::DAV)
-            .iter()
-            .any(|v| v.to_str().is_ok_and(|v| v.contains(sapwood_wire_dav::NS_SVN_DAV)))
-            || self.head.header("user-agent").is_some_and(|agent| agent.starts_with("SVN/"))
+        self.head.is_svn_client()
     }
 
     /// Writes a line to the operational log.

@@ -10,6 +10,7 @@ use sapwood_ldap::Directory;
 
 use super::Master;
 use super::access_log::{AccessForm, AccessLog};
+use super::sign_in::SignInSettings;
 use crate::common::config::AccessConfig;
 use crate::common::settings::Network;
 
@@ -129,6 +130,10 @@ pub struct HttpSettings {
     pub requires_certificate: bool,
     /// The https address that unencrypted requests are redirected to, if they are.
     pub redirect_to_https: Option<u16>,
+    /// Sign-ins by a provider of OpenID Connect, for pages.
+    pub sign_in: Option<SignInSettings>,
+    /// How users log in to the page of their tokens: it names the file of accounts.
+    pub token_access: Option<Arc<AccessConfig>>,
     /// The limits of connections and of what they send.
     pub limits: HttpLimits,
 }
@@ -151,6 +156,8 @@ impl Default for HttpSettings {
             transaction_idle: Duration::from_secs(24 * 3600),
             requires_certificate: false,
             redirect_to_https: None,
+            sign_in: None,
+            token_access: None,
             limits: HttpLimits::default(),
         }
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use sapwood_core::SvnResult;
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_oidc::Secret;
 
 use super::access_log::AccessLog;
 use super::autoversioning::held::HeldLocks;
@@ -11,6 +12,7 @@ use super::autoversioning::pending::Saves;
 use super::connection_slots::ConnectionSlots;
 use super::digest::Nonces;
 use super::settings::HttpSettings;
+use super::sign_in::SignIn;
 use super::tls::Tls;
 use super::txns::OpenTxns;
 use super::workers::Workers;
@@ -28,6 +30,10 @@ pub struct HttpState {
     pub access_log: Option<Arc<AccessLog>>,
     /// The key for nonces of Digest authentication.
     pub nonces: Arc<Nonces>,
+    /// Users who sign in by a provider of OpenID Connect.
+    pub sign_in: Option<Arc<SignIn>>,
+    /// The key of the codes in forms.
+    pub forms: Secret,
     /// Locks of DAV programs that repositories cannot have.
     pub held: Arc<HeldLocks>,
     /// Changes of DAV programs that wait for the rest of a save.
@@ -70,7 +76,7 @@ impl HttpState {
     /// The state of an http server that has just started.
     ///
     /// # Errors
-    /// When the access log cannot be opened.
+    /// When the access log cannot be opened, or the system has no random bytes.
     pub(super) fn new(server: &Arc<ServerState>, settings: HttpSettings) -> SvnResult<Self> {
         let access_log = settings.open_access_log()?;
         server.folders.add(settings.folders());
@@ -78,6 +84,8 @@ impl HttpState {
             server: Arc::clone(server),
             access_log,
             nonces: Arc::default(),
+            sign_in: sign_in(&settings, None)?,
+            forms: Secret::new().map_err(SvnError::from)?,
             held: Arc::default(),
             saves: Arc::default(),
             slots: ConnectionSlots::new(&settings.limits, &server.metrics),
@@ -93,7 +101,7 @@ impl HttpState {
     /// know.
     ///
     /// # Errors
-    /// When the access log cannot be opened.
+    /// When the access log cannot be opened, or the system has no random bytes.
     pub(super) fn with(
         &self,
         server: &Arc<ServerState>,
@@ -106,6 +114,8 @@ impl HttpState {
             server: Arc::clone(server),
             access_log,
             nonces: Arc::clone(&self.nonces),
+            sign_in: sign_in(&settings, self.sign_in.as_deref())?,
+            forms: self.forms.clone(),
             held: Arc::clone(&self.held),
             saves: Arc::clone(&self.saves),
             slots: Arc::clone(&self.slots),
@@ -116,4 +126,10 @@ impl HttpState {
             settings,
         })
     }
+}
+
+/// What sign-ins have in common, if there are any.
+fn sign_in(settings: &HttpSettings, before: Option<&SignIn>) -> SvnResult<Option<Arc<SignIn>>> {
+    let own = settings.sign_in.clone();
+    own.map(|own| SignIn::new(own, before).map(Arc::new)).transpose()
 }

@@ -1,7 +1,8 @@
 //! What monitoring programs ask, over http at an address of its own: `/metrics`, `/healthz`, `/readyz`, and `/status` for
-//! `sapwood status`.
+//! `sapwood status`; browsers get a page at `/`.
 //!
-//! * `health`: whether the server can serve. * `repositories`: the youngest revisions. * `pages`: the replies.
+//! * `health`: whether the server can serve. * `repositories`: the youngest revisions. * `pages`: the replies; `status_page`: that for
+//!   people.
 //!
 //! Invariants: nothing of this is answered at the addresses of other protocols; a disk that does not answer delays what
 //! is about the disk only, and leaves no more than one thread waiting for it.
@@ -9,6 +10,7 @@
 mod health;
 mod pages;
 mod repositories;
+mod status_page;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -125,5 +127,11 @@ async fn answer(
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = hyper::header::HeaderValue::from_static(page.kind);
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    for (name, value) in page.headers {
+        let value = hyper::header::HeaderValue::try_from(value);
+        if let (Ok(value), name) = (value, hyper::header::HeaderName::from_static(name)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
     Ok(response)
 }

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
+use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
+use sapwood_web::{Reply, site};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::health;
 use super::repositories::{self, Repositories, RepositoryReader};
+use super::status_page;
 use crate::common::current::Current;
 use crate::common::metrics::sample;
 use crate::common::state::ServerState;
@@ -24,11 +27,23 @@ pub(super) struct Page {
     pub(super) status: u16,
     pub(super) kind: &'static str,
     pub(super) body: String,
+    /// Headers besides the media type, or in its place.
+    pub(super) headers: Vec<(&'static str, String)>,
 }
 
 impl Page {
     pub(super) fn text(status: u16, body: impl Into<String>) -> Self {
-        Self { status, kind: "text/plain; charset=utf-8", body: body.into() }
+        Self::of(status, "text/plain; charset=utf-8", body.into())
+    }
+
+    const fn of(status: u16, kind: &'static str, body: String) -> Self {
+        Self { status, kind, body, headers: Vec::new() }
+    }
+
+    /// One for people.
+    fn shown(reply: Reply) -> Self {
+        let Reply { status, headers, body } = reply;
+        Self { headers, ..Self::of(status, "text/html; charset=utf-8", body) }
     }
 }
 
@@ -62,9 +77,26 @@ impl Pages {
             "/healthz" => Page::text(200, "alive\n"),
             "/readyz" => self.ready().await,
             "/status" => self.status().await,
+            "/" if accepts.contains("text/html") => self.shown_status().await,
             "/" => Page::text(200, "/metrics\n/healthz\n/readyz\n/status\n"),
-            _ => Page::text(404, "Not found\n"),
+            path => site::style_at(path).map_or(Page::text(404, "Not found\n"), Page::shown),
         }
+    }
+
+    /// How the server is, for people.
+    async fn shown_status(&self) -> Page {
+        let (age, repositories) = self.repositories().await;
+        let server = self.current.get();
+        let (summary, sample) = (server.metrics.summary(), server.sample());
+        let values = status_page::Values {
+            summary: &summary,
+            repositories: &repositories,
+            age: age.as_secs(),
+            certificate_end: sample.certificate_end,
+            is_ending: server.ending.has_begun(),
+        };
+        let now = Timestamp::now().0.div_euclid(MICROS_PER_SEC);
+        Page::shown(status_page::page(&values, now))
     }
 
     async fn metrics(&self, accepts: &str) -> Page {
@@ -80,8 +112,8 @@ impl Pages {
         let all = [server.metrics.registry(), &now, &of_repositories];
         let is_open = accepts.contains("application/openmetrics-text");
         match encode(&all, is_open) {
-            Ok(body) if is_open => Page { status: 200, kind: OPEN_METRICS, body },
-            Ok(body) => Page { status: 200, kind: prometheus_text::CONTENT_TYPE, body },
+            Ok(body) if is_open => Page::of(200, OPEN_METRICS, body),
+            Ok(body) => Page::of(200, prometheus_text::CONTENT_TYPE, body),
             Err(error) => Page::text(500, format!("{error}\n")),
         }
     }
@@ -135,7 +167,7 @@ impl Pages {
             "repositories_unnamed": repositories.unnamed,
             "has_backups": repositories.has_backups,
         });
-        Page { status: 200, kind: "application/json", body: format!("{body:#}\n") }
+        Page::of(200, "application/json", format!("{body:#}\n"))
     }
 
     /// The repositories, read now if the disk answers in time, else as they were read last; and how long ago that was.

@@ -57,9 +57,9 @@ const OF_CONNECTIONS: [HeaderName; 8] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// Headers about the client: only the mirror's own values are passed on.
-const OF_THE_WAY: [&str; 4] =
-    ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"];
+/// Headers about the client, of which only the mirror's own values are passed on; and cookies, which are the mirror's.
+const OF_THE_WAY: [&str; 5] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "cookie"];
 
 /// The master, if the request is one for it.
 pub(super) fn of<'s>(session: &Session<'s>) -> Option<&'s Arc<Master>> {
