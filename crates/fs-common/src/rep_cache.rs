@@ -8,6 +8,8 @@
 //!
 //! Schema, journal mode and locks are the reference's: its programs use the file at the same time.
 
+mod follow;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +17,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, params};
 use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError, SvnResult as Result};
 use sapwood_store::write::WriteStorage;
+
+pub use self::follow::Followed;
 
 /// The name of the file below `db`.
 pub const NAME: &str = "rep-cache.db";
@@ -163,52 +167,6 @@ impl RepCache {
             Ok(connection) => Ok(Self { connection, path }),
             Err(e) => Err(opening(&path, &e)),
         }
-    }
-
-    /// Makes the database at `to`, which may be in use, hold the rows that the one at `from` has of
-    /// revisions up to `youngest`, and no others. At no moment it has one of a later revision.
-    pub fn follow(from: &Path, to: PathBuf, youngest: Revnum, schema: Schema) -> Result<()> {
-        const SAME: &str = "source.rep_cache AS s WHERE s.hash = rep_cache.hash AND \
-            s.revision = rep_cache.revision AND s.offset = rep_cache.offset AND \
-            s.size = rep_cache.size AND s.expanded_size = rep_cache.expanded_size AND \
-            s.revision <= ?3";
-        let mut this = Self::connect(to, CREATED)?;
-        let mut copy = || {
-            this.connection.execute_batch(PRAGMAS)?;
-            this.make_schema(schema)?;
-            let name = from.to_str().ok_or_else(|| rusqlite::Error::InvalidPath(from.into()))?;
-            this.connection.execute("ATTACH DATABASE ?1 AS source", [name])?;
-            let version: i64 =
-                this.connection.query_row("PRAGMA source.user_version", [], |row| row.get(0))?;
-            if version == 0 {
-                return Ok(());
-            }
-            // In parts, so that those that wait for the source do not wait long.
-            for digit in 0..=0xfu8 {
-                let first = if digit == 0 { String::new() } else { format!("{digit:x}") };
-                let end =
-                    if digit == 0xf { "g".into() } else { format!("{:x}", digit.wrapping_add(1)) };
-                let range = params![first, end, signed(youngest.0)];
-                // Not an immediate one, which would lock the source against writers too.
-                let part = this.connection.transaction()?;
-                part.execute(
-                    &format!(
-                        "DELETE FROM main.rep_cache WHERE hash >= ?1 AND hash < ?2 AND \
-                         NOT EXISTS (SELECT 1 FROM {SAME})"
-                    ),
-                    range,
-                )?;
-                part.execute(
-                    "INSERT OR IGNORE INTO main.rep_cache (hash, revision, offset, size, \
-                     expanded_size) SELECT hash, revision, offset, size, expanded_size \
-                     FROM source.rep_cache WHERE hash >= ?1 AND hash < ?2 AND revision <= ?3",
-                    range,
-                )?;
-                part.commit()?;
-            }
-            Ok(())
-        };
-        copy().map_err(|e| error(&e))
     }
 
     /// Copies the database at `from` to `to`, as it is at one moment, and then removes rows of
@@ -379,44 +337,5 @@ impl RepCache {
             found(read().map_err(fail)?)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(number: u8, revision: u64) -> Row {
-        let sha1 = Sha1::of(&[number]);
-        Row { sha1, revision: Revnum(revision), item: 3, size: 4, expanded_size: 5 }
-    }
-
-    fn open(path: &Path) -> RepCache {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let cache = RepCache::connect(path.to_owned(), flags).unwrap();
-        cache.make_schema(Schema::V2).unwrap();
-        cache
-    }
-
-    #[test]
-    fn a_copy_follows() {
-        let dir = tempfile::tempdir().unwrap();
-        let (from, to) = (dir.path().join("it's one"), dir.path().join("two"));
-        let mut source = open(&from);
-        let mut copy = open(&to);
-        // Rows that are equal, wrong, too young, and gone from the source.
-        let all: Vec<Row> = (0..100).map(|n| row(n, u64::from(n))).collect();
-        source.add(&all).unwrap();
-        copy.add(all.get(..20).unwrap_or_default()).unwrap();
-        copy.add(&[row(30, 7), row(95, 95), row(200, 1)]).unwrap();
-        let expected = |n: u8| (n < 90).then(|| row(n, u64::from(n)));
-        for _ in 0..2 {
-            RepCache::follow(&from, to.clone(), Revnum(89), Schema::V2).unwrap();
-            for n in 0..=255 {
-                assert_eq!(copy.find(row(n, 0).sha1).unwrap(), expected(n), "{n}");
-            }
-        }
-        RepCache::hotcopy(from, to, Revnum(89)).unwrap();
-        assert_eq!(copy.youngest().unwrap(), Some(Revnum(89)));
     }
 }

@@ -58,7 +58,7 @@ impl Copier<'_> {
         }
         let to = self.target(rep_cache::NAME);
         let followed =
-            self.in_use() && RepCache::follow(&reps, to.clone(), youngest, schema).is_ok();
+            self.in_use() && RepCache::follow(reps.clone(), to.clone(), youngest, schema).is_ok();
         // Also over one that is broken.
         if !followed {
             RepCache::hotcopy(reps, to.clone(), youngest)?;
