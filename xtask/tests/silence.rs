@@ -37,7 +37,7 @@ const MOST: [(&str, usize, usize); 33] = [
     ("ra", 13, 4),
     ("repos", 7, 45),
     ("rules", 1, 7),
-    ("search", 0, 2),
+    ("search", 0, 1),
     ("server", 0, 30),
     ("store", 3, 16),
     ("testkit", 8, 3),

@@ -284,7 +284,7 @@ fn clients_and_folders_have_their_addresses() {
     assert_eq!(status(&served.get("/svn/repo/-/tree/-", &bob)), 404);
 }
 
-/// A commit can be found soon, by those who may read it, and by nobody else; an index that was deleted comes back.
+/// A commit can be found soon, by those who may read it only; an index that was deleted comes back.
 #[test]
 fn what_was_committed_can_be_searched() {
     let mut served = Served::start(&format!("search-folder = 'indexes'\n{PLACES}"));

@@ -13,9 +13,8 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use sapwood_core::uri::Parts;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -61,29 +60,8 @@ impl Client {
     /// # Errors
     /// A file that cannot be used.
     pub(crate) fn new(authorities: Option<&Path>) -> Result<Self, WrongSetting> {
-        let mut roots = RootCertStore::empty();
-        match authorities {
-            // A certificate of the system that cannot be read is not trusted.
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            }
-            Some(file) => {
-                let wrong = |why: &dyn std::fmt::Display| {
-                    WrongSetting::new("ca", format!("'{}': {why}", file.display()))
-                };
-                for one in CertificateDer::pem_file_iter(file).map_err(|e| wrong(&e))? {
-                    roots.add(one.map_err(|e| wrong(&e))?).map_err(|e| wrong(&e))?;
-                }
-                if roots.is_empty() {
-                    return Err(wrong(&"there is no certificate in it"));
-                }
-            }
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| WrongSetting::new("ca", e))?;
-        Ok(Self { tls: Arc::new(config.with_root_certificates(roots).with_no_client_auth()) })
+        let tls = sapwood_tls_client::config(authorities);
+        Ok(Self { tls: tls.map_err(|error| WrongSetting::new("ca", error))? })
     }
 
     /// Asks, and waits for the answer.

@@ -63,7 +63,7 @@ impl Index {
 
     /// Adds the log message and author of a revision, in place of what was known of it.
     pub(crate) fn put_message(&self, revision: Revnum, props: &PropList) -> Result<()> {
-        let text = |name| props.get(name).map(String::from_utf8_lossy).unwrap_or_default();
+        let text = |name| String::from_utf8_lossy(props.get(name).unwrap_or(b""));
         let grams = format!("{}\n{}", text(names::LOG), text(names::AUTHOR));
         let key = Self::key(revision.0);
         self.run(|connection| {

@@ -1,4 +1,4 @@
-//! What somebody typed, parsed.
+//! A question as a user typed it, parsed.
 //!
 //! ```text
 //! words "a phrase" path:/trunk ext:rs author:ada rev:10-20 date:2024-01..2024-06

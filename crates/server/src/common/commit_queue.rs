@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 /// The most repositories of a queue, and of a look at all.
 pub(crate) const MOST: usize = 10_000;
 
-/// What is in the queue, and whether nobody takes from it any more.
+/// What is in the queue, and whether its thread has ended.
 #[derive(Debug, Default)]
 struct Content {
     committed: BTreeSet<PathBuf>,
