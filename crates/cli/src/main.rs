@@ -28,6 +28,7 @@ mod repo;
 mod repo_admin;
 mod report;
 mod revision;
+mod search;
 mod serve;
 mod signals;
 mod similarity;

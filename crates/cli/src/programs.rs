@@ -64,6 +64,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::backup::manual),
     },
     Program {
+        name: "search",
+        linked: false,
+        about: "say which names, messages and texts of a repository have some words",
+        run: crate::search::run,
+        manual: Some(crate::search::manual),
+    },
+    Program {
         name: "doctor",
         linked: false,
         about: "say what is wrong with repositories and a server, and what to do",

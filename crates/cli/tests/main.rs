@@ -66,6 +66,7 @@ mod repo_admin;
 mod revprops;
 mod rules;
 #[cfg(feature = "secret-service")]
+mod search;
 mod secret_service;
 mod service;
 mod sign_in;

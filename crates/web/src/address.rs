@@ -108,7 +108,11 @@ impl Section {
         }
     }
 
-    fn named(name: &str) -> Result<Self> {
+    /// The one that stands in an address so.
+    ///
+    /// # Errors
+    /// [`Fault::Bad`]: there is none.
+    pub fn named(name: &str) -> Result<Self> {
         let all = [Self::All, Self::Paths, Self::Revisions, Self::Texts];
         let found = all.into_iter().find(|one| one.as_str() == name);
         found.ok_or(Fault::Bad("There is no such kind of search"))

@@ -44,9 +44,10 @@ pub use address::{Address, Kind, Prefix, Query, Section};
 pub use fault::{Fault, Result};
 pub use links::Links;
 pub use reply::Reply;
+pub use search::{Hits, TextHit};
 pub use text::size;
 pub use times::{full as full_date, rounded_age, seconds};
-pub use view::View;
+pub use view::{Change, View};
 
 /// A request for a page.
 #[derive(Clone, Copy, Debug)]

@@ -19,24 +19,28 @@ use crate::view::{Change, View};
 
 /// A file whose text has the words.
 #[derive(Debug)]
-pub(crate) struct TextHit {
-    pub(crate) path: FsPathBuf,
-    /// The first lines that have one of them, with their numbers.
-    pub(crate) lines: Vec<(u64, String)>,
+pub struct TextHit {
+    /// The file.
+    pub path: FsPathBuf,
+    /// The first lines that have one of them, with their numbers, from 1.
+    pub lines: Vec<(u64, String)>,
 }
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Hits {
-    pub(crate) paths: Vec<PathCandidate>,
-    pub(crate) revisions: Vec<Change>,
-    pub(crate) texts: Vec<TextHit>,
+pub struct Hits {
+    /// Paths whose names have the words.
+    pub paths: Vec<PathCandidate>,
+    /// Revisions whose messages or authors have them, the youngest first.
+    pub revisions: Vec<Change>,
+    /// Files whose texts have them.
+    pub texts: Vec<TextHit>,
     /// Where the next page of a section begins.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
     /// Whether the time was enough.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
     /// The revision up to which the index has everything.
-    pub(crate) complete_to: Option<Revnum>,
+    pub complete_to: Option<Revnum>,
 }
 
 /// One search, under way.
@@ -51,14 +55,28 @@ struct Search<'a> {
 
 impl Hits {
     pub(crate) fn read(request: &Request<'_>) -> Result<Self> {
-        let index: &Index = request.index.ok_or(Fault::Missing)?;
-        let address = &request.address.query;
-        let query = Query::parse(address.words.as_deref().unwrap_or(""))?;
-        let section = address.section;
+        let index = request.index.ok_or(Fault::Missing)?;
+        let asked = &request.address.query;
+        let words = asked.words.as_deref().unwrap_or("");
+        Self::find(request.view, index, words, asked.section, asked.after.as_deref())
+    }
+
+    /// Searches for `words` ([`Query`]), behind the hit `after`.
+    ///
+    /// # Errors
+    /// [`Fault::Bad`] for a question that means nothing; those of the index and the repository.
+    pub fn find(
+        view: &View<'_>,
+        index: &Index,
+        words: &str,
+        section: Section,
+        after: Option<&str>,
+    ) -> Result<Self> {
+        let query = Query::parse(words)?;
         let search = Search {
-            view: request.view,
+            view,
             candidates: Candidates { index, query: &query },
-            after: address.after.as_deref(),
+            after,
             most: if section == Section::All { budget::FEW_HITS } else { budget::HITS },
             budget: Budget::new(),
         };
@@ -81,7 +99,9 @@ impl Hits {
         Ok(hits)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.revisions.is_empty() && self.texts.is_empty()
     }
 }

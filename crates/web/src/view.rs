@@ -51,11 +51,15 @@ pub(crate) struct Found {
 
 /// A change, as far as it may be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) revision: Revnum,
-    pub(crate) author: Option<String>,
-    pub(crate) date: Option<String>,
-    pub(crate) message: Option<String>,
+pub struct Change {
+    /// The revision.
+    pub revision: Revnum,
+    /// Who made it.
+    pub author: Option<String>,
+    /// When, as Subversion writes dates.
+    pub date: Option<String>,
+    /// Why.
+    pub message: Option<String>,
 }
 
 impl Change {
