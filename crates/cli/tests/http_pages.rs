@@ -302,6 +302,13 @@ fn what_was_committed_can_be_searched() {
         search(&served, ADA, "stripes")
     );
     assert!(search(&served, ADA, "zebra").contains("/trunk/zebra"));
+    let edit = ["propset", "--revprop", "-r1", "svn:log", "an okapi", &url];
+    let hook = served.repo.path().join("hooks/pre-revprop-change");
+    fs::write(&hook, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    svn_as_ada(&edit).expect_success("propset");
+    let is_edited = || search(&served, ADA, "okapi").contains("an okapi");
+    assert!(sapwood_testkit::patience::wait(60, is_edited), "the edited message");
     let of_bob = |asked: &str| {
         let page = format!("/svn/repo/-/search?q={asked}");
         answer(&served, &page, &format!("{BOB}{BROWSER}")).replace(asked, "WORD")

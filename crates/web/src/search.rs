@@ -1,6 +1,6 @@
 //! What a search finds, as far as the asker may see it.
 //!
-//! Invariants: the index only names candidates: each hit was read from the repository through the [`View`](crate::View), which
+//! Invariants: the index only names candidates: each hit was read from the repository through the [`View`], which
 //! has what may not be read as not there; nothing that was left out is counted.
 
 use std::ops::ControlFlow;

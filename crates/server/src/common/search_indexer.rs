@@ -14,13 +14,15 @@ use sapwood_fs::Caches;
 use sapwood_repos::Repository;
 use sapwood_search::{Index, Progress, Scope};
 
-use crate::common::commit_queue::{CommitQueue, MOST};
+use crate::common::commit_queue::{CommitQueue, Edited, MOST};
 use crate::common::current::Current;
 use crate::common::served_repositories;
 use crate::common::state::ServerState;
 
-/// The time between two looks at all repositories: others than this server may commit too.
+/// The least time between two looks at all repositories: others than this server may commit too.
 const ROUND: Duration = Duration::from_secs(30);
+/// How many times longer the pause is than the look, at least: so that many repositories do not keep a processor busy.
+const PAUSE: u32 = 20;
 /// Bytes of the caches.
 const CACHE: usize = 16 << 20;
 
@@ -74,29 +76,42 @@ struct Work {
 impl Work {
     fn run(mut self) {
         while !self.commits.has_ended() {
-            let folders = self.server.get().sample().folders;
-            for repository in served_repositories::find(folders).into_keys().take(MOST) {
-                // A commit does not wait for the rest of the round.
-                while let Some(committed) = self.commits.next(Instant::now()) {
-                    self.keep(&committed);
-                }
-                self.keep(&repository);
+            let begun = Instant::now();
+            if self.server.get().settings.search_folder.is_some() {
+                self.round();
             }
+            let pause = begun.elapsed().saturating_mul(PAUSE).max(ROUND);
             let now = Instant::now();
-            let until = now.checked_add(ROUND).unwrap_or(now);
-            while let Some(committed) = self.commits.next(until) {
-                self.keep(&committed);
+            self.changed(now.checked_add(pause).unwrap_or(now));
+        }
+    }
+
+    /// Looks at all repositories. A change that became known does not wait for the rest.
+    fn round(&mut self) {
+        let folders = self.server.get().sample().folders;
+        for repository in served_repositories::find(folders).into_keys().take(MOST) {
+            self.changed(Instant::now());
+            if self.commits.has_ended() {
+                return;
             }
+            self.keep(&repository, &Edited::new());
+        }
+    }
+
+    /// Takes what is in the queue, and what comes until then.
+    fn changed(&mut self, until: Instant) {
+        while let Some((repository, edited)) = self.commits.next(until) {
+            self.keep(&repository, &edited);
         }
     }
 
     /// Brings the index of a repository to its newest revision.
-    fn keep(&mut self, repository: &Path) {
+    fn keep(&mut self, repository: &Path, edited: &Edited) {
         let server = self.server.get();
         let Some(folder) = &server.settings.search_folder else { return };
         let commits = Arc::clone(&self.commits);
         let cancel = server.cancel.or_when(move || commits.has_ended());
-        match advance(&server, folder, repository, &cancel) {
+        match advance(&server, folder, repository, edited, &cancel) {
             Ok(()) => drop(self.failures.remove(repository)),
             Err(error) if error.is_cancelled() => {}
             Err(error) => {
@@ -115,6 +130,7 @@ fn advance(
     server: &ServerState,
     folder: &Path,
     path: &Path,
+    edited: &Edited,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
     let repository = Repository::open(path, &Caches::new(CACHE), &server.options)?;
@@ -123,6 +139,9 @@ fn advance(
     let mut index = Index::create(&file, &repository.fs().uuid()?, &scope)?;
     while !matches!(index.advance(&repository, &scope, cancel)?, Progress::Complete(_)) {
         cancel.check()?;
+    }
+    for revision in edited {
+        index.message_changed(&repository, *revision)?;
     }
     Ok(())
 }

@@ -247,11 +247,20 @@ impl ServerState {
         revision: Revnum,
     ) {
         self.note(subject, &Operation::Commit { revision });
-        if self.settings.search_folder.is_some() {
-            self.search.add(repository.path());
-        }
+        self.search_changed(repository, None);
         if let Some(notifier) = &*self.notifier.lock() {
             notifier.committed(repository.path(), name, revision);
+        }
+    }
+
+    /// A property of a revision was changed.
+    pub(crate) fn revprop_changed(&self, repository: &Repository, revision: Revnum) {
+        self.search_changed(repository, Some(revision));
+    }
+
+    fn search_changed(&self, repository: &Repository, edited: Option<Revnum>) {
+        if self.settings.search_folder.is_some() {
+            self.search.add(repository.path(), edited);
         }
     }
 

@@ -53,6 +53,7 @@ fn revision(session: &Session<'_>, rev: Revnum, changes: &[(String, &Change)]) -
             hooks: RevpropHooks::ALL,
         };
         change_revision_prop(&session.repository, &hooks, &request, &session.access)?;
+        session.shared.server.revprop_changed(&session.repository, rev);
     }
     Ok(())
 }

@@ -47,6 +47,7 @@ fn change(
     let request =
         RevpropRequest { revision, name, expected, value, user, hooks: RevpropHooks::ALL };
     change_revision_prop(repository, &hooks, &request, &*access)?;
+    session.shared.revprop_changed(repository, revision);
     session.conn.success();
     Ok(())
 }
