@@ -14,10 +14,11 @@ use tokio::sync::Notify;
 
 use crate::answers::Answers;
 use crate::certificate::Kept;
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::order::Orders;
 use crate::settings::Settings;
+use sapwood_core::WrongSetting;
 
 /// The certificates of a server. [`Certificates::keep`] orders and renews them.
 #[derive(Debug)]

@@ -66,25 +66,3 @@ impl From<Error> for SvnError {
         Self::new(code, error.to_string())
     }
 }
-
-/// A setting that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{setting}': {why}")]
-pub struct WrongSetting {
-    /// Its name in the configuration file.
-    pub setting: &'static str,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-impl WrongSetting {
-    pub(crate) fn new(setting: &'static str, why: impl std::fmt::Display) -> Self {
-        Self { setting, why: why.to_string() }
-    }
-}
-
-impl From<WrongSetting> for SvnError {
-    fn from(wrong: WrongSetting) -> Self {
-        Self::new(ErrorCode::BAD_CONFIG_VALUE, format!("acme: {wrong}"))
-    }
-}

@@ -20,7 +20,8 @@ mod schedule;
 mod settings;
 
 pub use certificates::{Certificates, Summary};
-pub use error::{Error, Result, WrongSetting};
+pub use error::{Error, Result};
 pub use folder::{Stored, stored};
 pub use keeper::Report;
+pub use sapwood_core::WrongSetting;
 pub use settings::{Challenge, LETS_ENCRYPT, Settings};

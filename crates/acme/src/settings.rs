@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyper::Uri;
 use rustls::ClientConfig;
 
-use crate::error::WrongSetting;
+use sapwood_core::WrongSetting;
 
 /// The directory of Let's Encrypt.
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";

@@ -33,6 +33,7 @@ pub mod rng;
 pub mod skel;
 pub mod uri;
 pub mod values;
+mod wrong_setting;
 
 pub use cancel::CancelToken;
 pub use checksum::{Md5, Sha1};
@@ -53,3 +54,4 @@ pub use revnum::Revnum;
 pub use values::{
     ChangedPath, Dirent, DirentFields, FileRev, Inherit, Lock, LogEntry, RevpropSelection, Segment,
 };
+pub use wrong_setting::WrongSetting;

@@ -12,10 +12,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Digest};
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::login::{self, Question};
 use crate::server::{Address, Server};
 use crate::settings::{Checked, Settings};
+use sapwood_core::WrongSetting;
 
 /// The longest name of a user, and the longest password, in bytes.
 const MOST_BYTES: usize = 1024;

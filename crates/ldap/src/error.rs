@@ -74,19 +74,3 @@ impl From<Error> for SvnError {
         Self::new(ErrorCode::AUTHN_CREDS_UNAVAILABLE, error.to_string())
     }
 }
-
-/// A setting that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{setting}': {why}")]
-pub struct WrongSetting {
-    /// Its name in the configuration file.
-    pub setting: &'static str,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-impl WrongSetting {
-    pub(crate) fn new(setting: &'static str, why: impl Into<String>) -> Self {
-        Self { setting, why: why.into() }
-    }
-}

@@ -20,5 +20,6 @@ mod settings;
 mod sid;
 
 pub use directory::{Directory, Login, Member};
-pub use error::{Error, Result, WrongSetting};
+pub use error::{Error, Result};
+pub use sapwood_core::WrongSetting;
 pub use settings::{Kind, Settings};

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::WrongSetting;
 use crate::filter::Template;
 use crate::server::Address;
+use sapwood_core::WrongSetting;
 
 /// What kind of directory it is: the defaults of filters and names differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -25,10 +25,11 @@ mod waiting;
 mod webhook;
 
 pub use commit::{Action, ChangedPath, Commit, MOST_MESSAGE, MOST_PATHS, Source};
-pub use error::{Error, Result, WrongSetting};
+pub use error::{Error, Result};
 pub use mail::{Mail, MailSettings};
 pub use notifier::Notifier;
 pub use position::Position;
+pub use sapwood_core::WrongSetting;
 pub use shared::Report;
 pub use target::{Carrier, Filter, Target};
 pub use waiting::{QueueReader, Waiting};

@@ -11,8 +11,9 @@ use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use sapwood_core::uri::Parts;
 
 use crate::commit::Commit;
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::message;
+use sapwood_core::WrongSetting;
 
 /// How long the server may take for one command.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,9 +4,10 @@ use sapwood_core::{FsPath, glob};
 use sapwood_rules::PathPattern;
 
 use crate::commit::Commit;
-use crate::error::{Result, WrongSetting};
+use crate::error::Result;
 use crate::mail::Mail;
 use crate::webhook::Webhook;
+use sapwood_core::WrongSetting;
 
 /// The longest name of a target, in bytes: it is the name of a folder.
 const MOST_NAME: usize = 100;

@@ -25,8 +25,9 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::is_internal;
 use crate::commit::Commit;
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::message;
+use sapwood_core::WrongSetting;
 
 /// How long a request may take, with its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);

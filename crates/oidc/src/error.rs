@@ -51,19 +51,3 @@ impl From<Error> for SvnError {
         Self::new(ErrorCode::AUTHN_FAILED, error.to_string())
     }
 }
-
-/// A setting that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{setting}': {why}")]
-pub struct WrongSetting {
-    /// Its name in the configuration file.
-    pub setting: &'static str,
-    /// Why not.
-    pub why: String,
-}
-
-impl WrongSetting {
-    pub(crate) fn new(setting: &'static str, why: impl ToString) -> Self {
-        Self { setting, why: why.to_string() }
-    }
-}

@@ -20,8 +20,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::settings::is_safe;
+use sapwood_core::WrongSetting;
 
 /// How long a question may take, with its answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

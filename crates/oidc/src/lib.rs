@@ -22,8 +22,9 @@ mod settings;
 mod token;
 
 pub use claims::Person;
-pub use error::{Error, Result, WrongSetting};
+pub use error::{Error, Result};
 pub use proof::{Proof, Secret, Seed};
 pub use provider::Provider;
+pub use sapwood_core::WrongSetting;
 pub use settings::Settings;
 pub use token::fuzz_token;

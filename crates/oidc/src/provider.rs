@@ -14,12 +14,13 @@ use tokio::sync::Mutex;
 
 use crate::claims::{self, Person};
 use crate::discovery::{self, Metadata};
-use crate::error::{Error, Result, WrongSetting};
+use crate::error::{Error, Result};
 use crate::http::{Client, Question, escaped, form};
 use crate::keys::Keys;
 use crate::proof::Proof;
 use crate::settings::Settings;
 use crate::token::{Claims, Expected, Token};
+use sapwood_core::WrongSetting;
 
 /// How long addresses and keys are kept.
 const KEPT: Duration = Duration::from_secs(3600);

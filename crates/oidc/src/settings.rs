@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use sapwood_core::uri::Parts;
 
-use crate::error::WrongSetting;
+use sapwood_core::WrongSetting;
 
 /// What is asked of whom, and who may sign in.
 #[derive(Clone, Default, PartialEq, Eq)]

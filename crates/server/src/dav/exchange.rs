@@ -6,6 +6,7 @@
 //! takes a part for the whole.
 
 use std::io;
+use std::time::Instant;
 
 use bytes::{Buf as _, Bytes};
 use hyper::header::{
@@ -53,6 +54,10 @@ fn keep_private(headers: &mut HeaderMap) {
     }
 }
 
+/// A time before which a reply does not go out, so that its own time says nothing. Nothing is held while it waits but the reply.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NotBefore(pub(super) Instant);
+
 /// The head of a reply, and where it is waited for.
 type Begin = (oneshot::Sender<Response<ReplyBody>>, Response<ReplyBody>);
 
@@ -87,6 +92,8 @@ pub struct Exchange {
     pub(super) negotiated: Option<String>,
     /// Whether the reply may be the answer to one browser's session: no cache keeps it for others.
     pub(super) is_private: bool,
+    /// The time before which the reply does not go out.
+    pub(super) not_before: Option<NotBefore>,
 }
 
 impl std::fmt::Debug for Exchange {
@@ -122,6 +129,7 @@ impl Exchange {
             failure: None,
             negotiated: None,
             is_private: false,
+            not_before: None,
         }
     }
 
@@ -285,6 +293,9 @@ impl Exchange {
         }
         if self.is_private {
             keep_private(response.headers_mut());
+        }
+        if let Some(time) = self.not_before {
+            response.extensions_mut().insert(time);
         }
         if self.status.as_u16() >= 400
             && let Some(number) = self.request

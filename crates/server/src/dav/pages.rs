@@ -3,7 +3,7 @@
 //! Invariants: a repository in which the user may read nothing answers as one that is not there. Clients of Subversion, other
 //! methods than GET and HEAD, and a repository's own folder `-` never meet a page.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
@@ -13,7 +13,7 @@ use sapwood_web::site::Visitor;
 use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
 
 use super::entity::{is_same, tags};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
 use super::session::Session;
 use super::web_reply;
@@ -21,6 +21,8 @@ use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
 use crate::common::principal::Principal;
 
+/// The step in which the time of a search ends, for users who may not read everything.
+const STEP: Duration = Duration::from_millis(250);
 /// The folder of a repository that would be in the way of its pages.
 const OWN_FOLDER: &str = "/-";
 
@@ -181,6 +183,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         visitor: &visitor(session),
     };
     note(session, &page.address).map_err(Fail::from)?;
+    let begun = Instant::now();
     let tag = sapwood_web::tag(&request).map_err(fail)?;
     if let Some(tag) = &tag {
         exchange.header("etag", tag);
@@ -190,8 +193,20 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
             return Ok(());
         }
     }
-    web_reply::write(exchange, sapwood_web::answer(&request).map_err(fail)?);
+    let reply = sapwood_web::answer(&request);
+    if page.address.kind() == Kind::Search && !rules.everything_readable() {
+        exchange.not_before = end_of_step(begun).map(NotBefore);
+    }
+    web_reply::write(exchange, reply.map_err(fail)?);
     Ok(())
+}
+
+/// The end of the present step of a search. Its work grows with what it finds, also with what it leaves out because the user may not
+/// read it; in steps, its time does not say how much that was.
+fn end_of_step(begun: Instant) -> Option<Instant> {
+    let steps = begun.elapsed().as_millis().checked_div(STEP.as_millis())?;
+    let steps = u32::try_from(steps).ok()?.checked_add(1)?;
+    begun.checked_add(STEP.checked_mul(steps)?)
 }
 
 /// The index of the repository, where it is asked for.
@@ -243,4 +258,21 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         }),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_end_with_a_step() {
+        let now = Instant::now();
+        for (milliseconds, end) in [(0, 250), (100, 250), (251, 500), (999, 1000)] {
+            let begun = now.checked_sub(Duration::from_millis(milliseconds)).unwrap();
+            let found = end_of_step(begun).unwrap().duration_since(begun);
+            // A slow machine may be a step later, never between two.
+            assert_eq!(found.as_millis() % 250, 0, "{milliseconds}");
+            assert!(found >= Duration::from_millis(end), "{milliseconds}");
+        }
+    }
 }

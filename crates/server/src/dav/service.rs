@@ -24,7 +24,7 @@ use super::autoversioning;
 use super::body::{Body, RawBody};
 use super::certificate::ClientCertificate;
 use super::continued;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, NotBefore};
 use super::fail::client_gone;
 use super::head::Head;
 use super::idle::{TrackedBody, UnderWay};
@@ -95,6 +95,9 @@ pub(super) fn answer(
     let job = Job::new(shared, origin, under_way.clone(), request, send);
     async move {
         let reply = work(job, &line, reply).await;
+        if let Some(NotBefore(time)) = reply.extensions().get() {
+            tokio::time::sleep_until((*time).into()).await;
+        }
         Ok(reply.map(|body| TrackedBody::new(body, under_way)))
     }
 }

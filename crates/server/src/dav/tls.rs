@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WantsServerCert};
 use rustls::{ConfigBuilder, ServerConfig};
 use sapwood_acme::{Certificates, Report, Summary};
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, WrongSetting};
 use tokio::task::AbortHandle;
 
 use super::certificate::{ClientAuthorities, end_of, unusable};
@@ -102,7 +102,7 @@ impl TlsSettings {
         match &self.source {
             CertificateSource::Files { .. } => self.read(None).map(drop),
             CertificateSource::Acme(acme) => {
-                acme.check()?;
+                acme.check().map_err(unusable_acme)?;
                 self.builder().map(drop)
             }
         }
@@ -167,7 +167,9 @@ impl Used {
     fn new(settings: TlsSettings, state: &ServerState, report: &Arc<Report>) -> SvnResult<Self> {
         let acme = match &settings.source {
             CertificateSource::Files { .. } => None,
-            CertificateSource::Acme(acme) => Some(Certificates::new(acme.clone())?),
+            CertificateSource::Acme(acme) => {
+                Some(Certificates::new(acme.clone()).map_err(unusable_acme)?)
+            }
         };
         let stamp = settings.stamp();
         let read = settings.read(acme.as_ref())?;
@@ -246,4 +248,9 @@ impl Tls {
         }
         Arc::clone(&used.read.config)
     }
+}
+
+/// Settings of `[acme]` that cannot be used.
+fn unusable_acme(wrong: WrongSetting) -> SvnError {
+    SvnError::new(ErrorCode::BAD_CONFIG_VALUE, format!("acme: {wrong}"))
 }
