@@ -54,6 +54,8 @@ pub enum Kind {
     Feed,
     /// `rev/N`: a revision.
     Revision(Revnum),
+    /// `locks/PATH`: who has locked what is there.
+    Locks,
     /// `search`: what has some words in it.
     Search,
     /// `style/DIGEST.css`.
@@ -169,6 +171,7 @@ impl Address {
             "tree" => Kind::Tree,
             "log" => Kind::Log,
             "blame" => Kind::Blame,
+            "locks" => Kind::Locks,
             "search" if below.is_empty() => Kind::Search,
             "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
             "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,

@@ -12,7 +12,7 @@ use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::Found;
-use crate::{text, times, words};
+use crate::{locks, text, times, words};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
     let last = request.view.change_of(&found.node)?;
@@ -39,8 +39,7 @@ fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
         return Ok(None);
     }
     let Some(lock) = request.view.lock(&found.path)? else { return Ok(None) };
-    let since = sapwood_core::date::Timestamp(lock.created).to_string();
-    let comment = text::cut(text::shown(lock.comment.as_deref().unwrap_or("")).into_owned(), 500).0;
+    let (since, comment) = (locks::since(&lock), locks::reason(&lock));
     Ok(Some(html! {
         p.lock {
             (words::LOCKED) " " bdi { b { (text::shown(&lock.owner)) } } " " (words::SINCE) " " (times::full(&since))

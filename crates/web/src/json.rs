@@ -14,6 +14,7 @@ use crate::dir::Listing;
 use crate::fault::{Fault, Result};
 use crate::file;
 use crate::history::History;
+use crate::locks::{Locks, reason, since};
 use crate::reply::Reply;
 use crate::revision::Seen;
 use crate::search::{Hits, TextHit};
@@ -28,6 +29,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Log => log(request)?,
         Kind::Blame => lines(request)?,
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
+        Kind::Locks => locks(&Locks::read(request)?),
         Kind::Search => found(&Hits::read(request)?),
         Kind::Home | Kind::Compare | Kind::Feed | Kind::Style => return Err(Fault::Missing),
     };
@@ -149,5 +151,17 @@ fn found(hits: &Hits) -> Value {
         "revisions": hits.revisions.iter().map(change).collect::<Vec<_>>(),
         "texts": hits.texts.iter().map(text).collect::<Vec<_>>(),
         "next": hits.next,
+    })
+}
+
+fn locks(read: &Locks) -> Value {
+    let lock = |lock: &sapwood_core::Lock| {
+        json!({
+            "path": lock.path.as_str(), "owner": lock.owner, "reason": reason(lock), "since": since(lock),
+        })
+    };
+    json!({
+        "path": read.found.path.as_str(), "more": read.are_more,
+        "locks": read.locks.iter().map(lock).collect::<Vec<_>>(),
     })
 }

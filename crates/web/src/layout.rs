@@ -19,6 +19,7 @@ pub(crate) enum Tab {
     Compare,
     Revision,
     Search,
+    Locks,
 }
 
 /// What a page is about.
@@ -123,6 +124,7 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             @if subject.is_file { (one(Tab::Blame, words::BLAME, links.blame(path, sticky))) }
             (one(Tab::Compare, words::COMPARE, links.page("compare", path, sticky)))
             a.feed href=(links.feed(path)) rel="nofollow" { (words::FEED) }
+            (one(Tab::Locks, words::LOCKS, links.page("locks", path, None)))
             @if request.has_search {
                 (one(Tab::Search, words::SEARCH, links.search_form()))
             }

@@ -20,6 +20,7 @@ mod history;
 mod json;
 mod layout;
 mod links;
+mod locks;
 mod markdown;
 mod reply;
 mod revision;
@@ -104,6 +105,7 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Compare => compare::page(request),
         Kind::Feed => feed::reply(request),
         Kind::Search => search_page::page(request),
+        Kind::Locks => locks::page(request),
         Kind::Description => Err(Fault::Missing),
     }
 }

@@ -16,8 +16,11 @@ const STEP: i64 = 600;
 pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     let Request { view, address, links, name, now, visitor, .. } = request;
-    if matches!(address.kind(), Kind::Home | Kind::Search | Kind::Style | Kind::Description) {
-        return Ok(None);
+    match address.kind() {
+        Kind::Home | Kind::Search | Kind::Style | Kind::Description => return Ok(None),
+        // They change without a revision.
+        Kind::Locks => return view.find(address.path(), None, None).map(|_| None),
+        _ => {}
     }
     let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();
     match address.kind() {

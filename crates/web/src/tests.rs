@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, FsPath, Revnum, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
-use sapwood_fs::{Caches, OpenOptions};
+use sapwood_fs::{Caches, LockOptions, LockTarget, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
 use sapwood_repos::{PathAuthorizer, Repository};
@@ -125,7 +125,9 @@ fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 }
 
 /// Every kind of page, about the whole of the repository.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 15] = [
+    "/locks/",
+    "/search?q=one",
     "/tree/",
     "/tree/trunk",
     "/tree/trunk/code.c",
@@ -142,7 +144,8 @@ const PAGES: [&str; 13] = [
 ];
 
 /// The same as JSON, with the names of their schemas.
-const VALUES: [(&str, &str); 8] = [
+const VALUES: [(&str, &str); 9] = [
+    ("/api/v1/locks/", "Locks"),
     ("/api/v1/search?q=one", "Hits"),
     ("/api/v1/tree/", "Directory"),
     ("/api/v1/tree/trunk", "Directory"),
@@ -288,8 +291,18 @@ fn what_may_not_be_read_is_not_there() {
             assert!(open.contains("secret"), "{page} shows it to those who may see it");
         }
     }
-    let kinds =
-        ["tree", "log", "blame", "compare", "feed", "api/v1/tree", "api/v1/log", "api/v1/blame"];
+    let kinds = [
+        "tree",
+        "log",
+        "blame",
+        "compare",
+        "feed",
+        "locks",
+        "api/v1/tree",
+        "api/v1/log",
+        "api/v1/blame",
+        "api/v1/locks",
+    ];
     for kind in kinds {
         for path in ["secret", "secret/plan", "secret/none", "none"] {
             for query in ["", "?p=1", "?p=99", "?p=1&r=3", "?from=1&with=/trunk"] {
@@ -572,4 +585,43 @@ fn a_search_has_pages() {
         seen.dedup();
         assert_eq!((all, seen.len()), (60, 60), "{section}");
     }
+}
+
+#[test]
+fn locks_show_who_has_them_where_they_may_be_seen() {
+    let place = Place::new();
+    let none = place.body(&Everything, "/locks/");
+    assert!(none.contains(words::NO_LOCKS), "{none}");
+    for path in ["/trunk/code.c", "/secret/plan"] {
+        let options = LockOptions {
+            user: "ada",
+            comment: Some(HOSTILE),
+            is_dav_comment: false,
+            expires: None,
+            steal: false,
+        };
+        let target =
+            LockTarget { path: FsPath::trusted(path).to_owned(), token: None, revision: None };
+        let writer = Writer::new(place.repository.fs(), WriteOptions::default()).unwrap();
+        assert!(writer.lock_paths(&[target], &options).failure.is_none());
+    }
+    let all = place.body(&Everything, "/locks/");
+    for part in ["/trunk/code.c", "/secret/plan", "ada", ESCAPED] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert!(!all.contains("opaquelocktoken") && !all.contains(HOSTILE), "{all}");
+    let trunk = place.body(&Everything, "/locks/trunk/code.c");
+    assert!(trunk.contains(ESCAPED) && !trunk.contains("secret"), "{trunk}");
+    let seen = place.body(&Hides("/secret"), "/api/v1/locks/");
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    assert_eq!(seen["locks"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&seen["locks"][0]["path"], &seen["more"]),
+        (&"/trunk/code.c".into(), &false.into())
+    );
+    // Where nothing may be seen there is nothing, and no page.
+    let hidden = place.ask(&Hides("/secret"), "/locks/secret");
+    assert!(matches!(hidden, Err(Fault::Missing)));
+    let rest = place.body(&Hides("/trunk"), "/locks/");
+    assert!(rest.contains("plan") && !rest.contains("code.c"), "{rest}");
 }

@@ -9,8 +9,8 @@ use std::time::Instant;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{
-    CancelToken, ErrorCode, FileRev, FsPath, Lock, NodeKind, PropList, Revnum, RevpropSelection,
-    SvnError, SvnResult,
+    CancelToken, Depth, ErrorCode, Exact as _, FileRev, FsPath, Lock, NodeKind, PropList, Revnum,
+    RevpropSelection, SvnError, SvnResult,
 };
 use sapwood_delta::TextDelta;
 use sapwood_fs::{Node, RevpropsSnapshot, Root};
@@ -229,6 +229,20 @@ impl<'a> View<'a> {
             return Err(Fault::Missing);
         }
         Ok(self.repository.fs().lock(path)?)
+    }
+
+    /// The locks on a path and below it that may be seen, by path; one more than a page has, if there are more.
+    pub(crate) fn locks(&self, path: &FsPath) -> Result<Vec<Lock>> {
+        let mut seen = Vec::new();
+        for lock in self.repository.fs().locks(path, Depth::Infinity)? {
+            self.cancel.check()?;
+            if self.may_read(&lock.path)? {
+                seen.push(lock);
+            }
+        }
+        seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        seen.truncate(budget::ENTRIES.plus(1));
+        Ok(seen)
     }
 
     /// The history of what is at `path` in `start`: at most `limit` changes, youngest first, across copies.

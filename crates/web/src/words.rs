@@ -59,6 +59,10 @@ pub const NO_MORE: &str = "The history ends here.";
 pub const NO_REVISIONS: &str = "There is no revision here.";
 pub const TOO_FAR: &str = "These lines are too far inside for a page.";
 
+pub const LOCKS: &str = "Locks";
+pub const NO_LOCKS: &str = "Nothing is locked here.";
+pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
+pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";
 pub const SEARCH_HINT: &str =
     "words, \"a phrase\", path:/trunk, ext:c, author:ada, rev:10-20, date:2024-01..2024-06";

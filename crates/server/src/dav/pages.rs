@@ -247,6 +247,9 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
             depth: Depth::Immediates,
             patterns: None,
         }),
+        Kind::Locks => {
+            session.log_command(&Operation::GetLocks { path, depth: Depth::Infinity });
+        }
         Kind::Search => log(&[], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Revision(revision) => log(&[], revision, revision, true),

@@ -1,0 +1,83 @@
+//! The locks on a path and below it: which files are locked, by whom, since when, why.
+//!
+//! Invariants: a lock shows where its path may be read; its token, by which it could be broken, never does.
+
+use maud::{Markup, html};
+use sapwood_core::date::Timestamp;
+use sapwood_core::{FsPath, Lock, NodeKind};
+
+use crate::Request;
+use crate::budget;
+use crate::fault::Result;
+use crate::layout::{self, Subject, Tab};
+use crate::reply::Reply;
+use crate::view::Found;
+use crate::{text, times, words};
+
+/// Characters of the reason of a lock.
+const REASON: usize = 500;
+
+/// The locks that a page shows.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    pub(crate) found: Found,
+    pub(crate) locks: Vec<Lock>,
+    /// Whether there are more.
+    pub(crate) are_more: bool,
+}
+
+impl Locks {
+    pub(crate) fn read(request: &Request<'_>) -> Result<Self> {
+        // A lock is on what is there now.
+        let found = request.view.find(request.address.path(), None, None)?;
+        let mut locks = request.view.locks(&found.path)?;
+        let are_more = locks.len() > budget::ENTRIES;
+        locks.truncate(budget::ENTRIES);
+        Ok(Self { found, locks, are_more })
+    }
+}
+
+/// Why a path is locked.
+pub(crate) fn reason(lock: &Lock) -> String {
+    text::cut(text::shown(lock.comment.as_deref().unwrap_or("")).into_owned(), REASON).0
+}
+
+/// When it was locked, as Subversion writes dates.
+pub(crate) fn since(lock: &Lock) -> String {
+    Timestamp(lock.created).to_string()
+}
+
+pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
+    let Locks { found, locks, are_more } = Locks::read(request)?;
+    let body = html! {
+        h1 { (words::LOCKS) }
+        @if locks.is_empty() { (layout::note(words::NO_LOCKS)) } @else { (table(request, &locks)) }
+        @if are_more { (layout::note(words::MORE_LOCKS)) }
+    };
+    let is_file = found.node.kind() == NodeKind::File;
+    let subject = Subject { is_file, ..Subject::of(&found) };
+    Ok(layout::reply(request, words::LOCKS, Tab::Locks, &subject, &body))
+}
+
+fn table(request: &Request<'_>, locks: &[Lock]) -> Markup {
+    html! {
+        table.list {
+            thead { tr {
+                th { (words::NAME) } th { (words::REASON) } th.author { (words::LOCKED) }
+                th.age { (words::SINCE) }
+            } }
+            tbody { @for lock in locks {
+                tr {
+                    td.name { (path(request, &lock.path)) }
+                    td.msg { bdi { (reason(lock)) } }
+                    td.author { (layout::author(Some(&lock.owner))) }
+                    td.age { (times::ago(Some(&since(lock)), request.now)) }
+                }
+            } }
+        }
+    }
+}
+
+fn path(request: &Request<'_>, path: &FsPath) -> Markup {
+    html! { a href=(request.links.tree(path, None)) { bdi { (text::shown(path.as_str())) } } }
+}
