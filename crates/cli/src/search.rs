@@ -95,7 +95,7 @@ fn question(words: &[String]) -> String {
 }
 
 /// The folder of the user's caches.
-fn caches() -> PathBuf {
+pub(crate) fn caches() -> PathBuf {
     let folder =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     folder("XDG_CACHE_HOME")

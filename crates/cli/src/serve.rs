@@ -471,6 +471,9 @@ fn prepare(options: &Options) -> SvnResult<Prepared> {
     settings.scratch = std::env::temp_dir();
     settings.only = is_one.then_some(root);
     options.file.others(&mut settings);
+    if options.demo {
+        settings.search_folder.get_or_insert_with(crate::search::caches);
+    }
     settings.users = options.users.clone();
     settings.config_file = match &options.config_file {
         Some(file) => Some(
