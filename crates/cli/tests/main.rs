@@ -65,8 +65,8 @@ mod pegs;
 mod repo_admin;
 mod revprops;
 mod rules;
-#[cfg(feature = "secret-service")]
 mod search;
+#[cfg(feature = "secret-service")]
 mod secret_service;
 mod service;
 mod sign_in;
