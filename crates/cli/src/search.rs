@@ -3,13 +3,12 @@
 //! Invariant: what is printed was read from the repository, not from the index.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
-use sapwood_repos::Repository;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_repos::authorizer::Everything;
-use sapwood_search::{Index, Progress, Scope};
+use sapwood_search::{Index, Scope};
 use sapwood_web::{Fault, Hits, Section, View};
 
 use crate::command::{OptionSpec, Options, name};
@@ -74,7 +73,7 @@ fn search(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnRes
     let folder = options.value(INDEX.name())?.map_or_else(caches, PathBuf::from);
     let repository = repo::open(path, &Options::default())?;
     let cancel = signals::cancel_token();
-    let index = up_to_date(&repository, &folder, &cancel)?;
+    let index = Index::up_to_date(&folder, &repository, &Scope::default(), &cancel)?;
     let view = View::new(&repository, &Everything, &cancel);
     let hits = Hits::find(&view, &index, &question(words), section, None).map_err(failure)?;
     print(&hits, out)?;
@@ -102,15 +101,6 @@ pub(crate) fn caches() -> PathBuf {
         .or_else(|| folder("HOME").map(|home| home.join(".cache")))
         .unwrap_or_else(std::env::temp_dir)
         .join("sapwood")
-}
-
-fn up_to_date(repository: &Repository, folder: &Path, cancel: &CancelToken) -> SvnResult<Index> {
-    let (file, scope) = (Index::file(folder, repository.path()), Scope::default());
-    let mut index = Index::create(&file, &repository.fs().uuid()?, &scope)?;
-    while !matches!(index.advance(repository, &scope, cancel)?, Progress::Complete(_)) {
-        cancel.check()?;
-    }
-    Ok(index)
 }
 
 fn failure(fault: Fault) -> SvnError {

@@ -3,6 +3,8 @@
 //! First the tree of one revision, path by path, then each revision: its message, and what it changed in the tree. Invariant:
 //! each transaction leaves an index that says how far it goes, so that a process that was killed loses one transaction.
 
+use std::path::Path;
+
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum};
 use sapwood_fs::{ChangeKind, ChangedPath, Root};
@@ -23,11 +25,29 @@ const BYTES: usize = 8 << 20;
 pub enum Progress {
     /// It has everything up to this revision.
     Complete(Revnum),
-    /// There is more to do; the revision up to which log messages are in it.
-    More(Option<Revnum>),
+    /// There is more to do.
+    More,
 }
 
 impl Index {
+    /// The index of a repository in a folder of caches, made or brought to the newest revision.
+    ///
+    /// # Errors
+    /// Of the database, the disk and the repository; cancellation. What was done by then is kept.
+    pub fn up_to_date(
+        folder: &Path,
+        repository: &Repository,
+        scope: &Scope,
+        cancel: &CancelToken,
+    ) -> Result<Self> {
+        let file = Self::file(folder, repository.path());
+        let mut index = Self::create(&file, &repository.fs().uuid()?, scope)?;
+        while index.advance(repository, scope, cancel)? == Progress::More {
+            cancel.check()?;
+        }
+        Ok(index)
+    }
+
     /// Does one transaction's work.
     ///
     /// # Errors
@@ -43,7 +63,7 @@ impl Index {
         if known.iter().flatten().any(|revision| *revision > youngest) {
             // The repository was taken back to an older state.
             self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
-            return self.finish(self.forget().map(|()| Progress::More(None)));
+            return self.finish(self.forget().map(|()| Progress::More));
         }
         if known == [Some(youngest); 2] && self.text(State::Cursor)?.is_none() {
             return Ok(Progress::Complete(youngest));
@@ -118,7 +138,7 @@ impl Step<'_> {
             self.cancel.check()?;
             let Some((path, node)) = walk.next()? else {
                 self.index.unset(State::Cursor)?;
-                return Ok(Progress::More(None));
+                return Ok(Progress::More);
             };
             bytes = bytes.plus(self.index.put(&path, &node)?);
             last = Some(path);
@@ -129,7 +149,7 @@ impl Step<'_> {
         if let Some(last) = last {
             self.index.set(State::Cursor, last.as_str())?;
         }
-        Ok(Progress::More(None))
+        Ok(Progress::More)
     }
 
     /// Adds revisions.
@@ -154,7 +174,7 @@ impl Step<'_> {
         self.index.set(State::Tree, &tree.to_string())?;
         Ok(match done == youngest.0 {
             true => Progress::Complete(youngest),
-            false => Progress::More(Some(Revnum(done))),
+            false => Progress::More,
         })
     }
 

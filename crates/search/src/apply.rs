@@ -3,6 +3,7 @@
 //! Invariant: a path that stays keeps its number, whatever happens to its text.
 
 use rusqlite::params;
+use sapwood_core::exact::signed;
 use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum};
 use sapwood_fs::Node;
@@ -16,7 +17,7 @@ impl Index {
     pub(crate) fn put(&self, path: &FsPath, node: &Node) -> Result<usize> {
         let is_dir = node.kind() == NodeKind::Dir;
         let key = match self.id(path)? {
-            Some(id) => Self::key(id),
+            Some(id) => signed(id),
             None => self.add_path(path, is_dir)?,
         };
         let text = if is_dir { None } else { text::of_file(node)? };
@@ -65,7 +66,7 @@ impl Index {
     pub(crate) fn put_message(&self, revision: Revnum, props: &PropList) -> Result<()> {
         let text = |name| String::from_utf8_lossy(props.get(name).unwrap_or(b""));
         let grams = format!("{}\n{}", text(names::LOG), text(names::AUTHOR));
-        let key = Self::key(revision.0);
+        let key = signed(revision.0);
         self.run(|connection| {
             connection
                 .prepare_cached("DELETE FROM message_grams WHERE rowid = ?1")?

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
+use sapwood_core::exact::signed;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum};
 
@@ -126,7 +127,7 @@ impl Candidates<'_> {
         let sql = format!(
             "SELECT path.path {tables} WHERE text_grams.rowid > ?1 {matching} ORDER BY text_grams.rowid"
         );
-        let values = std::iter::once(Value::from(Index::key(from)));
+        let values = std::iter::once(Value::from(signed(from)));
         self.each(
             &sql,
             values.chain(groups.map(Value::from)).collect(),
@@ -155,7 +156,7 @@ impl Candidates<'_> {
         let sql = format!(
             "SELECT rowid FROM message_grams WHERE rowid >= ?1 AND rowid <= ?2 {matching} ORDER BY rowid DESC"
         );
-        let bounds = [first.max(1), last].map(|bound| Value::from(Index::key(bound)));
+        let bounds = [first.max(1), last].map(|bound| Value::from(signed(bound)));
         let values = bounds.into_iter().chain(groups.map(Value::from)).collect();
         self.each(&sql, values, |row| Ok(Some(Revnum(number(row, 0)?))), take)
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use sapwood_core::Revnum;
-use sapwood_core::exact::signed;
 use sha1::{Digest as _, Sha1};
 
 use crate::error::{Error, Result};
@@ -202,11 +201,6 @@ impl Index {
             let mut statement = connection.prepare_cached("SELECT id FROM path WHERE path = ?1")?;
             statement.query_row([path], |row| number(row, 0)).optional()
         })
-    }
-
-    /// A number as SQLite has it.
-    pub(crate) fn key(number: u64) -> i64 {
-        signed(number)
     }
 }
 

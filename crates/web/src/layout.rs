@@ -128,10 +128,9 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             @if request.has_search {
                 (one(Tab::Search, words::SEARCH, links.search_form()))
             }
-            @if tab == Tab::Search {
-            } @else if tab == Tab::Revision {
+            @if tab == Tab::Revision {
                 span.at { (words::REVISION) " " b { (subject.revision) } }
-            } @else {
+            } @else if tab != Tab::Search {
                 form.at action=(links.tree(path, None)) {
                     label {
                         @match sticky {

@@ -4,7 +4,7 @@
 
 use maud::{Markup, html};
 use sapwood_core::date::Timestamp;
-use sapwood_core::{FsPath, Lock, NodeKind};
+use sapwood_core::{FsPath, Lock};
 
 use crate::Request;
 use crate::budget;
@@ -54,9 +54,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
         @if locks.is_empty() { (layout::note(words::NO_LOCKS)) } @else { (table(request, &locks)) }
         @if are_more { (layout::note(words::MORE_LOCKS)) }
     };
-    let is_file = found.node.kind() == NodeKind::File;
-    let subject = Subject { is_file, ..Subject::of(&found) };
-    Ok(layout::reply(request, words::LOCKS, Tab::Locks, &subject, &body))
+    Ok(layout::reply(request, words::LOCKS, Tab::Locks, &Subject::of(&found), &body))
 }
 
 fn table(request: &Request<'_>, locks: &[Lock]) -> Markup {

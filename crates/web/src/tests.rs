@@ -8,7 +8,7 @@ use sapwood_fs::{Caches, LockOptions, LockTarget, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
 use sapwood_repos::{PathAuthorizer, Repository};
-use sapwood_search::{Index, Progress, Scope};
+use sapwood_search::{Index, Scope};
 use serde_json::Value;
 
 use crate::budget::Budget;
@@ -71,12 +71,8 @@ impl Place {
 
     /// Makes the search index of everything that is there now.
     fn search_index(&self) {
-        let file = Index::file(self.folder.path(), self.repository.path());
-        let (uuid, scope) = (self.repository.fs().uuid().unwrap(), Scope::default());
-        let mut index = Index::create(&file, &uuid, &scope).unwrap();
-        let cancel = CancelToken::new();
-        let mut advance = || index.advance(&self.repository, &scope, &cancel).unwrap();
-        while !matches!(advance(), Progress::Complete(_)) {}
+        let (scope, cancel) = (Scope::default(), CancelToken::new());
+        Index::up_to_date(self.folder.path(), &self.repository, &scope, &cancel).unwrap();
     }
 
     fn ask(&self, access: &dyn PathAuthorizer, rest: &str) -> Result<Reply, Fault> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 use sapwood_fs::Caches;
 use sapwood_repos::Repository;
-use sapwood_search::{Index, Progress, Scope};
+use sapwood_search::{Index, Scope};
 
 use crate::common::commit_queue::{CommitQueue, Edited, MOST};
 use crate::common::current::Current;
@@ -135,11 +135,7 @@ fn advance(
 ) -> SvnResult<()> {
     let repository = Repository::open(path, &Caches::new(CACHE), &server.options)?;
     let scope = Scope::without(server.settings.search_skip.clone());
-    let file = Index::file(folder, path);
-    let mut index = Index::create(&file, &repository.fs().uuid()?, &scope)?;
-    while !matches!(index.advance(&repository, &scope, cancel)?, Progress::Complete(_)) {
-        cancel.check()?;
-    }
+    let index = Index::up_to_date(folder, &repository, &scope, cancel)?;
     for revision in edited {
         index.message_changed(&repository, *revision)?;
     }
