@@ -40,12 +40,8 @@ fn served(folder: &Path) -> Served {
 }
 
 /// Whether 1.14's client may do something as a user; `URL` is the repository's.
-fn may(served: &Served, (name, secret): (&str, &str), args: &[&str]) -> bool {
-    let login = ["--no-auth-cache", "--non-interactive", "--username", name, "--password", secret];
-    let base = format!("http://127.0.0.1:{}/svn/repo", served.port);
-    let args = args.iter().map(|arg| arg.replace("URL", &base));
-    let args: Vec<String> = args.chain(login.map(str::to_owned)).collect();
-    Programs::reference().run("svn", args).code == 0
+fn may(served: &Served, who: (&str, &str), args: &[&str]) -> bool {
+    places::reference_svn(served, who, args).is_ok()
 }
 
 const READ: &[&str] = &["ls", "URL"];

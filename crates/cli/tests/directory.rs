@@ -9,7 +9,7 @@ use sapwood_testkit::Programs;
 use sapwood_testkit::slapd::{READER, SUFFIX, Slapd};
 
 use crate::common::places;
-use places::Served;
+use places::{Served, reference_svn as svn};
 
 /// The directory says who a user is, and the rules what the groups may do.
 const RULES: &str =
@@ -40,16 +40,6 @@ fn served(folder: &Path, url: &str, location: &str, directory: &str) -> Served {
          bind-password-file = '{at}/secret'\ntimeout = 2\n{directory}\n",
         READER.0
     ))
-}
-
-/// What 1.14's client says; `URL` is the repository's.
-fn svn(served: &Served, (name, secret): (&str, &str), args: &[&str]) -> Result<(), String> {
-    let login = ["--no-auth-cache", "--non-interactive", "--username", name, "--password", secret];
-    let base = format!("http://127.0.0.1:{}/svn/repo", served.port);
-    let args = args.iter().map(|arg| arg.replace("URL", &base));
-    let args: Vec<String> = args.chain(login.map(str::to_owned)).collect();
-    let output = Programs::reference().run("svn", args);
-    if output.code == 0 { Ok(()) } else { Err(output.stderr_text()) }
 }
 
 const READ: &[&str] = &["ls", "URL"];

@@ -99,15 +99,12 @@ pub(super) fn report(server: &Arc<Current<ServerState>>) -> Arc<Report> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::assert_page_names_settings;
+    use super::super::lines::{assert_page_names_settings, page_section};
     use super::*;
 
     /// The page names each setting, and no others.
     #[test]
     fn the_page_has_all_settings() {
-        let page = include_str!("../../../../docs/serve.md");
-        let (_, page) = page.split_once("## Certificates by ACME").unwrap();
-        let (page, _) = page.split_once("\n## ").unwrap();
-        assert_page_names_settings::<AcmeConfig>(page);
+        assert_page_names_settings::<AcmeConfig>(page_section("Certificates by ACME"));
     }
 }

@@ -173,15 +173,12 @@ pub(super) fn ask(configs: &[DirectoryConfig]) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::assert_page_names_settings;
+    use super::super::lines::{assert_page_names_settings, page_section};
     use super::*;
 
     /// The page names each setting, and no others.
     #[test]
     fn the_page_has_all_settings() {
-        let page = include_str!("../../../../docs/serve.md");
-        let (_, page) = page.split_once("## Users of a directory").unwrap();
-        let (page, _) = page.split_once("## Certificates by ACME").unwrap();
-        assert_page_names_settings::<DirectoryConfig>(page);
+        assert_page_names_settings::<DirectoryConfig>(page_section("Users of a directory"));
     }
 }

@@ -110,6 +110,14 @@ pub(super) fn malformed(file: &Path, text: &str, error: &toml::de::Error) -> Svn
     SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message)
 }
 
+/// The section of `docs/serve.md` whose heading begins so.
+#[cfg(test)]
+pub(super) fn page_section(heading: &str) -> &'static str {
+    let page = include_str!("../../../../docs/serve.md");
+    let (_, section) = page.split_once(&format!("\n## {heading}")).unwrap();
+    section.split_once("\n## ").unwrap().0
+}
+
 /// Checks that the tables of a part of `docs/serve.md` name each setting of a table of the file, and no others.
 #[cfg(test)]
 pub(super) fn assert_page_names_settings<T: serde::de::DeserializeOwned + std::fmt::Debug>(

@@ -191,16 +191,13 @@ pub(super) fn problems(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::assert_page_names_settings;
+    use super::super::lines::{assert_page_names_settings, page_section};
     use super::*;
 
     /// The page names each setting, and no others.
     #[test]
     fn the_page_has_all_settings() {
-        let page = include_str!("../../../../docs/serve.md");
-        let (_, page) = page.split_once("## Webhooks and mail").unwrap();
-        let (hooks, mail) = page.split_once("### Mail").unwrap();
-        let (mail, _) = mail.split_once("\n## ").unwrap();
+        let (hooks, mail) = page_section("Webhooks and mail").split_once("### Mail").unwrap();
         assert_page_names_settings::<WebhookConfig>(hooks);
         assert_page_names_settings::<MailConfig>(mail);
     }

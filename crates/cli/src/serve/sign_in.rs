@@ -177,15 +177,12 @@ pub(super) fn problems(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::assert_page_names_settings;
+    use super::super::lines::{assert_page_names_settings, page_section};
     use super::*;
 
     /// The page names each setting, and no others.
     #[test]
     fn the_page_has_all_settings() {
-        let page = include_str!("../../../../docs/serve.md");
-        let (_, page) = page.split_once("## Signing in to pages").unwrap();
-        let (page, _) = page.split_once("\n## ").unwrap();
-        assert_page_names_settings::<SignInConfig>(page);
+        assert_page_names_settings::<SignInConfig>(page_section("Signing in to pages"));
     }
 }

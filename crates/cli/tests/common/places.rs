@@ -50,6 +50,20 @@ pub(crate) fn svn_as_ada(args: &[&str]) -> sapwood_testkit::Output {
     Programs::ours().run("svn", [args, &login].concat())
 }
 
+/// What 1.14's client says as a user; `URL` is the repository's.
+pub(crate) fn reference_svn(
+    served: &Served,
+    (name, secret): (&str, &str),
+    args: &[&str],
+) -> Result<(), String> {
+    let login = ["--no-auth-cache", "--non-interactive", "--username", name, "--password", secret];
+    let base = format!("http://127.0.0.1:{}/svn/repo", served.port);
+    let args = args.iter().map(|arg| arg.replace("URL", &base));
+    let args: Vec<String> = args.chain(login.map(str::to_owned)).collect();
+    let output = Programs::reference().run("svn", args);
+    if output.code == 0 { Ok(()) } else { Err(output.stderr_text()) }
+}
+
 /// Starts `sapwood serve` with a configuration, and waits until it serves.
 pub(crate) fn serve(config: &Path) -> Child {
     serve_with(config, |_| {})

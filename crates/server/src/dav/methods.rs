@@ -172,7 +172,6 @@ fn answer(
             log.error(subject, error, warning);
         }
     };
-    let nowhere = |fail: Fail| (fail, Asks::default());
     // A proxy and this server could each use a different one.
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
@@ -200,12 +199,8 @@ fn answer(
         exchange.header("allow", ALLOWED);
         return Ok(Answer::Given);
     }
-    exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
-    if let Some(done) = sign_in_pages::answer(shared, head, exchange, stage) {
-        return done.map_err(nowhere).map(answered);
-    }
-    if let Some(done) = token_pages::answer(shared, head, exchange, stage) {
-        return done.map(answered);
+    if let Some(done) = own_page(shared, head, exchange, stage) {
+        return done;
     }
     let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
     if let Some((moved, rest)) = shared.settings.redirects.iter().find_map(elsewhere) {
@@ -267,6 +262,25 @@ fn answer(
         result
     });
     result.map_err(|fail| (fail, asks))
+}
+
+/// An error of a request that is for no place with a login of its own.
+fn nowhere(fail: Fail) -> (Fail, Asks) {
+    (fail, Asks::default())
+}
+
+/// The server's own pages: signing in, and tokens.
+fn own_page(
+    shared: &HttpState,
+    head: &Head,
+    exchange: &mut Exchange,
+    stage: Stage,
+) -> Option<Result<Answer, (Fail, Asks)>> {
+    exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
+    if let Some(done) = sign_in_pages::answer(shared, head, exchange, stage) {
+        return Some(done.map_err(nowhere).map(answered));
+    }
+    token_pages::answer(shared, head, exchange, stage).map(|done| done.map(answered))
 }
 
 /// How far a page of the server is.
