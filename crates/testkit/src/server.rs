@@ -3,9 +3,11 @@
 //! Invariant: a server ends with the test that started it, also when the test fails.
 
 use crate::programs::Programs;
+use std::fs::File;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// A running server.
@@ -98,9 +100,32 @@ impl Drop for Server {
     }
 }
 
-/// A port on 127.0.0.1 that no program listens on just now.
+/// A port on 127.0.0.1 that no program listens on, and that no other test gets while this process lives.
+///
+/// It lies below the ports that the system gives to outgoing connections (`ip_local_port_range`), so that
+/// no client of another test takes it before the server does. The lock of a file keeps it from other tests.
+///
+/// # Panics
+/// If no port is free, or the folder of the locks can't be written.
 #[must_use]
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
+    static LOCKS: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    static FIRST: LazyLock<u32> = LazyLock::new(|| std::process::id().wrapping_mul(97));
+    let folder = std::env::temp_dir().join("sapwood-test-ports");
+    std::fs::create_dir_all(&folder).expect("the folder of the ports' locks");
+    let mut locks = LOCKS.lock().expect("the ports of this process");
+    let range = PORTS.end - PORTS.start;
+    for step in 0..u32::from(range) {
+        let offset = FIRST.wrapping_add(step) % u32::from(range);
+        let port = PORTS.start + u16::try_from(offset).expect("less than the range");
+        let lock = File::create(folder.join(port.to_string())).expect("a port's lock");
+        if lock.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            locks.push(lock);
+            return port;
+        }
+    }
+    panic!("no port of {}..{} is free", PORTS.start, PORTS.end);
 }
+
+/// The ports that tests listen on.
+const PORTS: std::ops::Range<u16> = 12_000..32_000;
