@@ -235,41 +235,12 @@ pub(super) fn directory(
         Some(query) if is_public && query.contains(['r', 'p']) => format!("?p={revision}"),
         _ => String::new(),
     };
-    let fields = DirentFields { has_props: false, ..DirentFields::ALL };
-    let mut rows = Vec::new();
     let is_plain = session.location.is_some_and(|location| location.plain_pages);
     let most = if is_plain { usize::MAX } else { MAX_ENTRIES };
-    let entries = Entries::of(root, node)?;
-    entries.each(
-        fields.into(),
-        &session.access,
-        &session.shared.server.cancel,
-        |entry| -> DavResult {
-            // One more row shows that there are more entries that the user may read.
-            if rows.len() > most {
-                return Ok(());
-            }
-            let details = entry.details(fields)?;
-            let committed = details.committed.as_ref();
-            rows.push(Row {
-                name: entry.name().to_owned(),
-                is_dir: entry.kind() == NodeKind::Dir,
-                created: committed.map(|info| info.revision),
-                date: committed.and_then(|info| info.date()).unwrap_or("").to_owned(),
-                author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
-                size: details.size.map_or(String::new(), size),
-            });
-            Ok(())
-        },
-    )?;
+    let mut rows = rows(session, root, node, most)?;
     let are_more = rows.len() > most;
     rows.truncate(most);
-    let title = format!("{} - Revision {revision}: {}", session.repository_name(), node.path());
-    let location = session.location;
-    let title = match location.and_then(|location| location.name.as_deref()) {
-        Some(name) => format!("{name}: {title}"),
-        None => title,
-    };
+    let title = title(session, node, revision);
     if is_plain {
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         let slash = |row: &Row| if row.is_dir { "/" } else { "" };
@@ -294,6 +265,43 @@ pub(super) fn directory(
     };
     send(exchange, page(&title, &body));
     Ok(())
+}
+
+/// The entries of a directory that the user may read, up to one more than `most`: it shows that there are more.
+fn rows(session: &Session<'_>, root: &Root, node: &Node, most: usize) -> DavResult<Vec<Row>> {
+    let fields = DirentFields { has_props: false, ..DirentFields::ALL };
+    let mut rows = Vec::new();
+    Entries::of(root, node)?.each(
+        fields.into(),
+        &session.access,
+        &session.shared.server.cancel,
+        |entry| -> DavResult {
+            if rows.len() > most {
+                return Ok(());
+            }
+            let details = entry.details(fields)?;
+            let committed = details.committed.as_ref();
+            rows.push(Row {
+                name: entry.name().to_owned(),
+                is_dir: entry.kind() == NodeKind::Dir,
+                created: committed.map(|info| info.revision),
+                date: committed.and_then(|info| info.date()).unwrap_or("").to_owned(),
+                author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
+                size: details.size.map_or(String::new(), size),
+            });
+            Ok(())
+        },
+    )?;
+    Ok(rows)
+}
+
+/// The title of a directory's page, after the name that the configuration has for its location.
+fn title(session: &Session<'_>, node: &Node, revision: Revnum) -> String {
+    let title = format!("{} - Revision {revision}: {}", session.repository_name(), node.path());
+    match session.location.and_then(|location| location.name.as_deref()) {
+        Some(name) => format!("{name}: {title}"),
+        None => title,
+    }
 }
 
 struct Row {

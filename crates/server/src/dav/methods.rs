@@ -10,7 +10,7 @@ use super::credentials::Claim;
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::lookup::{self, LookupResult};
+use super::lookup::{self, InRepository, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
 use super::session::Session;
@@ -158,20 +158,13 @@ fn ask_who(head: &Head, exchange: &mut Exchange, challenges: &[String]) {
     say(head, exchange, 401, &headers, "Authentication required\n");
 }
 
+/// Who answers a request, in the order of their decisions: the server itself, then what is at its path.
 fn answer(
     shared: &HttpState,
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
 ) -> Result<Answer, (Fail, Asks)> {
-    let host = head.client.to_string();
-    let log = |error: &SvnError, warning: bool| {
-        if let Some(log) = &shared.server.log {
-            let subject =
-                Subject { host: Some(&host), request: head.request, ..Subject::default() };
-            log.error(subject, error, warning);
-        }
-    };
     // A proxy and this server could each use a different one.
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
@@ -183,16 +176,7 @@ fn answer(
     if let Some(port) = shared.settings.redirect_to_https.filter(|_| is_plain) {
         return only_https::answer(head, exchange, port).map(|()| Answer::Given).map_err(nowhere);
     }
-    if shared.settings.requires_certificate && head.certificate.is_none() {
-        return Err(nowhere(Fail::Forbidden));
-    }
-    if head.wants_host && !head.headers.contains_key("host") {
-        return Err(nowhere(Fail::status(400, "There is no Host header")));
-    }
-    let expects = |value: &str| !value.trim().eq_ignore_ascii_case("100-continue");
-    if head.header("expect").is_some_and(expects) {
-        return Err(nowhere(Fail::status(417, "The expectation cannot be met")));
-    }
+    check_head(shared, head).map_err(nowhere)?;
     exchange.body.unpack(head).map_err(nowhere)?;
     // Of the server itself, not of anything on it.
     if head.path == "*" {
@@ -207,41 +191,78 @@ fn answer(
         redirect(head, exchange, moved, rest);
         return Ok(Answer::Given);
     }
-    let found = lookup::find(shared, &head.path, &mut |warning| log(&warning, true));
-    let place = found.map_err(|error| {
-        log(&error, false);
-        nowhere(match error.code() {
-            // Errors of these files are shown to the administrator only. If rules cannot be read,
-            // no user is admitted.
-            ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
-            code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
-            _ => Fail::from(error),
-        })
-    })?;
-    let place = match place {
-        Some(LookupResult::Repository(place)) => place,
+    match find(shared, head).map_err(nowhere)? {
+        Some(LookupResult::Repository(place)) => {
+            in_repository(shared, head, exchange, stage, *place)
+        }
         Some(LookupResult::Folder(folder)) => {
             let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), REALM);
             let shown = browse::folder(shared, head, folder, exchange);
-            return shown.map(|()| Answer::Given).map_err(|fail| (fail, asks));
+            shown.map(|()| Answer::Given).map_err(|fail| (fail, asks))
         }
         Some(LookupResult::Nothing(nothing)) => {
             let asks = Asks::of(nothing.location.access.as_deref(), REALM);
-            return Err((admission::of_nothing(shared, head, &nothing), asks));
+            Err((admission::of_nothing(shared, head, &nothing), asks))
         }
-        None if top_page::write(shared, head, exchange) => return Ok(Answer::Given),
-        None if robots::write(head, exchange) => return Ok(Answer::Given),
+        None if top_page::write(shared, head, exchange) => Ok(Answer::Given),
+        None if robots::write(head, exchange) => Ok(Answer::Given),
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
-            return Err(nowhere(Fail::with(error, 404)));
+            Err(nowhere(Fail::with(error, 404)))
+        }
+    }
+}
+
+/// Refuses a request whose head says that it can't be answered, whatever it is for.
+fn check_head(shared: &HttpState, head: &Head) -> DavResult {
+    if shared.settings.requires_certificate && head.certificate.is_none() {
+        return Err(Fail::Forbidden);
+    }
+    if head.wants_host && !head.headers.contains_key("host") {
+        return Err(Fail::status(400, "There is no Host header"));
+    }
+    let is_unknown = |value: &str| !value.trim().eq_ignore_ascii_case("100-continue");
+    if head.header("expect").is_some_and(is_unknown) {
+        return Err(Fail::status(417, "The expectation cannot be met"));
+    }
+    Ok(())
+}
+
+/// What is at the path of a request. Errors of configuration and rules files go to the log: clients are not shown them.
+fn find<'a>(shared: &'a HttpState, head: &Head) -> Result<Option<LookupResult<'a>>, Fail> {
+    let host = head.client.to_string();
+    let log = |error: &SvnError, warning: bool| {
+        if let Some(log) = &shared.server.log {
+            let subject =
+                Subject { host: Some(&host), request: head.request, ..Subject::default() };
+            log.error(subject, error, warning);
         }
     };
+    lookup::find(shared, &head.path, &mut |warning| log(&warning, true)).map_err(|error| {
+        log(&error, false);
+        match error.code() {
+            // If rules cannot be read, no user is admitted.
+            ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
+            code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
+            _ => Fail::from(error),
+        }
+    })
+}
+
+/// Answers a request for a repository, or hands it to the repository's master.
+fn in_repository(
+    shared: &HttpState,
+    head: &Head,
+    exchange: &mut Exchange,
+    stage: Stage,
+    place: InRepository<'_>,
+) -> Result<Answer, (Fail, Asks)> {
     // At a place of the configuration the realm does not say which repository it is, nor that there is one.
     let realm =
         if place.location.is_some_and(|l| l.access.is_some()) { REALM } else { &place.found.realm };
     let asks = Asks::of(Some(&place.found.config), realm);
     let below = place.below.clone();
-    let result = Session::new(shared, head, *place).and_then(|mut session| {
+    let result = Session::new(shared, head, place).and_then(|mut session| {
         exchange.user = session.access.principal().cloned();
         if let Some(page) = pages::requested(&session, &below)? {
             return pages::answer(&session, &page, exchange).map(|()| Answer::Given);
