@@ -50,6 +50,7 @@ mod terminal;
 mod tool;
 mod user;
 mod user_date;
+mod user_folders;
 mod watch;
 mod xml;
 

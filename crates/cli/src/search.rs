@@ -15,7 +15,7 @@ use crate::command::{OptionSpec, Options, name};
 use crate::manual::Manual;
 use crate::output::Output;
 use crate::tool::Tool;
-use crate::{repo, signals};
+use crate::{repo, signals, user_folders};
 
 const INDEX: OptionSpec = OptionSpec::value(
     "index",
@@ -70,7 +70,7 @@ fn search(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnRes
         Some(name) => Section::named(&name).map_err(failure)?,
         None => Section::All,
     };
-    let folder = options.value(INDEX.name())?.map_or_else(caches, PathBuf::from);
+    let folder = options.value(INDEX.name())?.map_or_else(user_folders::caches, PathBuf::from);
     let repository = repo::open(path, &Options::default())?;
     let cancel = signals::cancel_token();
     let index = Index::up_to_date(&folder, &repository, &Scope::default(), &cancel)?;
@@ -91,16 +91,6 @@ fn question(words: &[String]) -> String {
         _ => format!("\"{word}\""),
     });
     quoted.collect::<Vec<_>>().join(" ")
-}
-
-/// The folder of the user's caches.
-pub(crate) fn caches() -> PathBuf {
-    let folder =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    folder("XDG_CACHE_HOME")
-        .or_else(|| folder("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("sapwood")
 }
 
 fn failure(fault: Fault) -> SvnError {

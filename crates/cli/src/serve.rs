@@ -14,7 +14,7 @@ mod secret_file;
 mod sign_in;
 mod sockets;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ use sapwood_server::{Listener, ServerState, Settings};
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
-use crate::{report, svnserve};
+use crate::{report, svnserve, user_folders};
 use lines::Problem;
 use reload::Reload;
 use sockets::DEFAULT_HTTPS_PORT;
@@ -368,43 +368,55 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             // Flags have none.
             Item::Option(spec, value) => (spec.long, value.unwrap_or_default()),
         };
-        match name {
-            "demo" => options.demo = true,
-            "help" => options.help = true,
-            "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
-            "log-file" => options.log_file = Some(value.into()),
-            "metrics-listen" => {
-                options.metrics = Some(check::metrics_address(&value.to_string_lossy())?);
-            }
-            "no-http" => options.no_http = true,
-            "tls-certificate" => options.certificate = Some(value.into()),
-            "tls-key" => options.key = Some(value.into()),
-            "folder" => options.folder = true,
-            "no-http-v2" => options.http.v2 = false,
-            "autoversioning" => options.http.autoversioning = true,
-            "config" => options.config = Some(value.into()),
-            "check" => options.check = true,
-            "config-file" => options.config_file = Some(value.into()),
-            "location" => options.http.locations.push(location(&value.to_string_lossy())?),
-            "bulk-updates" => {
-                options.http.bulk_updates = match &*value.to_string_lossy() {
-                    "on" => BulkUpdates::On,
-                    "off" => BulkUpdates::Off,
-                    "prefer" => BulkUpdates::Prefer,
-                    word => return Err(format!("'{word}' is not on, off or prefer")),
-                }
-            }
-            _ => {
-                let text = value.to_string_lossy();
-                let port = text.parse().map_err(|_| format!("'{text}' is no port"))?;
-                match name {
-                    "http-port" => options.http_port = Some(port),
-                    "https-port" => options.https_port = Some(port),
-                    _ => options.port = Some(port),
-                }
+        set(&mut options, name, value)?;
+    }
+    check_together(&options)?;
+    Ok(options)
+}
+
+/// Takes an option from the command line. `value` is empty for a flag.
+fn set(options: &mut Options, name: &'static str, value: OsString) -> Result<(), String> {
+    match name {
+        "demo" => options.demo = true,
+        "help" => options.help = true,
+        "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
+        "log-file" => options.log_file = Some(value.into()),
+        "metrics-listen" => {
+            options.metrics = Some(check::metrics_address(&value.to_string_lossy())?);
+        }
+        "no-http" => options.no_http = true,
+        "tls-certificate" => options.certificate = Some(value.into()),
+        "tls-key" => options.key = Some(value.into()),
+        "folder" => options.folder = true,
+        "no-http-v2" => options.http.v2 = false,
+        "autoversioning" => options.http.autoversioning = true,
+        "config" => options.config = Some(value.into()),
+        "check" => options.check = true,
+        "config-file" => options.config_file = Some(value.into()),
+        "location" => options.http.locations.push(location(&value.to_string_lossy())?),
+        "bulk-updates" => {
+            options.http.bulk_updates = match &*value.to_string_lossy() {
+                "on" => BulkUpdates::On,
+                "off" => BulkUpdates::Off,
+                "prefer" => BulkUpdates::Prefer,
+                word => return Err(format!("'{word}' is not on, off or prefer")),
             }
         }
+        "port" => options.port = Some(port(&value)?),
+        "http-port" => options.http_port = Some(port(&value)?),
+        "https-port" => options.https_port = Some(port(&value)?),
+        other => return Err(format!("--{other} has no meaning: this is an error of the program")),
     }
+    Ok(())
+}
+
+fn port(value: &OsStr) -> Result<u16, String> {
+    let text = value.to_string_lossy();
+    text.parse().map_err(|_| format!("'{text}' is no port"))
+}
+
+/// Refuses options that need another one.
+fn check_together(options: &Options) -> Result<(), String> {
     let has_certificate = options.certificate.is_some() && options.key.is_some();
     let wants_tls =
         options.certificate.is_some() || options.key.is_some() || options.https_port.is_some();
@@ -418,7 +430,7 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
     if needs_path && options.path.is_none() {
         return Err("a repository, or a folder of repositories, is needed (or --demo)".to_owned());
     }
-    Ok(options)
+    Ok(())
 }
 
 /// `/URL/PATH=FOLDER`
@@ -472,7 +484,7 @@ fn prepare(options: &Options) -> SvnResult<Prepared> {
     settings.only = is_one.then_some(root);
     options.file.others(&mut settings);
     if options.demo {
-        settings.search_folder.get_or_insert_with(crate::search::caches);
+        settings.search_folder.get_or_insert_with(user_folders::caches);
     }
     settings.users = options.users.clone();
     settings.config_file = match &options.config_file {

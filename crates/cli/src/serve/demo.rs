@@ -7,19 +7,15 @@
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use crate::user_folders;
+
 const PACK: &[u8] = include_bytes!("../../demo/repository.pack");
 /// More than the demonstration will ever be.
 const MAX_UNPACKED: u64 = 16 << 20;
 
 /// Where the demonstration is kept: in the user's data folder.
 pub(super) fn default_place() -> PathBuf {
-    let folder =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    folder("XDG_DATA_HOME")
-        .or_else(|| folder("HOME").map(|home| home.join(".local/share")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("sapwood")
-        .join("demo")
+    user_folders::data().join("demo")
 }
 
 /// Unpacks the demonstration to `place`, unless there is a repository already. The last step is
