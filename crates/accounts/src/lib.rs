@@ -15,6 +15,7 @@ mod file;
 mod known;
 mod names;
 mod password;
+mod sign_in;
 mod token;
 mod token_uses;
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use sapwood_core::SvnError;
 use sapwood_core::exact::signed;
@@ -13,16 +13,10 @@ use sapwood_core::exact::signed;
 use crate::certificates::Certificates;
 use crate::error::Error;
 use crate::folder::{Folder, Lock};
-use crate::schedule;
+use crate::schedule::{self, now};
 
 /// Takes what the administrator should know: an error, and whether the server can go on well without.
 pub type Report = dyn Fn(&SvnError, bool) + Send + Sync;
-
-/// The time, in seconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| signed(since.as_secs()))
-}
 
 /// Until when a name is not ordered, and how often it failed in a row.
 #[derive(Clone, Copy, Debug, Default)]

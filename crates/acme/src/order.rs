@@ -191,7 +191,7 @@ impl Orders {
         let path = self.folder.certificate_path(name);
         let wrong = |why| Error::Malformed { path: path.clone(), why };
         let kept = Kept::of_pem(pem.as_bytes(), name).map_err(wrong)?;
-        if kept.ends <= crate::keeper::now() {
+        if kept.ends <= crate::schedule::now() {
             return Err(wrong("the authority sent a certificate that has ended".to_owned()));
         }
         let path = path.clone();

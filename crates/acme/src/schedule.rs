@@ -2,7 +2,9 @@
 //!
 //! Invariant: after a refusal no more than four orders an hour are made for a name, fewer the longer it fails.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sapwood_core::exact::signed;
 
 /// The wait after the authority could not be reached.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
@@ -17,6 +19,12 @@ const BETWEEN: (u64, u64) = (60, 3600);
 pub(crate) const LOOK: Duration = Duration::from_secs(3600);
 /// The same while another server has the folder's lock.
 pub(crate) const BUSY: Duration = Duration::from_secs(30);
+
+/// The time, in seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| signed(since.as_secs()))
+}
 
 /// When a certificate is renewed, as seconds since 1970: when a third of its lifetime is left.
 pub(crate) const fn renewal(begins: i64, ends: i64) -> i64 {

@@ -3,10 +3,10 @@
 //! Each change is a line `ACTION-KIND TEXT PROPS MERGEINFO PATH` and a line `REV PATH` for the source of a copy, which is empty
 //! when there is none. An empty line ends the list in a revision file.
 
-use sapwood_core::{Exact, FsPath, NodeKind, Revnum, rawname};
+use sapwood_core::{Exact, NodeKind, Revnum};
 
 use crate::error::{Error, Result};
-use crate::noderev::{escape_path, unescape_path};
+use crate::text_path::{escape_path, rev_and_path, unescape_path};
 
 /// What was done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,16 +105,6 @@ fn one(line: &[u8], source: &[u8]) -> Result<Change> {
     Ok(Change { path, kind, node_kind, text, props, mergeinfo, copy_from })
 }
 
-/// Parses `REV PATH`.
-pub(crate) fn rev_and_path(value: &[u8]) -> Result<(Revnum, Box<str>)> {
-    let space = memchr::memchr(b' ', value);
-    let parts = space.and_then(|at| Some((value.get(..at)?, value.get(at.checked_add(1)?..)?)));
-    let parsed =
-        parts.and_then(|(revision, path)| Some((Revnum::parse(revision)?, unescape_path(path)?)));
-    parsed
-        .ok_or_else(|| Error::corrupt(format!("Malformed copy source '{}'", value.escape_ascii())))
-}
-
 /// Appends one change.
 pub fn write(change: &Change, out: &mut Vec<u8>) {
     let action = ChangeKind::WORDS.iter().find(|(kind, _)| *kind == change.kind);
@@ -129,12 +119,6 @@ pub fn write(change: &Change, out: &mut Vec<u8>) {
         escape_path(path, out);
     }
     out.push(b'\n');
-}
-
-/// A path of a container or a line: canonical, and text (names that are not UTF-8 are spelt as [`rawname`] says).
-pub(crate) fn canonical(bytes: &[u8]) -> Option<Box<str>> {
-    let path = rawname::from_bytes(bytes)?;
-    FsPath::new(&path).ok().map(|path| path.as_str().into())
 }
 
 #[cfg(test)]

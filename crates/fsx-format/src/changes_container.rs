@@ -4,11 +4,12 @@ use std::borrow::Borrow;
 
 use sapwood_core::{Exact, NodeKind, Revnum, rawname};
 
-use crate::changes::{Change, ChangeKind, canonical};
+use crate::changes::{Change, ChangeKind};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::packed::{Coding, Ints, Packed};
 use crate::strings::StringTable;
+use crate::text_path::canonical;
 
 /// A container of change lists.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sapwood_core::{ErrorCode, SvnError};
 
-use crate::format_file::NEWEST;
+use crate::NEWEST;
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -2,10 +2,8 @@
 
 use sapwood_core::Revnum;
 
+use crate::NEWEST;
 use crate::error::{Error, Result};
-
-/// The format that 1.10 to 1.14 write. It is an experiment of the reference, which opens no other: 1 was that of 1.9.
-pub const NEWEST: u64 = 2;
 
 /// What `db/format` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

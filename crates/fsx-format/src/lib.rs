@@ -24,6 +24,7 @@ pub mod rep;
 pub mod reps_container;
 pub mod revprops;
 pub mod strings;
+mod text_path;
 pub mod trailer;
 pub mod txn_index;
 
@@ -32,3 +33,6 @@ pub use error::{Error, Result};
 pub use id::{ChangeSet, Id};
 pub use noderev::NodeRev;
 pub use rep::{RepHeader, Representation};
+
+/// The format that 1.10 to 1.14 write. It is an experiment of the reference, which opens no other: 1 was that of 1.9.
+pub const NEWEST: u64 = 2;

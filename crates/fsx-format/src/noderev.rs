@@ -3,12 +3,12 @@
 //! In paths each byte below 0x20, and each byte of 0x80 and above, is written as ESC and the byte plus 0x40, modulo 256. (The
 //! reference compares signed bytes with a space.)
 
-use sapwood_core::{Exact, NodeKind, Revnum, rawname};
+use sapwood_core::{Exact, NodeKind, Revnum};
 
-use crate::changes::{canonical, rev_and_path};
 use crate::error::{Error, Result};
 use crate::id::Id;
 use crate::rep::Representation;
+use crate::text_path::{escape_path, rev_and_path, unescape_path};
 
 /// One node-revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,38 +39,6 @@ pub struct NodeRev {
     pub mergeinfo_count: u64,
     /// Whether it has `svn:mergeinfo` itself.
     pub has_mergeinfo: bool,
-}
-
-const ESCAPE: u8 = 0x1b;
-
-/// Appends a path, escaped.
-pub(crate) fn escape_path(path: &str, out: &mut Vec<u8>) {
-    for byte in rawname::to_bytes(path).iter() {
-        match *byte {
-            // Escaped they would be a NUL and a line end: 1.14 cannot read what it writes of them.
-            plain @ (0xc0 | 0xca) => out.push(plain),
-            escaped @ (0..0x20 | 0x80..) => {
-                out.extend_from_slice(&[ESCAPE, escaped.wrapping_add(0x40)]);
-            }
-            plain => out.push(plain),
-        }
-    }
-}
-
-/// A path without escapes; `None` when it is not canonical.
-pub(crate) fn unescape_path(bytes: &[u8]) -> Option<Box<str>> {
-    if memchr::memchr(ESCAPE, bytes).is_none() {
-        return canonical(bytes);
-    }
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes.iter();
-    while let Some(byte) = rest.next() {
-        plain.push(match *byte {
-            ESCAPE => rest.next()?.wrapping_sub(0x40),
-            plain => plain,
-        });
-    }
-    canonical(&plain)
 }
 
 /// The values of the lines, as they stand.

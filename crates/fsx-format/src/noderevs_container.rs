@@ -5,7 +5,6 @@
 
 use sapwood_core::{Exact, Md5, NodeKind, Revnum, Sha1, rawname};
 
-use crate::changes::canonical;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
@@ -13,6 +12,7 @@ use crate::noderev::NodeRev;
 use crate::packed::{Coding, Ints, Packed};
 use crate::rep::Representation;
 use crate::strings::StringTable;
+use crate::text_path::canonical;
 
 /// A container of node-revisions.
 #[derive(Clone, Debug)]

@@ -17,8 +17,10 @@ use sapwood_fsx_format::{Change, Id, NodeRev, Representation};
 use sapwood_store::{Caches, Kind, Stamp, WriteStorage};
 
 use crate::directory::Directory;
-use crate::filesystem::ContainerKey;
 use crate::revfile::RevFile;
+
+/// A container: shard and offset.
+pub(crate) type ContainerKey = (u64, u64);
 
 /// Node-revisions: revision, item.
 const NODE_REV: Kind<NodeRev> = Kind::new(1, node_rev_len);

@@ -19,21 +19,14 @@ use sapwood_store::StoredFile;
 use crate::cached::KeptText;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::items::{CHAIN, HEADER, txn_of};
 use crate::revfile::{RevFile, read_at};
 use crate::short::Text;
-use crate::txn::txn_of;
 
 /// Bytes of svndiff that are read at once.
 const PIECE: u64 = 64 << 10;
 /// Bytes of a text that are handed out at once, but one.
 const LARGEST_PIECE: usize = 64 << 10;
-/// The longest first line of a representation.
-pub(crate) const HEADER: u64 = 128;
-/// The longest text that is kept when it was read or written, for deltas to it.
-pub(crate) const KEPT_TEXT: usize = 256 << 10;
-/// The longest chain of deltas.
-pub(crate) const CHAIN: usize = 4096;
-
 /// Reads a text. Reading fails at the end when it is not the text that the node-revision means.
 pub struct Contents {
     inner: Inner,
@@ -121,19 +114,11 @@ impl Contents {
     fn check(&self, actual: Md5) -> Result<()> {
         match &self.rep {
             Some(rep) if rep.md5 != actual || rep.expanded_size != self.len => {
-                Err(mismatch(rep, actual, self.len))
+                Err(Error::mismatch(rep, actual, self.len))
             }
             _ => Ok(()),
         }
     }
-}
-
-/// A text that is not the one that the node-revision means.
-pub(crate) fn mismatch(rep: &Representation, actual: Md5, len: u64) -> Error {
-    Error::Corrupt(format!(
-        "Checksum mismatch while reading representation: expected {} ({} bytes), actual {actual} ({len} bytes)",
-        rep.md5, rep.expanded_size
-    ))
 }
 
 /// The svndiff of a representation.

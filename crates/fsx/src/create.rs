@@ -10,14 +10,15 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList, Revnum, SvnError, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
-use sapwood_fsx_format::format_file::{FormatFile, NEWEST};
+use sapwood_fsx_format::format_file::FormatFile;
 use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::p2l::ItemType;
-use sapwood_fsx_format::{ChangeSet, Id, NodeRev, revprops};
+use sapwood_fsx_format::{ChangeSet, Id, NEWEST, NodeRev, revprops};
 use sapwood_store::{WriteStorage, uuid};
 
 use crate::config::WriteConfig;
 use crate::error::Result;
+use crate::filesystem::uuid_text;
 use crate::items::{CHANGES, ROOT};
 use crate::txn::RevisionIndex;
 
@@ -83,11 +84,6 @@ pub fn create(storage: &dyn WriteStorage, db: &Path, options: &CreateOptions) ->
     file(names::TXN_CURRENT_LOCK, b"", false)?;
     file(names::REVPROP_GENERATION, b"0\n", false)?;
     Ok(file(names::FORMAT, format.to_text().as_bytes(), true)?)
-}
-
-/// The contents of the file that names a filesystem, with a new identity for this copy of it.
-pub(crate) fn uuid_text(uuid: &str) -> io::Result<String> {
-    Ok(format!("{uuid}\n{}\n", uuid::generate()?))
 }
 
 /// The revision file of revision 0: an empty root directory, and no changes.

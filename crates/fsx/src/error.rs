@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_core::{ErrorCode, Md5, Revnum, SvnError};
 use sapwood_fsx_format as format;
 
 /// Results of this crate.
@@ -79,6 +79,14 @@ impl From<format::Error> for Error {
 }
 
 impl Error {
+    /// A text that is not the one that the node-revision means.
+    pub(crate) fn mismatch(rep: &format::Representation, actual: Md5, len: u64) -> Self {
+        Self::Corrupt(format!(
+            "Checksum mismatch while reading representation: expected {} ({} bytes), actual {actual} ({len} bytes)",
+            rep.md5, rep.expanded_size
+        ))
+    }
+
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Svn(SvnError::new(code, message.into()))
     }

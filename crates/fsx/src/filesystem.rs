@@ -1,5 +1,6 @@
 //! An opened `db` folder: what kind of filesystem it is, its youngest revision, and revision properties.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +9,12 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
 use sapwood_fsx_format::format_file::FormatFile;
 use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::revprops::{self, RevpropPack};
-use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
+use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage, uuid};
 
 use crate::cached::Cached;
 use crate::error::{Error, Result};
 use crate::recent::Recent;
-use crate::revfile::RevFile;
+use crate::revfile::{FileKey, RevFile};
 
 /// The longest small file that is read.
 const SMALL: usize = 1 << 20;
@@ -46,16 +47,6 @@ pub(crate) struct Fs {
     /// What all openings of the process share.
     pub(crate) cached: Cached,
 }
-
-/// A revision or pack file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKey {
-    Revision(Revnum),
-    Pack(u64),
-}
-
-/// A container: shard and offset.
-pub(crate) type ContainerKey = (u64, u64);
 
 impl Filesystem {
     /// Opens the `db` folder of a repository.
@@ -155,6 +146,35 @@ fn read(storage: &dyn WriteStorage, path: &Path, limit: usize) -> Result<Vec<u8>
 }
 
 impl Fs {
+    /// The file that has a revision, and the key that its containers are kept by.
+    pub(crate) fn revision_file(&self, revision: Revnum) -> Result<(FileKey, Arc<RevFile>)> {
+        let key = match self.is_packed(revision) {
+            true => FileKey::Pack(self.layout.0.shard(revision)),
+            false => FileKey::Revision(revision),
+        };
+        if let Some(found) = self.files.find(&key) {
+            return Ok((key, found));
+        }
+        let FileKey::Revision(revision) = key else {
+            return Ok((key, self.files.put(key, self.open_revfile(key)?)));
+        };
+        if let Some(found) = self.cached.file(revision) {
+            return Ok((key, found));
+        }
+        let opened = self.open_revfile(key)?;
+        Ok((
+            key,
+            match opened.is_in_memory() {
+                true => self.cached.keep_file(revision, opened),
+                false => self.files.put(key, opened),
+            },
+        ))
+    }
+
+    fn open_revfile(&self, key: FileKey) -> Result<RevFile> {
+        RevFile::open(&*self.storage, &self.db, self.layout, key)
+    }
+
     /// A file below `db`.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.db.join(name)
@@ -226,4 +246,9 @@ impl Fs {
         })?;
         pack.get(at).map_err(|error| wrong(path.clone(), error))
     }
+}
+
+/// The contents of the file that names a filesystem, with a new identity for this copy of it.
+pub(crate) fn uuid_text(uuid: &str) -> io::Result<String> {
+    Ok(format!("{uuid}\n{}\n", uuid::generate()?))
 }

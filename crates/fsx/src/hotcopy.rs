@@ -26,8 +26,8 @@ use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::revprops;
 use sapwood_store::Caches;
 
-use crate::create::uuid_text;
 use crate::error::{Error, Result};
+use crate::filesystem::uuid_text;
 use crate::filesystem::{Filesystem, Fs};
 use crate::txn::{WriteOptions, Writer};
 

@@ -7,11 +7,12 @@ use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::noderevs_container::NodeRevsContainer;
 use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::reps_container::RepsContainer;
-use sapwood_fsx_format::{Change, Error as FormatError, Id, NodeRev, changes};
+use sapwood_fsx_format::{Change, ChangeSet, Error as FormatError, Id, NodeRev, changes};
 
+use crate::cached::ContainerKey;
 use crate::error::{Error, Result};
-use crate::filesystem::{ContainerKey, FileKey, Filesystem, Fs};
-use crate::revfile::{Item, RevFile};
+use crate::filesystem::{Filesystem, Fs};
+use crate::revfile::{FileKey, Item, RevFile};
 
 /// The item number of the changed paths of a revision.
 pub(crate) const CHANGES: u64 = 1;
@@ -20,8 +21,23 @@ pub(crate) const ROOT: u64 = 2;
 /// The first item number that is free.
 pub(crate) const FIRST_ITEM: u64 = 3;
 
+/// The longest first line of a representation.
+pub(crate) const HEADER: u64 = 128;
+/// The longest text that is kept when it was read or written, for deltas to it.
+pub(crate) const KEPT_TEXT: usize = 256 << 10;
+/// The longest chain of deltas.
+pub(crate) const CHAIN: usize = 4096;
+
 /// The longest directory or property list that is read.
 pub(crate) const LIST: u64 = 1 << 30;
+
+/// The transaction that an id is of.
+pub(crate) const fn txn_of(id: Id) -> Option<u64> {
+    match id.change_set {
+        ChangeSet::Txn(number) => Some(number),
+        ChangeSet::None | ChangeSet::Revision(_) => None,
+    }
+}
 
 /// The key of a container.
 const fn container(key: FileKey, item: &Item) -> ContainerKey {

@@ -1,19 +1,19 @@
 //! A revision or pack file: where its items are, and their bytes, whose checksums are compared.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::exact::clamped;
 use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fsfs_format::Footer;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
+use sapwood_fsx_format::layout::Layout;
 use sapwood_fsx_format::p2l::{Entry, ItemType};
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, l2p, p2l};
-use sapwood_store::StoredFile;
+use sapwood_store::{StoredFile, WriteStorage};
 
 use crate::error::{Error, Result};
-use crate::filesystem::{FileKey, Fs};
 use crate::recent::Recent;
 
 /// Bytes at the end of a file in which its footer lies.
@@ -24,6 +24,13 @@ const INDEX: u64 = 1 << 28;
 const ITEM: u64 = 1 << 28;
 /// The longest file that is read whole when it is opened.
 const SMALL_FILE: u64 = 64 << 10;
+
+/// A revision or pack file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKey {
+    Revision(Revnum),
+    Pack(u64),
+}
 
 /// An opened file with the headers of its indexes.
 #[derive(Debug)]
@@ -67,8 +74,13 @@ const PAGES: usize = 8;
 const HEADER: u64 = 64 << 10;
 
 impl RevFile {
-    fn open(fs: &Fs, key: FileKey) -> Result<Self> {
-        let layout = fs.layout;
+    /// Opens a file of the folder `db`, and reads the headers of its indexes.
+    pub(crate) fn open(
+        storage: &dyn WriteStorage,
+        db: &Path,
+        layout: Layout,
+        key: FileKey,
+    ) -> Result<Self> {
         let (name, first, revisions) = match key {
             FileKey::Revision(revision) => (layout.revision(revision), revision, 1),
             FileKey::Pack(shard) => {
@@ -76,9 +88,9 @@ impl RevFile {
                 (layout.pack(shard), Revnum(shard.saturating_mul(size)), size)
             }
         };
-        let path = fs.file(&name);
+        let path = db.join(name);
         let io = |error| Error::io("Can't open file", &path, error);
-        let file = sapwood_store::Storage::open(&*fs.storage, &path).map_err(io)?;
+        let file = sapwood_store::Storage::open(storage, &path).map_err(io)?;
         let len = file.len().map_err(io)?;
         let whole = match len <= SMALL_FILE {
             true => Some(Arc::new(InMemory(read_at(&*file, &path, 0, len)?))),
@@ -103,6 +115,11 @@ impl RevFile {
         }
         let (l2p_pages, p2l_pages) = (Recent::new(PAGES), Recent::new(PAGES));
         Ok(Self { path, file, whole, footer, l2p, p2l, revisions, l2p_pages, p2l_pages })
+    }
+
+    /// Whether all of it was read.
+    pub(crate) const fn is_in_memory(&self) -> bool {
+        self.whole.is_some()
     }
 
     /// Bytes that it takes in memory, about: the file, and as much again for what was parsed of its indexes.
@@ -295,31 +312,4 @@ pub(crate) fn read_at(
     }
     debug_assert_eq!(bytes.tail(done).len(), 0);
     Ok(bytes)
-}
-
-impl Fs {
-    /// The file that has a revision, and the key that its containers are kept by.
-    pub(crate) fn revision_file(&self, revision: Revnum) -> Result<(FileKey, Arc<RevFile>)> {
-        let key = match self.is_packed(revision) {
-            true => FileKey::Pack(self.layout.0.shard(revision)),
-            false => FileKey::Revision(revision),
-        };
-        if let Some(found) = self.files.find(&key) {
-            return Ok((key, found));
-        }
-        let FileKey::Revision(revision) = key else {
-            return Ok((key, self.files.put(key, RevFile::open(self, key)?)));
-        };
-        if let Some(found) = self.cached.file(revision) {
-            return Ok((key, found));
-        }
-        let opened = RevFile::open(self, key)?;
-        Ok((
-            key,
-            match opened.whole.is_some() {
-                true => self.cached.keep_file(revision, opened),
-                false => self.files.put(key, opened),
-            },
-        ))
-    }
 }

@@ -14,11 +14,10 @@ use sapwood_delta::{Version, Window};
 use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, RepHeader, Representation, rep};
 
 use crate::cached::KeptText;
-use crate::contents::{CHAIN, HEADER, KEPT_TEXT, mismatch};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::items::{CHAIN, HEADER, KEPT_TEXT, txn_of};
 use crate::revfile::RevFile;
-use crate::txn::txn_of;
 
 /// Bytes of svndiff that a chain may have.
 const CHAIN_LEN: u64 = 4 << 20;
@@ -79,7 +78,7 @@ impl Filesystem {
         let Some(text) = made else { return Ok(None) };
         let md5 = Md5::of(&text);
         if md5 != rep.md5 || len64(text.len()) != rep.expanded_size {
-            return Err(mismatch(rep, md5, len64(text.len())));
+            return Err(Error::mismatch(rep, md5, len64(text.len())));
         }
         Ok(Some(self.0.cached.keep_text(rep.id, KeptText { md5, text })))
     }
@@ -95,7 +94,7 @@ impl Filesystem {
             return Ok(None);
         };
         if len64(text.len()) != rep.expanded_size {
-            return Err(mismatch(rep, rep.md5, len64(text.len())));
+            return Err(Error::mismatch(rep, rep.md5, len64(text.len())));
         }
         Ok(Some(Arc::new(KeptText { md5: rep.md5, text })))
     }

@@ -14,7 +14,7 @@ use crate::delta::ContentsDelta;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::txn::txn_of;
+use crate::items::txn_of;
 
 /// The longest directory or property list that is read.
 const LIST: u64 = 1 << 30;

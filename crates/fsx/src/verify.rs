@@ -12,8 +12,8 @@ use sapwood_fsx_format::limits::PATH_LEN;
 use sapwood_fsx_format::p2l::{Entry, ItemType};
 
 use crate::error::{Error, Result};
-use crate::filesystem::{FileKey, Filesystem};
-use crate::revfile::{RevFile, read_at};
+use crate::filesystem::Filesystem;
+use crate::revfile::{FileKey, RevFile, read_at};
 use crate::tree::Root;
 use crate::tree_node::TreeNode;
 

@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use parking_lot::Mutex;
 use sha2::Sha256;
 
-use crate::directory::Member;
+use crate::member::Member;
 
 /// The limit of logins. Beyond it the older half is removed.
 const MOST: usize = 16 << 10;

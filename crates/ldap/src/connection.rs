@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchOptions};
 use rustls::ClientConfig;
 
+use crate::address::Address;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::server::Address;
 
 /// `referral`, a result code of RFC 4511, appendix A.
 const REFERRAL: u32 = 10;

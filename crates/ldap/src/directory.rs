@@ -11,10 +11,12 @@ use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::address::Address;
 use crate::cache::{Cache, Digest};
 use crate::error::{Error, Result};
 use crate::login::{self, Question};
-use crate::server::{Address, Server};
+use crate::member::Member;
+use crate::server::Server;
 use crate::settings::{Checked, Settings};
 use sapwood_core::WrongSetting;
 
@@ -22,15 +24,6 @@ use sapwood_core::WrongSetting;
 const MOST_BYTES: usize = 1024;
 /// How often a fault that lasts is reported.
 const REPORT: Duration = Duration::from_secs(60);
-
-/// A user of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The name, as the directory spells it.
-    pub name: String,
-    /// The names of the user's groups, sorted.
-    pub groups: Vec<String>,
-}
 
 /// The answer of a directory to a name and password.
 #[derive(Debug)]

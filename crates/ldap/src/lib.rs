@@ -7,6 +7,7 @@
 //! becomes part of a filter only with each special byte escaped; a search or an answer that is not understood lets no user
 //! in; and what waits for a server holds no thread and ends in time.
 
+mod address;
 mod cache;
 mod connection;
 mod directory;
@@ -15,11 +16,13 @@ mod error;
 mod filter;
 mod groups;
 mod login;
+mod member;
 mod server;
 mod settings;
 mod sid;
 
-pub use directory::{Directory, Login, Member};
+pub use directory::{Directory, Login};
 pub use error::{Error, Result};
+pub use member::Member;
 pub use sapwood_core::WrongSetting;
 pub use settings::{Kind, Settings};

@@ -6,10 +6,10 @@ use std::time::Instant;
 use rustls::ClientConfig;
 
 use crate::connection::Connection;
-use crate::directory::Member;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::groups;
+use crate::member::Member;
 use crate::server::{Idle, Server};
 use crate::settings::Checked;
 

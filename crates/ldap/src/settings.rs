@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::address::Address;
 use crate::filter::Template;
-use crate::server::Address;
 use sapwood_core::WrongSetting;
 
 /// What kind of directory it is: the defaults of filters and names differ.

@@ -42,7 +42,6 @@ pub use self::freeze::Frozen;
 pub(crate) use self::index::{RevisionIndex, write_indexes};
 pub use self::revprops::ChangeProps;
 pub(crate) use self::revprops::stored_len;
-pub(crate) use self::view::txn_of;
 pub use self::writer::{WriteOptions, Writer};
 pub use crate::config::WriteConfig;
 

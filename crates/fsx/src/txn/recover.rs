@@ -11,8 +11,8 @@ use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_fsx_format::layout::names;
 
 use super::Writer;
-use crate::create::uuid_text;
 use crate::error::{Error, Result};
+use crate::filesystem::uuid_text;
 
 impl Writer {
     /// Finds the youngest revision, and writes it to `current`. Removes transactions, and gives this copy of the repository a

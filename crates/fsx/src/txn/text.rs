@@ -14,8 +14,8 @@ use sapwood_fsx_format::{ChangeSet, Id, NodeRev, RepHeader, Representation, rep}
 
 use super::{Txn, Writer};
 use crate::cached::KeptText;
-use crate::contents::KEPT_TEXT;
 use crate::error::{Error, Result};
+use crate::items::KEPT_TEXT;
 
 /// A base shorter than this saves less than the delta's own header takes.
 const SHORTEST_BASE: u64 = 64;

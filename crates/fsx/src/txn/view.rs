@@ -7,16 +7,16 @@ use std::sync::Arc;
 use sapwood_core::{PropList, Revnum};
 use sapwood_fsx_format::directory::{self, Entry};
 use sapwood_fsx_format::layout::{Layout, names};
-use sapwood_fsx_format::{Change, ChangeSet, Id, NodeRev, proplist, txn_index};
+use sapwood_fsx_format::{Change, Id, NodeRev, proplist, txn_index};
 
 use super::commit::stored_change;
 use super::disk::{FILE_LEN, node_file, number_of};
 use super::engine::TxnNumber;
 use super::open::read_changes;
-use crate::contents::{HEADER, Link};
+use crate::contents::Link;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::items::ROOT;
+use crate::items::{HEADER, ROOT};
 use crate::tree::Root;
 
 impl Filesystem {
@@ -87,13 +87,5 @@ impl Filesystem {
         let len = file.len().map_err(failed)?;
         let head = crate::revfile::read_at(&*file, &path, at, HEADER.min(len.saturating_sub(at)))?;
         self.txn_delta((file, path), (at, size), &head)
-    }
-}
-
-/// The transaction that an id is of.
-pub(crate) const fn txn_of(id: Id) -> Option<u64> {
-    match id.change_set {
-        ChangeSet::Txn(number) => Some(number),
-        ChangeSet::None | ChangeSet::Revision(_) => None,
     }
 }

@@ -17,9 +17,8 @@ use super::engine::TxnNumber;
 use super::sharing::OpenRepCache;
 use super::source::Committed;
 use crate::config::WriteConfig;
-use crate::create::uuid_text;
 use crate::error::{Error, Result};
-use crate::filesystem::Filesystem;
+use crate::filesystem::{Filesystem, uuid_text};
 
 /// How to write.
 #[derive(Clone, Debug)]
