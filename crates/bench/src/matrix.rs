@@ -85,13 +85,7 @@ pub(crate) fn repositories<'a>(
     let folder = std::path::absolute(plan.folder.join("repositories"))
         .and_then(|folder| std::fs::create_dir_all(&folder).map(|()| folder))
         .map_err(|e| SvnError::io(&e, format_args!("Can't create '{}'", plan.folder.display())))?;
-    Ok(Repositories {
-        folder,
-        source: &plan.source,
-        sapwood: &plan.sapwood,
-        reference: plan.reference.as_ref(),
-        cancel,
-    })
+    Ok(Repositories { folder, source: &plan.source, sapwood: &plan.sapwood, cancel })
 }
 
 impl Plan {
@@ -245,15 +239,6 @@ impl MatrixRun<'_> {
             ));
         }
         self.selection.systems = self.plan.systems();
-        let with_reference = self.selection.systems.contains(&System::Reference);
-        if self.selection.formats.contains(&Format::Fsx) {
-            if with_reference {
-                self.note("FSX is the reference's own: Sapwood does not open it.".to_owned());
-            } else {
-                self.selection.formats.retain(|format| *format != Format::Fsx);
-                self.note("FSX is left out: only the reference (--against) makes it.".to_owned());
-            }
-        }
         let hottest = self.selection.states.contains(&State::HotServer);
         if hottest && self.selection.accesses.contains(&Access::File) {
             self.note("There is no server to be hot over file:.".to_owned());
@@ -397,9 +382,7 @@ impl MatrixRun<'_> {
     /// Whether there is such a cell; a note says what is missing.
     fn possible(&mut self, place: &MatrixCell) -> bool {
         let served = place.access != Access::File;
-        if (place.format == Format::Fsx && place.system == System::Sapwood)
-            || (served && place.request == Request::Dump)
-        {
+        if served && place.request == Request::Dump {
             return false;
         }
         if place.access == Access::Http && place.system == System::Reference && !http::has_httpd() {

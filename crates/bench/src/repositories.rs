@@ -48,12 +48,11 @@ pub(crate) struct Repositories<'a> {
     pub(crate) folder: PathBuf,
     pub(crate) source: &'a Source,
     pub(crate) sapwood: &'a Programs,
-    pub(crate) reference: Option<&'a Programs>,
     pub(crate) cancel: &'a CancelToken,
 }
 
 /// How old repositories are when they are measured, at least.
-const SETTLED: Duration = Duration::from_millis(2_500);
+const MIN_AGE: Duration = Duration::from_millis(2_500);
 
 /// Receives a line about each step.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
@@ -93,7 +92,7 @@ impl Repositories<'_> {
                 self.provide(format, Packing::Unpacked, say)?;
                 let unpacked = self.path(format, Packing::Unpacked);
                 copy_tree(&unpacked, &path).map_err(|e| cannot("copy", &unpacked, &e))?;
-                let mut pack = self.admin(format)?.command("svnadmin");
+                let mut pack = self.sapwood.command("svnadmin");
                 pack.args(["pack", "-q"]).arg(&path);
                 programs::measure(&mut pack, &self.complaints())?;
             }
@@ -109,7 +108,7 @@ impl Repositories<'_> {
         let young = |entry: fs::DirEntry| {
             let made = entry.metadata().and_then(|found| found.modified()).ok()?;
             // A time ahead of the clock is as young as can be.
-            SETTLED.checked_sub(made.elapsed().unwrap_or(Duration::ZERO))
+            MIN_AGE.checked_sub(made.elapsed().unwrap_or(Duration::ZERO))
         };
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let notes = entries.filter(|entry| entry.path().extension().is_some_and(|e| e == "made"));
@@ -121,27 +120,32 @@ impl Repositories<'_> {
             Format::F6 => 6,
             Format::F7 => 7,
             Format::F8 => 8,
-            Format::Fsx => 0,
+            Format::Fsx => return self.write_fsx(path),
         };
-        match (self.source, number) {
-            (Source::Made(made), 6..) => {
+        match self.source {
+            Source::Made(made) => {
                 let options = MakeOptions { format: number, pack: false, ..*made };
                 repo::make(path, &options, &mut |_| Ok(()), self.cancel)
             }
-            (Source::Made(_), _) => {
-                // Ours cannot write it, but the reference can load what ours has.
-                let from = self.path(Format::F8, Packing::Unpacked);
+            Source::Loaded(from) => self.load(from, format, path),
+        }
+    }
+
+    /// Loads the history in FSX. One that is made is loaded from format 8: the generator writes FSFS only.
+    fn write_fsx(&self, path: &Path) -> SvnResult<()> {
+        match self.source {
+            Source::Made(_) => {
                 self.provide(Format::F8, Packing::Unpacked, &mut |_| ())?;
-                self.load(&from, format, path)
+                let from = self.path(Format::F8, Packing::Unpacked);
+                self.load(&from, Format::Fsx, path)
             }
-            (Source::Loaded(from), _) => self.load(from, format, path),
+            Source::Loaded(from) => self.load(from, Format::Fsx, path),
         }
     }
 
     /// Loads what `from` has into a new repository.
     fn load(&self, from: &Path, format: Format, path: &Path) -> SvnResult<()> {
-        let admin = self.admin(format)?;
-        let mut create = admin.command("svnadmin");
+        let mut create = self.sapwood.command("svnadmin");
         create.arg("create").args(match format {
             Format::F6 => ["--compatible-version", "1.8"],
             Format::F7 => ["--compatible-version", "1.9"],
@@ -153,7 +157,7 @@ impl Repositories<'_> {
         dump.args(["dump", "-q"]).arg(from).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut dump = dump.stderr(Stdio::null()).spawn().map_err(|e| cannot("dump", from, &e))?;
         let stream = dump.stdout.take().map_or_else(Stdio::null, Stdio::from);
-        let mut load = admin.command("svnadmin");
+        let mut load = self.sapwood.command("svnadmin");
         load.args(["load", "-q", "--no-flush-to-disk", "--bypass-prop-validation"]).arg(path);
         let loaded = programs::run(load.stdin(stream).stdout(Stdio::null()), &self.complaints());
         let dumped = dump.wait().map_err(|e| cannot("dump", from, &e))?;
@@ -163,17 +167,6 @@ impl Repositories<'_> {
         }
         let message = format!("'{}' cannot be dumped", from.display());
         Err(SvnError::new(sapwood_core::ErrorCode::EXTERNAL_PROGRAM, message))
-    }
-
-    /// The system whose `svnadmin` can write a format.
-    fn admin(&self, format: Format) -> SvnResult<&Programs> {
-        if format != Format::Fsx {
-            return Ok(self.sapwood);
-        }
-        self.reference.ok_or_else(|| {
-            let message = "only the reference's programs can make FSX repositories";
-            SvnError::new(sapwood_core::ErrorCode::UNSUPPORTED_FEATURE, message)
-        })
     }
 
     fn complaints(&self) -> PathBuf {

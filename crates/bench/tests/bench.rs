@@ -36,7 +36,7 @@ fn a_matrix_and_its_report() {
     // httpd reads them as a user without rights.
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(dir, all).unwrap();
-    let only = "open,f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
+    let only = "open,f8,fsx,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
     let mut matrix = vec!["matrix", "w", "-q", "--against", reference, "--scale", "0.0003"];
     matrix.extend(["--repeat", "1", "--only", only, "--json", "m.json", "--csv", "m.csv"]);
     let tables = done(dir, &matrix);

@@ -11,7 +11,7 @@ usage: sapwood-bench matrix [--against DIR] FOLDER
 
 Measures, in the manner of Subversion's own developers in 2014:
 
-  repositories  formats 6, 7, 8 and (with --against) FSX; not packed, packed
+  repositories  formats 6, 7, 8 and FSX; not packed, packed
   access        svn:, http:, file:
   path rules    none (open), some hundred, which hide a part (authz); svn: only
   caches        slow (the defaults), medium (-M 256), fast (-M 1024 and more)
