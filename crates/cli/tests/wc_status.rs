@@ -270,7 +270,7 @@ fn seen(directories: usize) -> tempfile::TempDir {
 fn work_on_everything_opens_only_what_changed() {
     let lines =
         ["diff", "commit -m 2", "update", "update d", "status d", "diff d/7", "revert -R ."];
-    let costs = [60, 240].map(|directories| {
+    let costs = [30, 120].map(|directories| {
         let folder = seen(directories);
         let wc = folder.path().join("wc");
         std::fs::write(wc.join("d/7/f"), "longer\n").unwrap();
@@ -287,7 +287,7 @@ fn work_on_everything_opens_only_what_changed() {
             assert!(many.0 <= few.0 + 40, "{line}: {} reads, and {} of a fourth", many.0, few.0);
         }
     }
-    let folder = seen(60);
+    let folder = seen(30);
     let wc = folder.path().join("wc");
     std::fs::write(wc.join("d/7/f"), "longer\n").unwrap();
     for (line, known) in lines.iter().zip(&costs[0]) {

@@ -97,8 +97,8 @@ fn counts(n: usize, before: &str, line: &str) -> Counts {
 
 #[test]
 fn an_operation_on_many_files_is_few_transactions() {
-    const FEW: usize = 40;
-    const MANY: usize = 160;
+    const FEW: usize = 25;
+    const MANY: usize = 100;
     let mut wrong = Vec::new();
     for (before, line, allowed) in COMMANDS {
         let [few, many] = [FEW, MANY].map(|n| counts(n, before, line));

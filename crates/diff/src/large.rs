@@ -463,7 +463,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(150))]
+        #![proptest_config(ProptestConfig::with_cases(60))]
         #[test]
         fn the_same_as_in_memory(
             len in 0usize..1200,

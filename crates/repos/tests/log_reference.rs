@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::{Everything, LogRequest, Repository, RevpropSelection, log};
-use sapwood_testkit::fspath;
 use sapwood_testkit::programs::Programs;
 use sapwood_testkit::repository::{Repository as Fixture, Shape};
 use sapwood_testkit::server::Server;
+use sapwood_testkit::{fspath, long};
 
 /// One line an entry, ` end` lines for the ends of merged lists; changed paths sorted.
 fn ours(repository: &Repository, request: &LogRequest<'_>) -> String {
@@ -207,8 +207,9 @@ fn places(fixture: &Fixture) -> Vec<(String, u64)> {
 
 #[test]
 fn scripted_history() {
-    for shape in [Shape::new("1.8").shard(7), Shape::new("1.10"), Shape::new("1.1")] {
-        let fixture = Fixture::scripted(&shape);
+    let all = [Shape::new("1.10"), Shape::new("1.8").shard(7), Shape::new("1.1")];
+    for shape in &all[..if long() { all.len() } else { 1 }] {
+        let fixture = Fixture::scripted(shape);
         let repository = open(&fixture);
         let server = Server::start(&Programs::reference(), fixture.parent(), &[]);
         for (path, peg) in places(&fixture) {
@@ -219,7 +220,7 @@ fn scripted_history() {
 
 #[test]
 fn random_histories() {
-    for seed in 1..=3 {
+    for seed in 1..=if long() { 3 } else { 1 } {
         let fixture = Fixture::random(&Shape::new("1.10"), seed, 80);
         let repository = open(&fixture);
         let server = Server::start(&Programs::reference(), fixture.parent(), &[]);

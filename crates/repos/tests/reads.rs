@@ -29,8 +29,10 @@ use sapwood_repos::{
 };
 use sapwood_testkit::fspath;
 
-/// So many entries take more memory than half of a cache of 1 MiB.
-const ENTRIES: usize = 6000;
+/// A cache that is too small for the entries.
+const SMALL_CACHE: usize = 256 << 10;
+/// So many entries take more memory than half of it.
+const ENTRIES: usize = 1500;
 /// No item may be made more often in one request: a few passes, each of which may find that the
 /// cache is too small, but not one for each entry.
 const OFTEN: u64 = 12;
@@ -309,7 +311,7 @@ fn no_item_is_read_for_each_entry() {
             wrong.push(format!("{what} with a cache of {cache} bytes: {reads:?}"));
         }
     };
-    for cache in [1 << 20, 0] {
+    for cache in [SMALL_CACHE, 0] {
         let path = dir.path().join(format!("loaded-{cache}"));
         check("load", cache, &load_into(&path, &stream, cache));
     }
@@ -331,7 +333,7 @@ fn no_item_is_read_for_each_entry() {
         ("diff", diffs),
         ("log", logs),
     ];
-    for cache in [1 << 20, 0] {
+    for cache in [SMALL_CACHE, 0] {
         for (what, walk) in &walks {
             let caches = Caches::counting(cache);
             let repository = Repository::open(&path, &caches, &OpenOptions::default()).unwrap();

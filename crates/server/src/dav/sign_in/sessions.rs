@@ -32,13 +32,26 @@ impl Session {
 }
 
 /// The sessions, by codes of the texts in browsers' cookies.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<HashMap<String, Session>>);
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    all: Mutex<HashMap<String, Session>>,
+    most: usize,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::limited_to(MOST)
+    }
+}
 
 impl Sessions {
+    fn limited_to(most: usize) -> Self {
+        Self { all: Mutex::default(), most }
+    }
+
     /// The user of a session, which is used by that.
     pub(crate) fn user(&self, code: &str, limits: Limits, now: Instant) -> Option<Principal> {
-        let mut all = self.0.lock();
+        let mut all = self.all.lock();
         let session = all.get_mut(code)?;
         if !session.counts(limits, now) {
             all.remove(code);
@@ -50,13 +63,13 @@ impl Sessions {
 
     /// Begins a session.
     pub(crate) fn begin(&self, code: String, user: Principal, limits: Limits, now: Instant) {
-        let mut all = self.0.lock();
+        let mut all = self.all.lock();
         all.retain(|_, session| session.counts(limits, now));
         let of_user = |session: &Session| session.user.name() == user.name();
         if all.values().filter(|session| of_user(session)).count() >= MOST_OF_USER {
             end_oldest(&mut all, of_user);
         }
-        if all.len() >= MOST {
+        if all.len() >= self.most {
             end_oldest(&mut all, |_| true);
         }
         all.insert(code, Session { user, begun: now, used: now });
@@ -64,7 +77,7 @@ impl Sessions {
 
     /// Ends a session.
     pub(crate) fn end(&self, code: &str) {
-        self.0.lock().remove(code);
+        self.all.lock().remove(code);
     }
 }
 
@@ -106,7 +119,7 @@ mod tests {
 
     #[test]
     fn there_are_never_too_many() {
-        let (sessions, start) = (Sessions::default(), Instant::now());
+        let (sessions, start) = (Sessions::limited_to(100), Instant::now());
         let begin = |code: String, name: &str, after| {
             sessions.begin(code, named(name), LIMITS, start + Duration::from_millis(after));
         };
@@ -116,7 +129,7 @@ mod tests {
         }
         let is_there = |code: &str| sessions.user(code, LIMITS, start).is_some();
         assert!(is_there("bob") && !is_there("ada 0") && is_there("ada 1") && is_there("ada 20"));
-        (0u64..).take(MOST).for_each(|n| begin(n.to_string(), &n.to_string(), n));
-        assert_eq!(sessions.0.lock().len(), MOST);
+        (0..200).for_each(|n| begin(n.to_string(), &n.to_string(), n));
+        assert_eq!(sessions.all.lock().len(), 100);
     }
 }
