@@ -1,10 +1,11 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
+//! [`scratch`], the web pages in a browser in [`browser`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
+mod browser;
 mod dist;
 mod fuzz;
 mod licences;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
   packages   only install the Debian packages, or say which are missing
   fmt        only the formatting check
   clippy     only the lints
+  browser    the web pages in Chromium (installs what tools/browser/package-lock.json names)
   dist       build a Debian package and a container file into target/dist (--profile PROFILE)
   release    all files of a release of this commit in target/release-VERSION, with checksums
   soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = args.collect();
     let outcome = match command.as_str() {
         "test" | "ci" => packages::ensure().and_then(|()| steps::everything()),
+        "browser" => browser::browser(),
         "quick" => steps::quick(),
         "packages" => packages::ensure(),
         "fmt" => steps::fmt(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::browser::browser;
 use crate::licences;
 use crate::scratch::Scratch;
 use crate::test_times;
@@ -15,14 +16,15 @@ use crate::test_times;
 /// A part of the check.
 type Step = fn() -> Result<(), String>;
 
-/// Formatting, licences, lints, documentation, its examples, tests; then how long each took.
+/// Formatting, licences, lints, documentation, its examples, the pages in a browser, tests; then how long each took.
 pub(crate) fn everything() -> Result<(), String> {
-    let steps: [(&str, Step); 6] = [
+    let steps: [(&str, Step); 7] = [
         ("formatting", fmt),
         ("licences", licences::check),
         ("lints", clippy),
         ("documentation", docs),
         ("examples", doc_tests),
+        ("browser", browser),
         ("tests", || tests(&[])),
     ];
     let mut failures = Vec::new();
@@ -96,7 +98,7 @@ fn packages_of(files: &str) -> Vec<String> {
 }
 
 /// The workspace's folder.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Documentation, of private items too, without broken links.
 fn docs() -> Result<(), String> {

@@ -1,41 +1,11 @@
 // Signs in to pages of `sapwood serve` in Chromium, by a real provider of OpenID Connect, and looks at the pages of the server.
-//
-// Needs Chromium (Debian's `chromium`), and oidc-provider and playwright-core of npm, in the folder that NODE_MODULES names:
-//
-//     npm install --prefix /tmp/sign-in oidc-provider playwright-core
-//     NODE_MODULES=/tmp/sign-in/node_modules node tools/sign_in_browser.mjs target/release/sapwood OUT
-//
-// OUT is a folder for the pictures. Each step that fails ends the script with an error.
+// `README.md` says how it is run.
 
-import { spawn, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { pathToFileURL } from 'node:url';
-
-const modules = resolve(process.env.NODE_MODULES ?? 'node_modules');
-const load = (name) => import(pathToFileURL(join(modules, name)).href);
-const { Provider } = await load('oidc-provider/lib/index.js');
-const { chromium } = (await load('playwright-core/index.js')).default;
-
-const [sapwood, out] = process.argv.slice(2).map((path) => resolve(path));
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
-mkdirSync(out, { recursive: true });
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-};
-const check = (holds, what) => {
-  if (!holds) throw new Error(`wrong: ${what}`);
-  console.log(`right: ${what}`);
-};
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Provider } from 'oidc-provider';
+import { browse, check, folder, freePort, out, report, run, sapwood, serve } from './common.mjs';
 
 const [port, providerPort] = [await freePort(), await freePort()];
 const url = `http://127.0.0.1:${port}`;
@@ -53,7 +23,6 @@ const provider = new Provider(issuer, {
 });
 const listener = provider.listen(providerPort, '127.0.0.1');
 
-const run = (...args) => execFileSync(sapwood, args, { encoding: 'utf8' });
 run('svnadmin', 'create', join(folder, 'repo'));
 const file = `file://${folder}/repo`;
 run('svn', 'mkdir', '-q', '-m', 'The start.', `${file}/trunk`, `${file}/branches`);
@@ -81,11 +50,8 @@ groups-claim = "groups"
 accounts = "accounts.toml"
 `,
 );
-const server = spawn(sapwood, ['serve', '--config', join(folder, 'sapwood.toml')], { stdio: ['ignore', 'pipe', 'inherit'] });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-});
+const server = await serve();
+const browser = await browse();
 
 const signIn = async (page, user) => {
   await page.fill('input[name=login]', user);
@@ -96,7 +62,6 @@ const signIn = async (page, user) => {
 };
 
 try {
-  await once(server.stdout, 'data');
   const wide = { viewport: { width: 1200, height: 800 } };
   const ada = await browser.newContext(wide);
   const page = await ada.newPage();
@@ -161,4 +126,5 @@ try {
   server.kill();
   listener.close();
 }
+report('signing in');
 process.exit(0);
