@@ -15,6 +15,7 @@
 mod accounts;
 mod acme;
 mod backup;
+mod claims_authz;
 mod common;
 mod company;
 mod convert;
