@@ -72,6 +72,7 @@ mod secret_service;
 mod service;
 mod sign_in;
 mod signals;
+mod sign_out;
 mod soak;
 mod svn_accounts;
 mod svn_compare;

@@ -14,6 +14,10 @@ pub const SIGN_IN: &str = "/-/sign-in";
 pub const SIGNED_IN: &str = "/-/signed-in";
 /// Where a user signs out.
 pub const SIGN_OUT: &str = "/-/sign-out";
+/// Where the provider sends browsers after signing out there.
+pub const SIGNED_OUT: &str = "/-/signed-out";
+/// Where members see how the server is.
+pub const STATUS: &str = "/-/status";
 /// Where the style sheet of these pages is.
 const STYLE: &str = "/-/style/";
 
@@ -98,6 +102,18 @@ pub fn sign_out(visitor: &Visitor, code: &str) -> Reply {
 /// The style sheet, if a path is its address.
 #[must_use]
 pub fn style_at(path: &str) -> Option<Reply> {
+/// The page of one who has signed out of this server. `there` is where to sign out at the provider, too, and `again` a link to
+/// sign in.
+#[must_use]
+pub fn signed_out(there: Option<&str>, again: &str) -> Reply {
+    let body = html! {
+        p { (words::SIGNED_OUT_MORE) }
+        @if let Some(link) = there { p { a.button href=(link) { (words::SIGN_OUT_THERE) } } }
+        p { a.button href=(again) { (words::SIGN_IN) } }
+    };
+    page(200, words::SIGNED_OUT, &Visitor::default(), &body)
+}
+
     (path.strip_prefix(STYLE)? == style::name()).then(style::sheet)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
 use sapwood_oidc::{Provider, Settings, WrongSetting};
-use sapwood_server::dav::sign_in::{BACK, SignInSettings};
+use sapwood_server::dav::sign_in::{AFTER, BACK, SignInSettings};
 use serde::Deserialize;
 
 use super::lines::Problem;
@@ -78,7 +78,7 @@ impl SignInConfig {
     }
 
     fn provider(&self) -> Result<Provider, WrongSetting> {
-        Provider::new(self.settings()?, BACK)
+        Provider::new(self.settings()?, BACK, AFTER)
     }
 
     /// What the server needs for sign-ins.
