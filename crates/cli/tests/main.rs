@@ -75,6 +75,7 @@ mod signals;
 mod sign_out;
 mod soak;
 mod svn_accounts;
+mod status_page;
 mod svn_compare;
 mod svnadmin;
 mod svndumpfilter;

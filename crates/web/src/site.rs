@@ -1,4 +1,4 @@
-//! Pages of the server as a whole, which belong to no repository: signing in and out.
+//! Pages of the server as a whole, which belong to no repository: signing in and out, and where its status is.
 //!
 //! Invariant: nothing here depends on what a repository has.
 
@@ -32,6 +32,8 @@ pub struct Visitor {
     pub can_sign_out: bool,
     /// Whether there is a page of the visitor's tokens.
     pub has_tokens: bool,
+    /// Whether the visitor may see how the server is.
+    pub has_status: bool,
 }
 
 impl Visitor {
@@ -42,6 +44,7 @@ impl Visitor {
                 nav.me aria-label=(words::YOU) {
                     @if let Some(user) = &self.user { bdi { (text::shown(user)) } }
                     @if self.has_tokens { a href=(TOKENS) rel="nofollow" { (words::TOKENS) } }
+                    @if self.has_status { a href=(STATUS) rel="nofollow" { (words::STATUS) } }
                     @if self.can_sign_out { a href=(SIGN_OUT) rel="nofollow" { (words::SIGN_OUT) } }
                     @if let Some(link) = self.sign_in.as_ref().filter(|_| self.user.is_none()) {
                         a href=(link) rel="nofollow" { (words::SIGN_IN) }
@@ -99,9 +102,6 @@ pub fn sign_out(visitor: &Visitor, code: &str) -> Reply {
     page(200, words::SIGN_OUT, visitor, &body)
 }
 
-/// The style sheet, if a path is its address.
-#[must_use]
-pub fn style_at(path: &str) -> Option<Reply> {
 /// The page of one who has signed out of this server. `there` is where to sign out at the provider, too, and `again` a link to
 /// sign in.
 #[must_use]
@@ -114,6 +114,9 @@ pub fn signed_out(there: Option<&str>, again: &str) -> Reply {
     page(200, words::SIGNED_OUT, &Visitor::default(), &body)
 }
 
+/// The style sheet, if a path is its address.
+#[must_use]
+pub fn style_at(path: &str) -> Option<Reply> {
     (path.strip_prefix(STYLE)? == style::name()).then(style::sheet)
 }
 

@@ -63,9 +63,6 @@ pub(crate) fn answer(
         (site::SIGN_OUT, true) => visit.before_sign_out(exchange),
         (site::SIGNED_OUT, true) => visit.after_sign_out(exchange),
         (site::SIGN_OUT, false) => return Some(visit.sign_out(exchange)),
-        (path, true) => {
-            site::style_at(path).map(|sheet| web_reply::write(exchange, sheet)).map(Ok)?
-        }
         _ => return None,
     };
     Some(done.map(|()| Done::Answered))
@@ -189,15 +186,15 @@ impl Visit<'_> {
         exchange.header("set-cookie", &cookies::no_session(self.sign_in.is_secure()));
         let again = self.sign_in.link("/", None);
         web_reply::write(exchange, site::signed_out(at_provider.as_deref(), &again));
+        Ok(Done::Answered)
+    }
+
     /// The browser comes back from signing out at the provider.
     fn after_sign_out(&self, exchange: &mut Exchange) -> DavResult {
         let again = self.sign_in.link("/", None);
         let (title, sentence) = (words::SIGNED_OUT, words::SIGNED_OUT_THERE);
         web_reply::write(exchange, site::notice(200, title, sentence, Some(&again)));
         Ok(())
-    }
-
-        Ok(Done::Answered)
     }
 
     /// The code of the forms that a session is shown.
