@@ -51,6 +51,7 @@ mod json_logs;
 mod kerberos;
 mod load;
 mod locks;
+mod mail;
 mod maintenance;
 mod mergeinfo_tidy;
 mod missing_paths;
