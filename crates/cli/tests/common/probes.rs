@@ -16,7 +16,7 @@ pub(crate) const MEMBERS: [Group<'_>; 3] =
     [("one", &["ada"]), ("two", &["ada", "bob"]), ("three", &["eve"])];
 /// Those who are in groups.
 pub(crate) const NAMES: [&str; 3] = ["ada", "bob", "eve"];
-/// Those who ask: `nobody` is in no group.
+/// Those who ask; the last is in no group.
 const ALL: [&str; 4] = ["ada", "bob", "eve", "nobody"];
 
 /// A request, with `LOCATION` in place of the location's name.
