@@ -158,7 +158,7 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
         ("README.md", "usr/share/doc/sapwood/README.md"),
         ("CHANGELOG.md", "usr/share/doc/sapwood/CHANGELOG.md"),
-        ("LICENSE", "usr/share/doc/sapwood/copyright"),
+        ("packaging/copyright", "usr/share/doc/sapwood/copyright"),
     ] {
         copy(&root().join(from), &tree.join(to), 0o644)?;
     }
@@ -209,7 +209,7 @@ const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /ru
 fn control(architecture: &str, glibc: &str) -> String {
     format!(
         "Package: sapwood\nVersion: {}\nArchitecture: {architecture}\nSection: vcs\nPriority: optional\n\
-         Maintainer: The Sapwood developers <sapwood@localhost>\nDepends: libc6 (>= {glibc}), libgcc-s1\n\
+         Maintainer: {MAINTAINER}\nDepends: libc6 (>= {glibc}), libgcc-s1\n\
          Description: Subversion, built anew in Rust\n \
          All programs of Subversion in one. Opens and serves the repositories that\n \
          Subversion 1.1 to 1.14 made, as they are. Lies beside the subversion package:\n \
@@ -255,6 +255,7 @@ mod tests {
         assert!(text.ends_with('\n') && !text.contains("\n\n"));
     }
 
+    changelog(tree)?;
     #[test]
     fn the_unit_starts_what_is_there() {
         let bind = "CapabilityBoundingSet=CAP_NET_BIND_SERVICE";
@@ -263,6 +264,23 @@ mod tests {
             ("sapwood", "serve --config /etc/sapwood/sapwood.toml", bind),
             (
                 "sapwood-backup",
+/// Who is named as the maintainer of packages. The host is one that there never is (RFC 2606).
+const MAINTAINER: &str = "The Sapwood developers <sapwood@sapwood.example>";
+
+/// The changelog in Debian's form, which leads to the one for people.
+fn changelog(tree: &Path) -> Result<(), String> {
+    let log = ["log", "-1", "--format=%cD"];
+    let date = run(Command::new("git").current_dir(root()).args(log))?;
+    let text = format!(
+        "sapwood ({}) unstable; urgency=medium\n\n  * See /usr/share/doc/sapwood/CHANGELOG.md.\n\n -- {MAINTAINER}  {}\n",
+        version(),
+        String::from_utf8_lossy(&date).trim()
+    );
+    let to = tree.join("usr/share/doc/sapwood/changelog");
+    write(&to, &text, 0o644)?;
+    run(Command::new("gzip").arg("-9n").arg(&to)).map(drop)
+}
+
                 "backup --quiet /srv/svn /var/backups/sapwood",
                 "CapabilityBoundingSet=",
             ),
