@@ -27,8 +27,10 @@ usage: cargo xtask COMMAND
   packages   only install the Debian packages, or say which are missing
   fmt        only the formatting check
   clippy     only the lints
-  dist       build a Debian package and a container file into target/dist (--profile PROFILE)
+  dist       build a Debian package and a container file into target/dist
+             (--profile PROFILE, --target TRIPLE)
   release    all files of a release of this commit in target/release-VERSION, with checksums
+             (--target TRIPLE)
   soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
              --minutes N [--seed SEED] [--only PART]
   fuzz       all fuzz targets, ten minutes altogether (--minutes N)
