@@ -7,13 +7,14 @@
 //! `dpkg-deb` makes the archive: it is on every machine that installs such packages, and knows its
 //! own format. Invariant: nothing is written outside the target folder, and the same build gives the same file.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::licences;
 use crate::man_page::{self, About};
-use crate::steps::{cargo, target};
+use crate::steps::{cargo, cargo_for, target};
 
 /// The configuration of `sapwood.service`.
 const CONFIGURATION: &str = "etc/sapwood/sapwood.toml";
@@ -25,12 +26,21 @@ const LINKS: &str = "usr/lib/sapwood/bin";
 
 /// Builds, and packs.
 pub(crate) fn dist(args: &[String]) -> Result<(), String> {
-    let profile = match args {
-        [] => "release",
-        [flag, profile] if flag == "--profile" => profile,
-        _ => return Err("usage: cargo xtask dist [--profile PROFILE]".to_owned()),
-    };
-    let made = build(profile)?;
+    let usage = "usage: cargo xtask dist [--profile PROFILE] [--target TRIPLE]";
+    let (mut profile, mut machine) = ("release", None);
+    let mut left = args;
+    while let [flag, value, rest @ ..] = left {
+        match &**flag {
+            "--profile" => profile = value,
+            "--target" => machine = Some(Machine::named(value)?),
+            _ => return Err(usage.to_owned()),
+        }
+        left = rest;
+    }
+    if !left.is_empty() {
+        return Err(usage.to_owned());
+    }
+    let made = build(profile, machine)?;
     eprintln!("xtask: {}\nxtask: {}", made.package.display(), made.container.display());
     Ok(())
 }
@@ -47,18 +57,88 @@ pub(crate) struct Made {
     pub(crate) architecture: String,
 }
 
-/// Builds the program in a profile, and packs it.
-pub(crate) fn build(profile: &str) -> Result<Made, String> {
+/// Another kind of machine than this one, for which Debian has a cross compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Rust's name of it.
+    triple: &'static str,
+    /// Debian's name of its processor.
+    architecture: &'static str,
+    /// What the names of its tools begin with.
+    tools: &'static str,
+    /// The package with its compiler.
+    package: &'static str,
+    /// The binary logarithm of the largest page of memory that its kernels may have.
+    page: &'static str,
+}
+
+const MACHINES: [Machine; 1] = [Machine {
+    triple: "aarch64-unknown-linux-gnu",
+    architecture: "arm64",
+    tools: "aarch64-linux-gnu",
+    package: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    page: "16",
+}];
+
+impl Machine {
+    /// The one that Rust calls so.
+    pub(crate) fn named(triple: &str) -> Result<Self, String> {
+        let known = MACHINES.map(|machine| machine.triple).join(", ");
+        let found = MACHINES.into_iter().find(|machine| machine.triple == triple);
+        found.ok_or_else(|| {
+            format!("'{triple}' is none of the machines that are built for: {known}")
+        })
+    }
+
+    fn tool(self, name: &str) -> String {
+        format!("{}-{name}", self.tools)
+    }
+
+    /// Builds the program for it, by Debian's cross compiler.
+    fn build(self, profile: &str) -> Result<(), String> {
+        let compiler = self.tool("gcc");
+        if run(Command::new(&compiler).arg("--version")).is_err() {
+            return Err(format!("there is no {compiler}: apt-get install {}", self.package));
+        }
+        let (small, large) = (self.triple.replace('-', "_"), self.triple.to_uppercase());
+        let linker = format!("CARGO_TARGET_{}_LINKER", large.replace('-', "_"));
+        let environment = [
+            (linker, compiler.clone()),
+            (format!("CC_{small}"), compiler),
+            (format!("AR_{small}"), self.tool("ar")),
+            ("JEMALLOC_SYS_WITH_LG_PAGE".to_owned(), self.page.to_owned()),
+        ]
+        .map(|(name, value)| (name, OsString::from(value)));
+        let built =
+            cargo_for(&["build", "--profile", profile, "--target", self.triple], &environment);
+        let hint = format!("is the target there? rustup target add {}", self.triple);
+        built.map_err(|error| format!("{error} ({hint})"))
+    }
+}
+
+/// Builds the program in a profile, for this machine or another one, and packs it.
+pub(crate) fn build(profile: &str, machine: Option<Machine>) -> Result<Made, String> {
     // As `cargo build --release` builds, without a package named: other features would be chosen for
-    // its dependencies, and a third of them built again.
+    // its dependencies, and a third of them built again. What runs here makes the links and pages, also of a
+    // program for another machine.
     cargo(&["build", "--profile", profile])?;
     let target = target()?;
-    let built = target.join(if profile == "dev" { "debug" } else { profile }).join("sapwood");
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let runs = target.join(folder).join("sapwood");
+    let mut built = runs.clone();
+    if let Some(machine) = machine {
+        machine.build(profile)?;
+        built = target.join(machine.triple).join(folder).join("sapwood");
+    }
     let out = target.join("dist");
     let tree = out.join("tree");
     let _ = fs::remove_dir_all(&tree);
-    assemble(&built, &tree)?;
-    let architecture = architecture()?;
+    let architecture = match machine {
+        Some(machine) => machine.architecture.to_owned(),
+        None => architecture()?,
+    };
+    let strip = machine.map_or("strip".to_owned(), |machine| machine.tool("strip"));
+    assemble(&Parts { built, runs, strip, architecture: architecture.clone() }, &tree)?;
     let package = out.join(format!("sapwood_{}_{architecture}.deb", version()));
     let mut pack = Command::new("dpkg-deb");
     pack.args(["--root-owner-group", "--build"]).arg(&tree).arg(&package);
@@ -107,12 +187,24 @@ fn c_library() -> Result<String, String> {
     text.strip_prefix("glibc ").map(str::to_owned).ok_or(format!("no version of glibc: {text}"))
 }
 
+/// What a package is made of besides the files of this folder.
+struct Parts {
+    /// The program.
+    built: PathBuf,
+    /// The same for this machine.
+    runs: PathBuf,
+    /// What takes symbols out of the program.
+    strip: String,
+    /// Debian's name of the processor.
+    architecture: String,
+}
+
 /// The tree of the package.
-fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
+fn assemble(parts: &Parts, tree: &Path) -> Result<(), String> {
     let program = tree.join("usr/bin/sapwood");
-    copy(built, &program, 0o755)?;
-    run(Command::new("strip").arg("--strip-unneeded").arg(&program))?;
-    let mut install = Command::new(built);
+    copy(&parts.built, &program, 0o755)?;
+    run(Command::new(&parts.strip).arg("--strip-unneeded").arg(&program))?;
+    let mut install = Command::new(&parts.runs);
     install.arg("install-links").arg(tree.join(LINKS)).args(["--target", "/usr/bin/sapwood"]);
     // `man` finds the pages of a program in .../bin below .../man.
     install.arg("--man").arg(tree.join("usr/lib/sapwood/man"));
@@ -158,17 +250,35 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
         ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
         ("README.md", "usr/share/doc/sapwood/README.md"),
         ("CHANGELOG.md", "usr/share/doc/sapwood/CHANGELOG.md"),
-        ("LICENSE", "usr/share/doc/sapwood/copyright"),
+        ("packaging/copyright", "usr/share/doc/sapwood/copyright"),
     ] {
         copy(&root().join(from), &tree.join(to), 0o644)?;
     }
     documents(tree)?;
+    changelog(tree)?;
     write(&tree.join("usr/share/doc/sapwood/licences"), &licences::page()?, 0o644)?;
-    write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;
+    write(&tree.join("DEBIAN/control"), &control(&parts.architecture, &c_library()?), 0o644)?;
     // An upgrade leaves what an administrator has changed in these.
     let conffiles = format!("/{CONFIGURATION}\n/{LOG_ROTATION}\n");
     write(&tree.join("DEBIAN/conffiles"), &conffiles, 0o644)?;
     write(&tree.join("DEBIAN/postinst"), POSTINST, 0o755)
+}
+
+/// Who is named as the maintainer of packages. The host is one that there never is (RFC 2606).
+const MAINTAINER: &str = "The Sapwood developers <sapwood@sapwood.example>";
+
+/// The changelog in Debian's form, which leads to the one for people.
+fn changelog(tree: &Path) -> Result<(), String> {
+    let log = ["log", "-1", "--format=%cD"];
+    let date = run(Command::new("git").current_dir(root()).args(log))?;
+    let text = format!(
+        "sapwood ({}) unstable; urgency=medium\n\n  * See /usr/share/doc/sapwood/CHANGELOG.md.\n\n -- {MAINTAINER}  {}\n",
+        version(),
+        String::from_utf8_lossy(&date).trim()
+    );
+    let to = tree.join("usr/share/doc/sapwood/changelog");
+    write(&to, &text, 0o644)?;
+    run(Command::new("gzip").arg("-9n").arg(&to)).map(drop)
 }
 
 /// The guide, and the pages for `man` that are made of it and of `serve.md`.
@@ -209,7 +319,7 @@ const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /ru
 fn control(architecture: &str, glibc: &str) -> String {
     format!(
         "Package: sapwood\nVersion: {}\nArchitecture: {architecture}\nSection: vcs\nPriority: optional\n\
-         Maintainer: The Sapwood developers <sapwood@localhost>\nDepends: libc6 (>= {glibc}), libgcc-s1\n\
+         Maintainer: {MAINTAINER}\nDepends: libc6 (>= {glibc}), libgcc-s1\n\
          Description: Subversion, built anew in Rust\n \
          All programs of Subversion in one. Opens and serves the repositories that\n \
          Subversion 1.1 to 1.14 made, as they are. Lies beside the subversion package:\n \
@@ -253,6 +363,16 @@ mod tests {
             assert!(text.lines().any(|l| format!("{l}\n").starts_with(field)), "{field}");
         }
         assert!(text.ends_with('\n') && !text.contains("\n\n"));
+    }
+
+    #[test]
+    fn machines_are_named_as_rust_names_them() {
+        let arm = Machine::named("aarch64-unknown-linux-gnu").unwrap();
+        assert_eq!((arm.architecture, &*arm.tool("strip")), ("arm64", "aarch64-linux-gnu-strip"));
+        assert!(Machine::named("arm64").unwrap_err().contains("aarch64-unknown-linux-gnu"));
+        let wrong = dist(&["--target".to_owned(), "x".to_owned()]).unwrap_err();
+        assert!(wrong.starts_with("'x' is none"), "{wrong}");
+        assert!(dist(&["--target".to_owned()]).unwrap_err().starts_with("usage"));
     }
 
     #[test]

@@ -29,8 +29,10 @@ usage: cargo xtask COMMAND
   fmt        only the formatting check
   clippy     only the lints
   browser    the web pages in Chromium (installs what tools/browser/package-lock.json names)
-  dist       build a Debian package and a container file into target/dist (--profile PROFILE)
+  dist       build a Debian package and a container file into target/dist
+             (--profile PROFILE, --target TRIPLE)
   release    all files of a release of this commit in target/release-VERSION, with checksums
+             (--target TRIPLE)
   soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
              --minutes N [--seed SEED] [--only PART]
   fuzz       all fuzz targets, ten minutes altogether (--minutes N)

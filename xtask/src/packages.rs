@@ -11,14 +11,16 @@ struct Package {
     probe: &'static [&'static str],
 }
 
-/// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users, Chromium shows the web pages,
+/// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users, exim a mail server,
+/// Chromium shows the web pages,
 /// strace stops programs before a system call, valgrind counts what a request costs, and
 /// prometheus has the checks of metrics and alarms, systemd those of units; what has krb5, gssapi or clang in its name is for
 /// the feature `kerberos`, whose bindings are made for the lints too.
-const NEEDED: [Package; 27] = [
+const NEEDED: [Package; 28] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "apache2-utils", probe: &["sh", "-c", "command -v htpasswd"] },
     Package { name: "chromium", probe: &["test", "-x", "/usr/bin/chromium"] },
+    Package { name: "exim4-daemon-light", probe: &["test", "-x", "/usr/sbin/exim4"] },
     Package { name: "curl", probe: &["curl", "--version"] },
     Package { name: "openssl", probe: &["openssl", "version"] },
     Package { name: "git", probe: &["git", "--version"] },

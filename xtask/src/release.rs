@@ -13,9 +13,11 @@ use crate::steps::target;
 
 /// Makes the files.
 pub(crate) fn release(args: &[String]) -> Result<(), String> {
-    if !args.is_empty() {
-        return Err("usage: cargo xtask release".to_owned());
-    }
+    let machine = match args {
+        [] => None,
+        [flag, triple] if flag == "--target" => Some(dist::Machine::named(triple)?),
+        _ => return Err("usage: cargo xtask release [--target TRIPLE]".to_owned()),
+    };
     let version = env!("CARGO_PKG_VERSION");
     let root = dist::root();
     let changes =
@@ -27,8 +29,9 @@ pub(crate) fn release(args: &[String]) -> Result<(), String> {
         let files = String::from_utf8_lossy(&status).into_owned();
         return Err(format!("a release is made of a commit; these are not committed:\n{files}"));
     }
-    let made = dist::build("release")?;
-    let out = target()?.join(format!("release-{version}"));
+    let made = dist::build("release", machine)?;
+    let of_machine = machine.map_or(String::new(), |_| format!("-{}", made.architecture));
+    let out = target()?.join(format!("release-{version}{of_machine}"));
     let _ = fs::remove_dir_all(&out);
     fs::create_dir_all(&out).map_err(|e| dist::at(&out, &e))?;
     for file in [&made.package, &made.container] {

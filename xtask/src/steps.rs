@@ -3,6 +3,7 @@
 //! Invariant: all steps run even when one fails, the tests last, so that the slowest tests and the seconds of
 //! each step are the last lines.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -194,20 +195,24 @@ pub(crate) fn cargo_output(args: &[&str]) -> Result<String, String> {
 
 /// Runs cargo in the workspace's folder, and names the command if it fails.
 pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
-    cargo_with(args, None)
+    cargo_for(args, &[])
 }
 
 /// As [`cargo`], with another folder for temporary files.
 fn cargo_with(args: &[&str], temporary: Option<&Path>) -> Result<(), String> {
+    let folder = temporary.map(|folder| ("TMPDIR".to_owned(), folder.as_os_str().to_owned()));
+    cargo_for(args, &Vec::from_iter(folder))
+}
+
+/// As [`cargo`], with these variables in its environment.
+pub(crate) fn cargo_for(args: &[&str], environment: &[(String, OsString)]) -> Result<(), String> {
     let line = format!("cargo {}", args.join(" "));
     eprintln!("xtask: {line}");
     let began = Instant::now();
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(program);
     command.args(args).current_dir(ROOT).stdin(Stdio::null());
-    if let Some(folder) = temporary {
-        command.env("TMPDIR", folder);
-    }
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
     let status = command.status().map_err(|e| format!("{line}: {e}"))?;
     eprintln!("xtask: {} s: {line}", began.elapsed().as_secs());
     if status.success() {

@@ -123,7 +123,7 @@ fn nothing_prints_past_the_one_way_to_write() {
 const OPENS: [(&str, &str); 5] = [
     ("crates/cli/src/input.rs", "the one way to open what the user names"),
     ("crates/cli/src/locale/installed.rs", "the locales of the machine"),
-    ("crates/cli/src/signals.rs", "/proc"),
+    ("crates/cli/src/platform.rs", "/proc"),
     ("crates/cli/src/user_date.rs", "the rules of the time zone"),
     ("crates/cli/src/remote/editor.rs", "a file of its own, which it has made"),
 ];

@@ -74,10 +74,28 @@ axis! {
     Access {
         /// `svn://`, by `svnserve`.
         Svn = "svn", "svn:";
+        /// The same, after a login by SASL, which encrypts the connection. (Only where it is named)
+        SvnSasl = "svn-sasl", "svn: with SASL";
+        /// `svn+ssh://`, by a local command in place of ssh. (Only where it is named)
+        SvnSsh = "svn-ssh", "svn+ssh:";
         /// `file:`, in the client's process.
         File = "file", "file:";
         /// `http:`.
         Http = "http", "http:";
+    }
+}
+
+impl Access {
+    /// Whether there is a server that goes on between two requests.
+    #[must_use]
+    pub const fn has_server(self) -> bool {
+        !matches!(self, Self::File | Self::SvnSsh)
+    }
+
+    /// Whether servers apply path rules on this way, too.
+    #[must_use]
+    pub const fn has_rules(self) -> bool {
+        matches!(self, Self::Svn | Self::Http)
     }
 }
 
@@ -162,7 +180,7 @@ impl Default for Selection {
             systems: System::ALL.to_vec(),
             formats: Format::ALL.to_vec(),
             packings: Packing::ALL.to_vec(),
-            accesses: Access::ALL.to_vec(),
+            accesses: vec![Access::Svn, Access::File, Access::Http],
             rules: Rules::ALL.to_vec(),
             caches: Caches::ALL.to_vec(),
             states: State::ALL.to_vec(),
@@ -215,6 +233,10 @@ mod tests {
         assert_eq!(some.formats, [Format::F6, Format::F8]);
         assert_eq!((some.requests, some.states), (vec![Request::Log], vec![State::Cold]));
         assert_eq!((&some.packings, &some.caches), (&all.packings, &all.caches));
+        // What is not measured usually is measured where it is named.
+        let ways = all.clone().only(&["svn", "svn-ssh"]).unwrap().accesses;
+        assert_eq!(ways, [Access::Svn, Access::SvnSsh]);
+        assert!(!all.accesses.contains(&Access::SvnSsh));
         assert_eq!(all.clone().only(&["f8", "f9"]), Err("f9"));
         assert_eq!(all.clone().only(&[]), Ok(all));
     }

@@ -25,6 +25,7 @@ pub mod results;
 mod rules;
 pub mod server;
 pub mod stats;
+mod svn_ways;
 pub mod tree;
 pub mod working;
 

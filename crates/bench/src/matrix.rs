@@ -23,6 +23,7 @@ use crate::repositories::{Repositories, Say, Source};
 use crate::results::{Cell, Results, Sample};
 use crate::rules;
 use crate::server::{Server, server_options};
+use crate::svn_ways::{self, SaslLogin};
 
 /// The measurements to make.
 #[derive(Clone, Debug)]
@@ -240,8 +241,10 @@ impl MatrixRun<'_> {
         }
         self.selection.systems = self.plan.systems();
         let hottest = self.selection.states.contains(&State::HotServer);
-        if hottest && self.selection.accesses.contains(&Access::File) {
-            self.note("There is no server to be hot over file:.".to_owned());
+        for access in self.selection.accesses.clone().into_iter().filter(|own| !own.has_server()) {
+            if hottest {
+                self.note(format!("There is no server to be hot over {}.", access.title()));
+            }
         }
         if self.selection.requests.contains(&Request::Dump) {
             self.note("svnadmin dump opens the repository itself: look below file:.".to_owned());
@@ -268,7 +271,7 @@ impl MatrixRun<'_> {
         let mut runs: BTreeMap<Cell, u32> = BTreeMap::new();
         for place in places {
             for state in self.selection.states.iter().copied() {
-                if place.access != Access::File || state != State::HotServer {
+                if place.access.has_server() || state != State::HotServer {
                     runs.entry(place.cell(state)).or_default();
                 }
             }
@@ -410,16 +413,16 @@ impl MatrixRun<'_> {
         let wants = |state| self.selection.states.contains(&state);
         let (cold, hot, hottest) =
             (wants(State::Cold), wants(State::HotOs), wants(State::HotServer));
-        if place.access == Access::File {
+        if !place.access.has_server() {
             if cold {
                 drop_caches()?;
-                let usage = self.local(repositories, place, programs)?;
+                let usage = self.alone(repositories, place, programs)?;
                 self.keep(place, State::Cold, usage, None);
             } else if hot && place.run == 1 {
-                self.local(repositories, place, programs)?;
+                self.alone(repositories, place, programs)?;
             }
             if hot {
-                let usage = self.local(repositories, place, programs)?;
+                let usage = self.alone(repositories, place, programs)?;
                 self.keep(place, State::HotOs, usage, None);
             }
             return Ok(());
@@ -434,9 +437,14 @@ impl MatrixRun<'_> {
         }
         let authz = rules.as_ref().map(|rules| rules.authz.as_path());
         let folder = &repositories.folder;
-        let start = || match place.access {
-            Access::Http => Server::start_http(programs, folder, (place.caches, authz)),
-            _ => Server::start(programs, folder, &options),
+        let login = match place.access {
+            Access::SvnSasl => Some(SaslLogin::prepare(folder)?),
+            _ => None,
+        };
+        let start = || match (place.access, &login) {
+            (Access::Http, _) => Server::start_http(programs, folder, (place.caches, authz)),
+            (_, Some(login)) => Server::start_sasl(programs, folder, &options, login),
+            (_, None) => Server::start(programs, folder, &options),
         };
         if cold {
             let server = start()?;
@@ -454,6 +462,25 @@ impl MatrixRun<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A request where no server goes on after it: in the client's own process, or through a tunnel.
+    fn alone(
+        &self,
+        repositories: &Repositories<'_>,
+        place: MatrixCell,
+        programs: &Programs,
+    ) -> SvnResult<Usage> {
+        let client = match place.access {
+            Access::SvnSsh => self.plan.programs(self.plan.client),
+            _ => return self.local(repositories, place, programs),
+        };
+        let (folder, options) = (&repositories.folder, server_options(place.caches));
+        let name = Repositories::name(place.format, place.packing);
+        let (url, client) = (format!("svn+ssh://bench/{name}"), client.unwrap_or(programs));
+        let mut command = self.plan.command(client, place.request, &url, repositories);
+        command.env("SVN_SSH", svn_ways::tunnel(programs, folder, &options)?);
+        programs::measure(&mut command, &folder.join("complaints"))
     }
 
     /// A request in the client's own process.
@@ -491,6 +518,9 @@ impl MatrixRun<'_> {
     ) -> SvnResult<()> {
         let url = server.url(&Repositories::name(place.format, place.packing));
         let mut command = self.plan.command(client, place.request, &url, repositories);
+        if place.access == Access::SvnSasl {
+            SaslLogin::log_in(&mut command);
+        }
         let (cpu, reads) = (server.counters.cpu(), server.counters.reads());
         let usage = programs::measure(&mut command, &repositories.folder.join("complaints"))?;
         let used = ServerUsage {
@@ -521,16 +551,13 @@ impl MatrixRun<'_> {
     }
 }
 
-/// The ways to a repository: with rules only where there is a server to apply them. Without a server
-/// there is nothing to choose.
+/// The ways to a repository: with rules only where they are measured; elsewhere there is nothing to choose.
 fn ways(chosen: &Selection) -> Vec<(Access, Rules)> {
     let mut ways = Vec::new();
     for access in chosen.accesses.iter().copied() {
-        match access {
-            Access::Svn | Access::Http => {
-                ways.extend(chosen.rules.iter().map(|rules| (access, *rules)));
-            }
-            Access::File => ways.push((access, Rules::Open)),
+        match access.has_rules() {
+            true => ways.extend(chosen.rules.iter().map(|rules| (access, *rules))),
+            false => ways.push((access, Rules::Open)),
         }
     }
     ways

@@ -12,6 +12,7 @@ use crate::axes::{Axis as _, Caches, System};
 use crate::http;
 use crate::machine::Counters;
 use crate::programs::Programs;
+use crate::svn_ways::SaslLogin;
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,10 +43,32 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the server of `programs` for the repositories in the folder `root`.
     pub(crate) fn start(programs: &Programs, root: &Path, options: &[String]) -> SvnResult<Self> {
+        Self::start_svn(programs, root, options, None)
+    }
+
+    /// The same, where users log in by SASL.
+    pub(crate) fn start_sasl(
+        programs: &Programs,
+        root: &Path,
+        options: &[String],
+        login: &SaslLogin,
+    ) -> SvnResult<Self> {
+        Self::start_svn(programs, root, options, Some(login))
+    }
+
+    fn start_svn(
+        programs: &Programs,
+        root: &Path,
+        options: &[String],
+        login: Option<&SaslLogin>,
+    ) -> SvnResult<Self> {
         let address = address()?;
         let mut command = programs.command("svnserve");
         command.args(["-d", "--foreground", "--listen-host", "127.0.0.1", "--listen-port"]);
         command.arg(address.port().to_string()).arg("-r").arg(root).args(options);
+        if let Some(login) = login {
+            command.arg("--config-file").arg(&login.config).env("SASL_CONF_PATH", &login.folder);
+        }
         let told = options.join(" ");
         Self::run(programs, command, ("svn", address), &told)
     }

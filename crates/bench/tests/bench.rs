@@ -71,6 +71,33 @@ fn a_matrix_and_its_report() {
     assert!(page.contains("Heat-up of the server"), "no plot of the heat-up");
 }
 
+/// A login by SASL and a tunnel beside the plain connection, for both systems.
+#[test]
+fn logins_and_tunnels_beside_svn() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let reference = Programs::reference();
+    let reference = reference.dir().to_str().unwrap();
+    let only = "open,f8,unpacked,medium,hot-os,hot-server,null-log,svn,svn-sasl,svn-ssh";
+    let mut matrix = vec!["matrix", "w", "-q", "--against", reference, "--scale", "0.0003"];
+    matrix.extend(["--repeat", "1", "--only", only, "--csv", "m.csv"]);
+    let tables = done(dir, &matrix);
+    assert!(!tables.contains("Not all runs"), "{tables}");
+    let rows = read(dir, "m.csv");
+    // A tunnel's server ends with its request.
+    for (way, runs) in [("svn", 2), ("svn-sasl", 2), ("svn-ssh", 1)] {
+        for system in ["sapwood", "reference"] {
+            let is_of = |row: &&str| {
+                row.starts_with(&format!("null-log,{way},")) && row.contains(&format!(",{system},"))
+            };
+            assert_eq!(rows.lines().filter(is_of).count(), runs, "{way} {system}: {rows}");
+        }
+    }
+    for column in ["hot OS: svn: with SASL", "hot OS: svn+ssh:"] {
+        assert!(tables.contains(column), "{column}: {tables}");
+    }
+}
+
 /// Every command of the table at a small size: both systems print the same and exit alike.
 #[test]
 fn commands_print_what_the_references_do() {

@@ -21,6 +21,7 @@ mod manual;
 mod mergeinfo_tidy;
 mod output;
 mod pegs;
+mod platform;
 mod programs;
 mod progress;
 mod remote;

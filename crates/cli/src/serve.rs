@@ -13,6 +13,7 @@ mod reload;
 mod secret_file;
 mod sign_in;
 mod sockets;
+mod status;
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;

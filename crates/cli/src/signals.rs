@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::report;
+use crate::{platform, report};
 
 /// How long work that was asked to stop may take to notice.
 const STUCK: Duration = Duration::from_secs(2);
@@ -110,7 +109,8 @@ impl Drop for CleanupHold {
 
 fn watch(token: CancelToken) {
     // `nohup` starts programs that SIGHUP shall not end.
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(*s));
+    let wanted =
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !platform::is_ignored(*s));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     let watcher = std::thread::Builder::new().name("signals".to_owned());
     let _ = watcher.spawn(move || {
@@ -145,14 +145,4 @@ fn end_at_last(signal: i32, token: &CancelToken) {
         let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
     }
     die(signal);
-}
-
-/// Whether the process was started with a signal ignored.
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status");
-    let mut lines = status.iter().flat_map(|status| status.lines());
-    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0);
-    let bit = u32::try_from(signal).ok().and_then(|s| 1u64.checked_shl(s.minus(1)));
-    bit.is_some_and(|bit| mask & bit != 0)
 }

@@ -2,11 +2,11 @@
 //! when the server is ready and when it ends (`NOTIFY_SOCKET`, sd_notify(3)).
 
 use std::net::TcpListener;
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::UnixDatagram;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::platform;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +56,7 @@ pub(crate) fn sockets() -> SvnResult<Vec<(String, TcpListener)>> {
 /// Notifies the supervisor, if there is one; failures do not matter.
 pub(crate) fn notify(state: State) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
-    let address = match name.as_bytes() {
-        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
-        _ => SocketAddr::from_pathname(&name),
-    };
+    let address = platform::socket_address(&name);
     let text = match state {
         State::Ready => "READY=1\nSTATUS=Serving\n".to_owned(),
         State::Reloading => {

@@ -8,24 +8,16 @@ use std::path::Path;
 use sapwood_testkit::Programs;
 use sapwood_testkit::slapd::{READER, SUFFIX, Slapd};
 
-use crate::common::places;
+use crate::common::{ldap, places};
 use places::{Served, reference_svn as svn};
 
 /// The directory says who a user is, and the rules what the groups may do.
 const RULES: &str =
     "[groups]\ndevs = group:devs\n[/]\n* = r\n@devs = rw\n[/trunk]\n* =\n@devs = rw\n";
 
-/// Ada in the group `devs`, Bob in none; their passwords are `secret of NAME`.
+/// Ada in the group `devs`, Bob in none.
 fn company() -> Slapd {
-    let user = |name: &str| {
-        format!(
-            "dn: uid={name},{SUFFIX}\nobjectClass: account\nobjectClass: simpleSecurityObject\nuid: {name}\n\
-             userPassword: secret of {name}\n\n"
-        )
-    };
-    let group =
-        format!("dn: cn=devs,{SUFFIX}\nobjectClass: groupOfNames\nmember: uid=ada,{SUFFIX}\n\n");
-    Slapd::start(&[user("ada"), user("bob"), group].concat(), None)
+    ldap::company(&["ada", "bob"], &[("devs", &["ada"])])
 }
 
 /// A server that asks this directory; `more` is of the location and of the directory.

@@ -327,3 +327,17 @@ fn what_was_committed_can_be_searched() {
         search(&served, ADA, "stripes")
     );
 }
+
+/// Where faults of security are reported is open to all, where that is set.
+#[test]
+fn a_contact_for_faults_of_security() {
+    const FILE: &str = "/.well-known/security.txt";
+    let place = "[[location]]\nurl = '/'\nfolder = '.'\nusers = 'users'\n";
+    let served = Served::start(&format!("security-contact = ['mailto:s@example.com']\n{place}"));
+    let answer = served.get(FILE, "");
+    assert_eq!(status(&answer), 200, "{answer}");
+    assert!(answer.contains("\r\n\r\nContact: mailto:s@example.com\nExpires: 2"), "{answer}");
+    assert!(answer.contains("content-type: text/plain; charset=utf-8"), "{answer}");
+    assert_eq!(status(&served.get("/.well-known/", "")), 401);
+    assert_eq!(status(&Served::start(place).get(FILE, "")), 401);
+}

@@ -8,7 +8,7 @@ use sapwood_testkit::server::free_port;
 use sapwood_testkit::slapd::{READER, SUFFIX, Slapd};
 use sapwood_testkit::{Output, Programs};
 
-use crate::common::places;
+use crate::common::{ldap, places};
 use places::Served;
 
 /// The rules say what the groups of accounts (`qa`) and of the directory (`devs`) may do.
@@ -34,11 +34,7 @@ fn user(folder: &Path, args: &[&str], line: &str) -> String {
 fn company(folder: &Path) -> Slapd {
     user(folder, &["add", "ada", "--group", "qa", "--password-from-stdin"], "secret of ada");
     user(folder, &["add", "carol", "--password-from-stdin"], "secret of carol");
-    let bob = format!(
-        "dn: uid=bob,{SUFFIX}\nobjectClass: account\nobjectClass: simpleSecurityObject\nuid: bob\n\
-         userPassword: secret of bob\n\ndn: cn=devs,{SUFFIX}\nobjectClass: groupOfNames\nmember: uid=bob,{SUFFIX}\n\n"
-    );
-    Slapd::start(&bob, None)
+    ldap::company(&["bob"], &[("devs", &["bob"])])
 }
 
 fn serve(folder: &Path, company: &Slapd, users: &str) -> Both {

@@ -13,6 +13,8 @@ pub(crate) struct Metadata {
     pub(crate) token_endpoint: String,
     pub(crate) jwks_uri: String,
     pub(crate) userinfo_endpoint: Option<String>,
+    /// Where users sign out (OpenID Connect RP-Initiated Logout 1.0).
+    pub(crate) end_session_endpoint: Option<String>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
@@ -36,7 +38,8 @@ impl Metadata {
             return Err(Error::answer(WHAT, format!("it is '{}', not '{issuer}'", read.issuer)));
         }
         let all = [&read.authorization_endpoint, &read.token_endpoint, &read.jwks_uri];
-        let wrong = all.into_iter().chain(&read.userinfo_endpoint).find(|url| !is_safe(url));
+        let others = read.userinfo_endpoint.iter().chain(&read.end_session_endpoint);
+        let wrong = all.into_iter().chain(others).find(|url| !is_safe(url));
         match wrong {
             Some(url) => Err(Error::answer(WHAT, format!("'{url}' is not encrypted"))),
             None => Ok(read),
@@ -69,6 +72,13 @@ mod tests {
         assert!(!read.wants_secret_in_form() && read.userinfo_endpoint.is_none());
         assert!(parse(text("https://h/", "https://h/k")).is_err());
         assert!(parse(text("https://h", "http://h/k")).is_err());
+        let with_end = |url: &str| {
+            text("https://h", "https://h/k")
+                .replace("\"more\"", &format!("\"end_session_endpoint\":\"{url}\",\"more\""))
+        };
+        let end = parse(with_end("https://h/e")).unwrap().end_session_endpoint;
+        assert_eq!(end.as_deref(), Some("https://h/e"));
+        assert!(parse(with_end("javascript:alert(1)")).is_err());
         assert!(parse("{}".to_owned()).is_err() && parse(String::new()).is_err());
         assert_eq!(address("https://h/"), "https://h/.well-known/openid-configuration");
         assert_eq!(address("https://h/r"), "https://h/r/.well-known/openid-configuration");

@@ -24,7 +24,7 @@ mod token;
 pub use claims::Person;
 pub use error::{Error, Result};
 pub use proof::{Proof, Secret, Seed};
-pub use provider::Provider;
+pub use provider::{Provider, SignedIn};
 pub use sapwood_core::WrongSetting;
 pub use settings::Settings;
 pub use token::fuzz_token;

@@ -1,4 +1,4 @@
-//! Questions to a provider: where a browser is sent, and who has signed in.
+//! Questions to a provider: where a browser is sent, who has signed in, and where that user signs out.
 //!
 //! Invariants: addresses and keys are asked for when they are needed, by one question at a time, and kept for an hour. After
 //! a failure, for [`PAUSE`], all who need them hear that it failed, without asking. A key that is not known is asked for at
@@ -26,6 +26,8 @@ use sapwood_core::WrongSetting;
 const KEPT: Duration = Duration::from_secs(3600);
 /// How long nothing is asked again after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
+/// The longest ID token that is sent back at the end, in bytes: it is kept as long as the session.
+const MOST_HINT: usize = 4096;
 
 /// A provider of OpenID Connect.
 #[derive(Clone, Debug)]
@@ -34,10 +36,20 @@ pub struct Provider(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     settings: Settings,
-    /// The address to which the provider sends browsers back.
+    /// The addresses to which the provider sends browsers back: after signing in, and after signing out.
     back: String,
+    after: String,
     client: Client,
     known: Mutex<Option<Known>>,
+}
+
+/// Who has signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The user.
+    pub person: Person,
+    /// The address at which a browser ends the session at the provider, where that has such a one.
+    pub sign_out: Option<String>,
 }
 
 /// What the provider said about itself, and when.
@@ -61,15 +73,16 @@ struct Tokens {
 }
 
 impl Provider {
-    /// The provider of these settings; nothing is asked. `back` is the path to which it sends browsers back.
+    /// The provider of these settings; nothing is asked. `back` is the path to which it sends browsers back after signing in,
+    /// and `after` that after signing out.
     ///
     /// # Errors
     /// The setting that cannot be used.
-    pub fn new(settings: Settings, back: &str) -> Result<Self, WrongSetting> {
+    pub fn new(settings: Settings, back: &str, after: &str) -> Result<Self, WrongSetting> {
         settings.check()?;
         let client = Client::new(settings.authorities.as_deref())?;
-        let back = format!("{}{back}", settings.url);
-        Ok(Self(Arc::new(Inner { settings, back, client, known: Mutex::default() })))
+        let [back, after] = [back, after].map(|path| format!("{}{path}", settings.url));
+        Ok(Self(Arc::new(Inner { settings, back, after, client, known: Mutex::default() })))
     }
 
     /// The settings.
@@ -96,9 +109,7 @@ impl Provider {
             ("code_challenge", &proof.challenge()),
             ("code_challenge_method", "S256"),
         ]);
-        let start = &about.metadata.authorization_endpoint;
-        let joint = if start.contains('?') { '&' } else { '?' };
-        Ok(format!("{start}{joint}{query}"))
+        Ok(with_query(&about.metadata.authorization_endpoint, &query))
     }
 
     /// Who has signed in, by the code that a browser brings back.
@@ -106,7 +117,7 @@ impl Provider {
     /// # Errors
     /// When the provider does not answer, or not as it should; when it does not prove who the user is; when the user may not
     /// sign in here.
-    pub async fn finish(&self, code: &str, proof: &Proof) -> Result<Person> {
+    pub async fn finish(&self, code: &str, proof: &Proof) -> Result<SignedIn> {
         let about = self.about(None).await?;
         let tokens = self.tokens(&about.metadata, code, proof).await?;
         let token = Token::parse(&tokens.id_token)?;
@@ -129,7 +140,20 @@ impl Provider {
             let more = self.more(url, &tokens.access_token, &claims).await?;
             claims::add(&mut claims, more);
         }
-        claims::person(&claims, self.settings())
+        let person = claims::person(&claims, self.settings())?;
+        Ok(SignedIn { person, sign_out: self.sign_out(&about.metadata, &tokens.id_token) })
+    }
+
+    /// Where the user of an ID token signs out.
+    fn sign_out(&self, metadata: &Metadata, id_token: &str) -> Option<String> {
+        let end = metadata.end_session_endpoint.as_deref()?;
+        let client = &*self.settings().client_id;
+        let mut pairs = vec![("client_id", client), ("post_logout_redirect_uri", &*self.0.after)];
+        // Without it the provider asks the user first.
+        if id_token.len() <= MOST_HINT {
+            pairs.push(("id_token_hint", id_token));
+        }
+        Some(with_query(end, &form(&pairs)))
     }
 
     /// What the provider is, with a key of this name if it has such a one.
@@ -214,6 +238,12 @@ impl Provider {
         }
         Ok(more)
     }
+}
+
+/// An address with more in its query.
+fn with_query(address: &str, query: &str) -> String {
+    let joint = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{joint}{query}")
 }
 
 /// Why the provider gives no token: the word of the standard for it, if there is one.

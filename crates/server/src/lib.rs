@@ -15,6 +15,7 @@
 pub mod common;
 pub mod dav;
 pub mod monitor;
+mod platform;
 pub mod svn;
 
 pub use common::listener::{self, Listener, Stopper};

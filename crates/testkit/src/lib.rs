@@ -21,6 +21,7 @@ pub mod age;
 pub mod compare;
 pub mod counted;
 pub mod crashing;
+pub mod exim;
 pub mod findings;
 pub mod fsx;
 pub mod history;

@@ -12,6 +12,7 @@ use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, SvnError};
 
 use crate::error::{Error, Result};
+use crate::platform;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::FileStat;
 
@@ -220,12 +221,7 @@ pub(crate) fn set_path_time(path: &Path, time: Timestamp) -> Result<()> {
 /// The bits that new files lack, read once.
 fn umask() -> u32 {
     static UMASK: OnceLock<u32> = OnceLock::new();
-    *UMASK.get_or_init(|| {
-        let status = fs::read_to_string("/proc/self/status");
-        let mut lines = status.iter().flat_map(|status| status.lines());
-        let word = lines.find_map(|line| line.strip_prefix("Umask:"));
-        word.and_then(|w| u32::from_str_radix(w.trim(), 8).ok()).unwrap_or(0o022)
-    })
+    *UMASK.get_or_init(platform::umask)
 }
 
 /// Sets the bits of a plain file: executable or not, read-only or writable.

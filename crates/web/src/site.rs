@@ -1,4 +1,4 @@
-//! Pages of the server as a whole, which belong to no repository: signing in and out.
+//! Pages of the server as a whole, which belong to no repository: signing in and out, and where its status is.
 //!
 //! Invariant: nothing here depends on what a repository has.
 
@@ -14,6 +14,10 @@ pub const SIGN_IN: &str = "/-/sign-in";
 pub const SIGNED_IN: &str = "/-/signed-in";
 /// Where a user signs out.
 pub const SIGN_OUT: &str = "/-/sign-out";
+/// Where the provider sends browsers after signing out there.
+pub const SIGNED_OUT: &str = "/-/signed-out";
+/// Where members see how the server is.
+pub const STATUS: &str = "/-/status";
 /// Where the style sheet of these pages is.
 const STYLE: &str = "/-/style/";
 
@@ -28,6 +32,8 @@ pub struct Visitor {
     pub can_sign_out: bool,
     /// Whether there is a page of the visitor's tokens.
     pub has_tokens: bool,
+    /// Whether the visitor may see how the server is.
+    pub has_status: bool,
 }
 
 impl Visitor {
@@ -38,6 +44,7 @@ impl Visitor {
                 nav.me aria-label=(words::YOU) {
                     @if let Some(user) = &self.user { bdi { (text::shown(user)) } }
                     @if self.has_tokens { a href=(TOKENS) rel="nofollow" { (words::TOKENS) } }
+                    @if self.has_status { a href=(STATUS) rel="nofollow" { (words::STATUS) } }
                     @if self.can_sign_out { a href=(SIGN_OUT) rel="nofollow" { (words::SIGN_OUT) } }
                     @if let Some(link) = self.sign_in.as_ref().filter(|_| self.user.is_none()) {
                         a href=(link) rel="nofollow" { (words::SIGN_IN) }
@@ -93,6 +100,18 @@ pub fn sign_out(visitor: &Visitor, code: &str) -> Reply {
         }
     };
     page(200, words::SIGN_OUT, visitor, &body)
+}
+
+/// The page of one who has signed out of this server. `there` is where to sign out at the provider, too, and `again` a link to
+/// sign in.
+#[must_use]
+pub fn signed_out(there: Option<&str>, again: &str) -> Reply {
+    let body = html! {
+        p { (words::SIGNED_OUT_MORE) }
+        @if let Some(link) = there { p { a.button href=(link) { (words::SIGN_OUT_THERE) } } }
+        p { a.button href=(again) { (words::SIGN_IN) } }
+    };
+    page(200, words::SIGNED_OUT, &Visitor::default(), &body)
 }
 
 /// The style sheet, if a path is its address.

@@ -41,9 +41,9 @@ fn since(seconds: i64) -> String {
     times::rounded_age(seconds).map_or(words::NOW.to_owned(), |(n, unit)| format!("{n} {unit}"))
 }
 
-/// The page; `now` is seconds since 1970.
+/// The page for a visitor; `now` is seconds since 1970.
 #[must_use]
-pub fn page(status: &Status, now: i64) -> Reply {
+pub fn page(status: &Status, visitor: &Visitor, now: i64) -> Reply {
     let body = html! {
         p { (words::VERSION) " " b { (status.version) } ", " (words::UP_FOR) " " b { (since(now.saturating_sub(status.started))) } }
         @for warning in &status.warnings { p.note role="alert" { (text::shown(warning)) } }
@@ -55,7 +55,7 @@ pub fn page(status: &Status, now: i64) -> Reply {
             } } }
         }
     };
-    site::page(200, words::STATUS, &Visitor::default(), &body)
+    site::page(200, words::STATUS, visitor, &body)
 }
 
 fn repositories(status: &Status, now: i64) -> Markup {
@@ -109,7 +109,7 @@ mod tests {
             unnamed: 2,
             has_backups: true,
         };
-        let body = page(&status, now).body;
+        let body = page(&status, &Visitor::default(), now).body;
         for part in [
             "2 hours",
             "a&lt;b",
@@ -124,7 +124,7 @@ mod tests {
         ] {
             assert!(body.contains(part), "{part}: {body}");
         }
-        let none = page(&Status { has_backups: false, ..status }, now).body;
+        let none = page(&Status { has_backups: false, ..status }, &Visitor::default(), now).body;
         assert!(!none.contains(words::NO_BACKUP) && !none.contains("r6"));
     }
 }

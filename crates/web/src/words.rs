@@ -107,6 +107,8 @@ pub const SIGN_OUT: &str = "Sign out";
 pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
 pub const SIGNED_OUT: &str = "You are signed out";
 pub const SIGNED_OUT_MORE: &str = "You may still be signed in at the provider of identities. On a shared computer, sign out there, too.";
+pub const SIGN_OUT_THERE: &str = "Sign out there, too";
+pub const SIGNED_OUT_THERE: &str = "You have come back from the provider of identities.";
 pub const NOT_SIGNED_IN: &str = "You are not signed in";
 pub const STALE_SIGN_IN: &str =
     "This sign-in did not begin in this browser, or began too long ago. Please sign in again.";

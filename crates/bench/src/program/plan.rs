@@ -88,8 +88,8 @@ fn selection(options: &Options) -> SvnResult<Selection> {
     let text = options.values(name::ONLY).join(",");
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     all.only(&names).map_err(|name| {
-        let known = "use names of formats (f6, f7, f8, fsx), packing (packed, unpacked), access (svn, http, \
-                     file), path rules (open, authz), caches (slow, medium, fast), states (cold, hot-os, hot-server), requests \
+        let known = "use names of formats (f6, f7, f8, fsx), packing (packed, unpacked), access (svn, svn-sasl, svn-ssh, \
+                     http, file), path rules (open, authz), caches (slow, medium, fast), states (cold, hot-os, hot-server), requests \
                      (log, null-log, export, null-export, null-blame, null-list, dump) and systems \
                      (sapwood, reference)";
         bad_value(name::ONLY, name, known)

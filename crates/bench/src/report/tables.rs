@@ -284,7 +284,7 @@ fn rules(cells: &Summaries) -> Table {
 fn accesses(cells: &Summaries) -> Table {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for state in present(cells, |c| c.state) {
-        for access in [Access::File, Access::Http] {
+        for access in [Access::File, Access::Http, Access::SvnSasl, Access::SvnSsh] {
             let name = format!("{}: {}", state.title(), access.title());
             let get = move |key: Cell| {
                 let cell = Cell { state, ..key };

@@ -18,6 +18,7 @@ use super::directories;
 use super::lines::Problem;
 use super::notifications;
 use super::sign_in;
+use super::status::StatusConfig;
 
 /// Most memory for caches: 1 TiB.
 const MOST_MEGABYTES: usize = 1 << 20;
@@ -40,12 +41,16 @@ pub(super) fn problems(file: &File) -> Problems {
             found.push(Problem::error(format!("trusted-proxies.{at}"), why));
         }
     }
+    of_contacts(file, &mut found);
     of_redirects(file, &mut found);
     of_urls(file, &mut found);
     let named: Vec<_> =
         file.location.iter().map(|place| (&*place.url, place.directory.as_deref())).collect();
     let of_root = file.users.as_ref().and_then(|users| users.directory.as_deref());
-    found.extend(directories::problems(&file.directory, &named, of_root));
+    let of_status = file.status.as_ref().and_then(|status| status.directory.as_deref());
+    let others = [("users", of_root), ("status", of_status)];
+    found.extend(directories::problems(&file.directory, &named, &others));
+    found.extend(file.status.iter().flat_map(StatusConfig::problems));
     found.extend(file.acme.iter().flat_map(AcmeConfig::problems));
     found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
     let names = |place| {
@@ -54,8 +59,11 @@ pub(super) fn problems(file: &File) -> Problems {
         sign_in::Named { url, oidc: *oidc, trusted: *trusted, accounts }
     };
     let places: Vec<_> = file.location.iter().map(names).collect();
-    let of_root = file.users.as_ref().is_some_and(|users| users.oidc);
-    found.extend(sign_in::problems(file.oidc.as_ref(), &places, of_root));
+    let others = [
+        ("users.oidc", file.users.as_ref().is_some_and(|users| users.oidc)),
+        ("status.oidc", file.status.as_ref().is_some_and(|status| status.oidc)),
+    ];
+    found.extend(sign_in::problems(file.oidc.as_ref(), &places, &others));
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, file, &mut own);
@@ -66,6 +74,19 @@ pub(super) fn problems(file: &File) -> Problems {
         }));
     }
     found
+}
+
+/// Those who read `security.txt` are programs, too: each contact is a URI.
+fn of_contacts(file: &File, found: &mut Problems) {
+    let schemes = ["mailto:", "https://", "tel:"];
+    let is_uri = |text: &String| {
+        text.bytes().all(|b| b.is_ascii_graphic())
+            && schemes.iter().any(|scheme| text.len() > scheme.len() && text.starts_with(scheme))
+    };
+    for (at, text) in file.security_contact.iter().enumerate().filter(|(_, text)| !is_uri(text)) {
+        let why = format!("'security-contact': '{text}' is none of mailto:, https:// and tel:");
+        found.push(Problem::error(format!("security-contact.{at}"), why));
+    }
 }
 
 fn of_numbers(file: &File, found: &mut Problems) {
@@ -428,6 +449,7 @@ mod tests {
         ("svnserve-conf = '/x'", "without 'path'"),
         ("access-log-form = 'common'", "without 'access-log'"),
         ("trusted-proxies = ['10.0.0.0/8', 'proxy']", "'proxy' is no address"),
+        ("security-contact = ['mailto:a@b', 'a@b']", "'a@b' is none of"),
         ("tls-client-crl = '/c'", "needs 'tls-client-ca'"),
         ("require-certificate = true", "needs 'tls-client-ca'"),
         ("queue-folder = '/q'", "without '[[webhook]]'"),
@@ -475,6 +497,10 @@ mod tests {
         ("[users]\naccounts = '/a'\nplain-over-svn = true", "without 'path'"),
         ("path = '/x'\n[users]\noidc = true", "needs '[oidc]'"),
         ("path = '/x'\n[users]\ndirectory = 'd'", "no [[directory]] with the name 'd'"),
+        ("[status]\noidc = true\nmembers = []", "no user may see"),
+        ("[status]\nmembers = ['ada']", "none of them is set"),
+        ("[status]\nmembers = ['ada']\noidc = true", "needs '[oidc]'"),
+        ("[status]\nmembers = ['ada']\ndirectory = 'd'", "no [[directory]] with the name 'd'"),
     ];
 
     /// The same of a redirect and of a location.

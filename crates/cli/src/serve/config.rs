@@ -23,6 +23,7 @@ use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 use super::notifications::{self, MailConfig, WebhookConfig};
 use super::sign_in::SignInConfig;
+use super::status::StatusConfig;
 
 /// Most seconds that changes of DAV programs wait for the rest of a save.
 pub(super) const MOST_WAIT: u64 = 60;
@@ -61,12 +62,14 @@ pub(super) struct File {
     pub(super) autoversioning: bool,
     pub(super) autoversioning_wait: Option<u64>,
     pub(super) trusted_proxies: Vec<String>,
+    pub(super) security_contact: Vec<String>,
     pub(super) location: Vec<LocationConfig>,
     pub(super) redirect: Vec<RedirectConfig>,
     pub(super) directory: Vec<DirectoryConfig>,
     pub(super) users: Option<UsersConfig>,
     pub(super) acme: Option<AcmeConfig>,
     pub(super) oidc: Option<SignInConfig>,
+    pub(super) status: Option<StatusConfig>,
     pub(super) queue_folder: Option<PathBuf>,
     pub(super) search_folder: Option<PathBuf>,
     pub(super) search_skip: Option<Vec<String>>,
@@ -266,6 +269,7 @@ impl File {
         self.webhook.iter_mut().for_each(|webhook| webhook.make_absolute(base));
         self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));
         self.oidc.iter_mut().for_each(|oidc| oidc.make_absolute(base));
+        self.status.iter_mut().for_each(|status| status.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {
@@ -298,6 +302,8 @@ impl File {
             settings.locations.push(place.location(directories, tokens)?);
         }
         settings.token_access = token_access(&settings.locations, tokens);
+        let status = self.status.as_ref().map(|status| status.access(directories).map(Arc::new));
+        settings.status_access = status.transpose()?;
         settings.sign_in = self.oidc.as_ref().map(SignInConfig::sign_in).transpose()?;
         settings.redirects = self
             .redirect
@@ -310,6 +316,7 @@ impl File {
             .collect();
         settings.trusted_proxies =
             self.trusted_proxies.iter().filter_map(|text| Network::parse(text)).collect();
+        settings.security_contacts.clone_from(&self.security_contact);
         settings.access_log.clone_from(&self.access_log);
         settings.access_form = match (self.log_format, self.access_log_form) {
             (Some(LogFormat::Json), _) => AccessForm::Json,

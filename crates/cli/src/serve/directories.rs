@@ -116,11 +116,11 @@ pub(super) fn named(directories: &Directories, name: &str) -> SvnResult<Director
 }
 
 /// What is wrong with directories, and with the names by which locations call them: `locations` has the URL of each, and
-/// the name of its directory; `of_root` is that of `[users]`. No server is asked.
+/// the name of its directory; `others` are sections that may name one. No server is asked.
 pub(super) fn problems(
     configs: &[DirectoryConfig],
     locations: &[(&str, Option<&str>)],
-    of_root: Option<&str>,
+    others: &[(&str, Option<&str>)],
 ) -> Vec<Problem> {
     let mut found = Vec::new();
     for (at, config) in configs.iter().enumerate() {
@@ -135,16 +135,18 @@ pub(super) fn problems(
             let setting = format!("directory.{at}.{}", wrong.setting);
             found.push(Problem::error(setting, format!("directory '{}': {wrong}", config.name)));
         }
-        let named = locations.iter().filter_map(|(_, name)| *name);
-        if !named.chain(of_root).any(|name| name == config.name) {
-            let why = format!("directory '{}': no location and not [users] names it", config.name);
+        let mut named = locations.iter().chain(others).filter_map(|(_, name)| *name);
+        if !named.any(|name| name == config.name) {
+            let why = format!("directory '{}': no location and no section names it", config.name);
             found.push(Problem::warning(format!("directory.{at}.name"), why));
         }
     }
     let is_missing = |name: &str| !configs.iter().any(|config| config.name == name);
-    if let Some(name) = of_root.filter(|name| is_missing(name)) {
-        let why = format!("'directory': there is no [[directory]] with the name '{name}'");
-        found.push(Problem::error("users.directory", why));
+    for (section, name) in others {
+        let Some(name) = name.filter(|name| is_missing(name)) else { continue };
+        let why =
+            format!("[{section}]: 'directory': there is no [[directory]] with the name '{name}'");
+        found.push(Problem::error(format!("{section}.directory"), why));
     }
     for (at, (url, name)) in locations.iter().enumerate() {
         let Some(name) = name else { continue };

@@ -67,14 +67,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsSettings>) -> Problems {
         found.push(Problem::error("svnserve-conf", error.message()));
     }
     found.extend(directories::ask(&file.directory));
-    if let Some(accounts) = file.users.as_ref().and_then(|users| users.accounts.as_ref()) {
-        of_accounts("users.accounts", accounts, &shared, &mut found);
-    }
-    if let Some(accounts) = file.oidc.as_ref().and_then(|oidc| oidc.accounts.as_ref())
-        && let Err(error) = shared.files.accounts(accounts)
-    {
-        found.push(Problem::error("oidc.accounts", report::one_line(&error)));
-    }
+    of_all_accounts(file, &shared, &mut found);
     for (at, place) in file.location.iter().enumerate() {
         let mut own = Vec::new();
         of_place(place, &shared, &mut own);
@@ -166,6 +159,21 @@ fn of_place(place: &LocationConfig, shared: &ServerState, found: &mut Problems) 
         }
     }
     of_rules(place, shared, found);
+}
+
+/// The files of accounts that sections name.
+fn of_all_accounts(file: &File, shared: &ServerState, found: &mut Problems) {
+    let of_users = file.users.as_ref().and_then(|users| users.accounts.as_ref());
+    let of_status = file.status.as_ref().and_then(|status| status.accounts.as_ref());
+    for (setting, accounts) in [("users.accounts", of_users), ("status.accounts", of_status)] {
+        accounts.into_iter().for_each(|path| of_accounts(setting, path, shared, found));
+    }
+    // Those of users who sign in begin without any.
+    if let Some(accounts) = file.oidc.as_ref().and_then(|oidc| oidc.accounts.as_ref())
+        && let Err(error) = shared.files.accounts(accounts)
+    {
+        found.push(Problem::error("oidc.accounts", report::one_line(&error)));
+    }
 }
 
 /// A file of accounts that cannot be read, or has no users.

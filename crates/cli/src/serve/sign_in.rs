@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
 use sapwood_oidc::{Provider, Settings, WrongSetting};
-use sapwood_server::dav::sign_in::{BACK, SignInSettings};
+use sapwood_server::dav::sign_in::{AFTER, BACK, SignInSettings};
 use serde::Deserialize;
 
 use super::lines::Problem;
@@ -78,7 +78,7 @@ impl SignInConfig {
     }
 
     fn provider(&self) -> Result<Provider, WrongSetting> {
-        Provider::new(self.settings()?, BACK)
+        Provider::new(self.settings()?, BACK, AFTER)
     }
 
     /// What the server needs for sign-ins.
@@ -138,20 +138,22 @@ pub(super) struct Named<'f> {
     pub(super) accounts: Option<&'f Path>,
 }
 
-/// What is wrong with the provider, and with where it is named: by locations, and by `[users]`. The provider is not asked.
+/// What is wrong with the provider, and with where it is named: by locations, and by `others`, settings of sections with
+/// whether they do. The provider is not asked.
 pub(super) fn problems(
     own: Option<&SignInConfig>,
     locations: &[Named<'_>],
-    of_root: bool,
+    others: &[(&str, bool)],
 ) -> Vec<Problem> {
     let mut found = own.map_or_else(Vec::new, SignInConfig::problems);
-    if own.is_some() && !of_root && !locations.iter().any(|place| place.oidc) {
-        let why = "'[oidc]' has no effect: no location and not [users] has 'oidc'";
+    let is_named = locations.iter().any(|place| place.oidc) || others.iter().any(|(_, is)| *is);
+    if own.is_some() && !is_named {
+        let why = "'[oidc]' has no effect: no location and no section has 'oidc'";
         found.push(Problem::warning("oidc", why));
     }
     let needs = "'oidc' needs '[oidc]', which says who the provider is";
-    if of_root && own.is_none() {
-        found.push(Problem::error("users.oidc", needs));
+    for (setting, _) in others.iter().filter(|(_, is)| *is && own.is_none()) {
+        found.push(Problem::error(*setting, needs));
     }
     for (at, place) in locations.iter().enumerate() {
         let problem = |setting: &str, why: &str| {

@@ -5,9 +5,11 @@
 pub mod authority;
 pub mod certificates;
 pub mod httpd;
+pub mod ldap;
 pub mod merge_walk;
 pub mod old_wc;
 pub mod places;
+pub mod probes;
 pub mod provider;
 pub mod relay;
 pub mod schemes;

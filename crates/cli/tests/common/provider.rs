@@ -48,6 +48,8 @@ struct State {
     hangs: bool,
     /// Questions that wait for that.
     waiting: usize,
+    /// Whether users can sign out.
+    has_end: bool,
 }
 
 /// A running provider.
@@ -97,6 +99,11 @@ impl TestProvider {
     pub(crate) fn hang(&self, hangs: bool) {
         self.inner.state.lock().unwrap().hangs = hangs;
         self.inner.changed.notify_all();
+    }
+
+    /// From now on the provider says where users sign out.
+    pub(crate) fn name_end(&self) {
+        self.inner.state.lock().unwrap().has_end = true;
     }
 
     /// Waits until so many questions are not answered.
@@ -168,12 +175,16 @@ impl TestProvider {
 
     fn about(&self) -> Value {
         let issuer = self.issuer();
-        json!({
+        let mut about = json!({
             "issuer": issuer,
             "authorization_endpoint": format!("{issuer}/authorize"),
             "token_endpoint": format!("{issuer}/token"),
             "jwks_uri": format!("{issuer}/keys"),
-        })
+        });
+        if self.inner.state.lock().unwrap().has_end {
+            about["end_session_endpoint"] = format!("{issuer}/end?from=svn").into();
+        }
+        about
     }
 
     fn public_key(&self) -> Value {
@@ -224,7 +235,7 @@ impl TestProvider {
     }
 }
 
-fn form(text: &str) -> HashMap<String, String> {
+pub(crate) fn form(text: &str) -> HashMap<String, String> {
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     let decoded = |text: &str| sapwood_core::uri::decode_utf8(text).unwrap();
     pairs.map(|(name, value)| (name.to_owned(), decoded(value))).collect()

@@ -20,7 +20,7 @@
 //! * [`users`]: the files and directories that know users, and how a password is checked; `tasks`: how a thread waits for them.
 //! * `commit_source`: commits for webhooks and mail.
 //! * [`search_indexer`]: the thread that keeps search indexes; `commit_queue`: how it gets to know of commits.
-//! * `served_repositories`: all repositories that are served.
+//! * `served_repositories`: all repositories that are served; `status`: how they and the server are, for those who may ask.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
@@ -53,6 +53,7 @@ pub mod settings;
 pub mod spool;
 pub mod standing;
 pub mod state;
+pub(crate) mod status;
 pub mod svnserve_conf;
 pub(crate) mod tasks;
 pub mod users;

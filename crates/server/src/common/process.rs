@@ -1,8 +1,10 @@
-//! What this process takes of the machine, from Linux's `/proc`.
+//! What this process takes of the machine, where the system says it.
 
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use sapwood_core::len64;
+
+use crate::platform;
 
 /// What the process takes now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,16 +24,14 @@ pub(crate) struct Process {
 impl Process {
     /// `None` where the system does not say it.
     pub(crate) fn read() -> Option<Self> {
-        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        let numbers = Numbers::parse(&text)?;
-        let open = std::fs::read_dir("/proc/self/fd").ok()?.count();
+        let numbers = Numbers::parse(&platform::process_numbers()?)?;
         let tick = u32::try_from(clock_ticks_per_second()).map_or(100.0, f64::from);
         Some(Self {
             resident: numbers.pages.checked_mul(len64(page_size()))?,
             virtual_size: numbers.virtual_size,
             threads: numbers.threads,
             cpu_seconds: u32::try_from(numbers.ticks).map_or(f64::MAX, f64::from) / tick,
-            open_files: len64(open),
+            open_files: platform::open_files()?,
             most_files: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
         })
     }

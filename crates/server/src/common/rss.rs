@@ -1,11 +1,12 @@
-//! How much memory this process takes, from Linux's `/proc`.
+//! How much memory this process takes, where the system says it.
 
 use rustix::param::page_size;
 
+use crate::platform;
+
 /// Bytes of memory that belong to this process now; `None` where the system does not report them.
 pub(crate) fn resident() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    pages(&text)?.checked_mul(page_size())
+    pages(&platform::memory_numbers()?)?.checked_mul(page_size())
 }
 
 /// The second number of a line of `statm`: pages in memory.

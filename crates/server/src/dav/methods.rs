@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError};
+use sapwood_web::{Reply, site};
 
 use super::authenticate::Asks;
 use super::credentials::Claim;
@@ -14,7 +15,7 @@ use super::lookup::{self, InRepository, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
 use super::session::Session;
-use super::settings::Redirect;
+use super::settings::{HttpSettings, Redirect};
 use super::sign_in::SignIn;
 use super::sign_in::asking::Question;
 use super::sign_in::cookies;
@@ -22,8 +23,8 @@ use super::stage::Stage;
 use super::state::HttpState;
 use super::{
     activity, admission, authority, autoversioning, browse, edit, error_page, get, locks, master,
-    merge, only_https, options, pages, propfind, proppatch, report, robots, sign_in_pages,
-    token_pages, top_page, unversioned,
+    merge, only_https, options, pages, propfind, proppatch, report, robots, security_txt,
+    sign_in_pages, status_page, token_pages, top_page, unversioned, web_reply,
 };
 use crate::common::operation_log::Subject;
 use crate::common::principal::Principal;
@@ -290,7 +291,7 @@ fn nowhere(fail: Fail) -> (Fail, Asks) {
     (fail, Asks::default())
 }
 
-/// The server's own pages: signing in, and tokens.
+/// The server's own pages: signing in, tokens, the status, the style of these, and `security.txt`.
 fn own_page(
     shared: &HttpState,
     head: &Head,
@@ -298,10 +299,28 @@ fn own_page(
     stage: Stage,
 ) -> Option<Result<Answer, (Fail, Asks)>> {
     exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
+    if let Some(sheet) = own_style(shared, head) {
+        web_reply::write(exchange, sheet);
+        return Some(Ok(Answer::Given));
+    }
+    if security_txt::write(shared, head, exchange) {
+        return Some(Ok(Answer::Given));
+    }
     if let Some(done) = sign_in_pages::answer(shared, head, exchange, stage) {
         return Some(done.map_err(nowhere).map(answered));
     }
+    if let Some(done) = status_page::answer(shared, head, exchange) {
+        return Some(done.map(|()| Answer::Given));
+    }
     token_pages::answer(shared, head, exchange, stage).map(|done| done.map(answered))
+}
+
+/// The style sheet of the server's own pages, where there are any, for a browser that asks for it.
+fn own_style(shared: &HttpState, head: &Head) -> Option<Reply> {
+    let HttpSettings { token_access, status_access, .. } = &shared.settings;
+    let are_some = shared.sign_in.is_some() || token_access.is_some() || status_access.is_some();
+    let looks = matches!(head.method.as_str(), "GET" | "HEAD") && !head.is_svn_client();
+    site::style_at(&head.path).filter(|_| are_some && looks)
 }
 
 /// How far a page of the server is.

@@ -17,7 +17,8 @@
 //! * [`credentials`], `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
 //! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
 //! * [`sign_in`], `sign_in_pages`: users who sign in by a provider of OpenID Connect, for pages.
-//! * `token_pages`: users' tokens; `own_form`: forms of our own pages.
+//! * `token_pages`: users' tokens; `own_form`: forms of our own pages; `status_page`: how the server is.
+//! * `robots`, `security_txt`: files that other sites look for.
 //! * `access_log`: a line for each request.
 //! * `methods`: calls the handler of each method.
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
@@ -73,6 +74,7 @@ mod proxied;
 pub mod reply;
 mod report;
 mod robots;
+mod security_txt;
 mod service;
 pub mod session;
 pub mod settings;
@@ -81,6 +83,7 @@ mod sign_in_pages;
 mod socket;
 mod stage;
 pub mod state;
+mod status_page;
 mod ticket;
 mod tls;
 mod token_pages;

@@ -150,7 +150,15 @@ fn visitor(session: &Session<'_>) -> Visitor {
         sign_in: sign_in.map(|sign_in| sign_in.link(&head.path, head.query.as_deref())),
         can_sign_out: user.is_some_and(Principal::has_signed_in),
         has_tokens: user.is_some_and(|user| has_tokens(session, user)),
+        has_status: user.is_some_and(|user| has_status(session, user)),
     }
+}
+
+/// Whether a visitor is led to the page of the server's status: one who has signed in, as members do there.
+fn has_status(session: &Session<'_>, user: &Principal) -> bool {
+    let access = session.shared.settings.status_access.as_deref();
+    user.has_signed_in()
+        && access.is_some_and(|access| access.sign_in && user.is_one_of(&access.members))
 }
 
 /// Whether a visitor of this place has a page of tokens.

@@ -134,6 +134,10 @@ pub struct HttpSettings {
     pub sign_in: Option<SignInSettings>,
     /// How users log in to the page of their tokens: it names the file of accounts.
     pub token_access: Option<Arc<AccessConfig>>,
+    /// Who may see how the server is, and how these log in.
+    pub status_access: Option<Arc<AccessConfig>>,
+    /// URIs by which faults of security are reported, for `security.txt`; without any there is no such file.
+    pub security_contacts: Vec<String>,
     /// The limits of connections and of what they send.
     pub limits: HttpLimits,
 }
@@ -158,6 +162,8 @@ impl Default for HttpSettings {
             redirect_to_https: None,
             sign_in: None,
             token_access: None,
+            status_access: None,
+            security_contacts: Vec::new(),
             limits: HttpLimits::default(),
         }
     }
@@ -176,14 +182,14 @@ impl HttpSettings {
     /// Uses the directories of users of other settings where they are the same: they know who logged in a short time ago,
     /// which counts while no server of theirs answers.
     pub(super) fn keep_directories(&mut self, others: &Self) {
-        let access = |location: &Location| location.access.clone();
-        let known: Vec<Directory> = others
-            .locations
-            .iter()
-            .filter_map(access)
+        let of_locations = others.locations.iter().filter_map(|location| location.access.as_ref());
+        let known: Vec<Directory> = of_locations
+            .chain(&others.status_access)
             .filter_map(|access| access.directory.clone())
             .collect();
-        for access in self.locations.iter_mut().filter_map(|location| location.access.as_mut()) {
+        let of_locations =
+            self.locations.iter_mut().filter_map(|location| location.access.as_mut());
+        for access in of_locations.chain(&mut self.status_access) {
             let same = |new: &Directory| known.iter().find(|known| known.has_settings_of(new));
             if let Some(same) = access.directory.as_ref().and_then(same).cloned() {
                 Arc::make_mut(access).directory = Some(same);

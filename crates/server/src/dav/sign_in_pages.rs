@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hyper::Method;
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_oidc::{Error, Proof, Seed};
+use sapwood_oidc::{Error, Proof, Seed, SignedIn};
 use sapwood_web::site::{self, Visitor};
 use sapwood_web::words;
 
@@ -61,10 +61,8 @@ pub(crate) fn answer(
         (site::SIGN_IN, true) => visit.start(exchange),
         (site::SIGNED_IN, true) => visit.back(exchange),
         (site::SIGN_OUT, true) => visit.before_sign_out(exchange),
+        (site::SIGNED_OUT, true) => visit.after_sign_out(exchange),
         (site::SIGN_OUT, false) => return Some(visit.sign_out(exchange)),
-        (path, true) => {
-            site::style_at(path).map(|sheet| web_reply::write(exchange, sheet)).map(Ok)?
-        }
         _ => return None,
     };
     Some(done.map(|()| Done::Answered))
@@ -108,9 +106,8 @@ impl Visit<'_> {
             return self.say(exchange, 400, words::STALE_SIGN_IN);
         };
         match &self.head.said {
-            Some(Said::Who(person)) => {
-                let user = Principal::of_person(person);
-                return self.begin_session(exchange, user, &start);
+            Some(Said::Who(signed_in)) => {
+                return self.begin_session(exchange, signed_in, &start);
             }
             Some(other) => return self.failed(other, exchange),
             None => {}
@@ -130,12 +127,12 @@ impl Visit<'_> {
     fn begin_session(
         &self,
         exchange: &mut Exchange,
-        user: Option<Principal>,
+        signed_in: &SignedIn,
         start: &Start,
     ) -> DavResult {
         let sign_in = self.sign_in;
         let may_come = |user: &Principal| sign_in.may_come(&self.shared.server.files, user);
-        let Some(user) = user else {
+        let Some(user) = Principal::of_person(&signed_in.person) else {
             self.log(&unknown("A user of the OpenID provider has a name that no user can have"));
             return self.say(exchange, 403, words::REFUSED_HERE);
         };
@@ -149,12 +146,13 @@ impl Visit<'_> {
         }
         // The browser gets a session that no other one knows, also where it had one.
         if let Some(old) = cookies::session(&self.head.headers, self.sign_in.is_secure()) {
-            sign_in.sessions.end(&sign_in.code(old));
+            drop(sign_in.sessions.end(&sign_in.code(old)));
         }
         let text = Seed::new().map_err(SvnError::from)?;
         let limits = (sign_in.settings.length, sign_in.settings.idle);
         exchange.user = Some(user.clone());
-        sign_in.sessions.begin(sign_in.code(text.text()), user, limits, Instant::now());
+        let session = (user, signed_in.sign_out.clone());
+        sign_in.sessions.begin(sign_in.code(text.text()), session, limits, Instant::now());
         exchange.header("set-cookie", &cookies::of_session(text.text(), self.sign_in.is_secure()));
         exchange.header("set-cookie", &cookies::no_start(self.sign_in.is_secure()));
         lead(exchange, &format!("{}{}", sign_in.url(), path_of_ours(&start.to)));
@@ -184,12 +182,19 @@ impl Visit<'_> {
         let Some((session, _)) = session.filter(is_ours) else {
             return self.say(exchange, 403, words::STALE_FORM).map(|()| Done::Answered);
         };
-        self.sign_in.sessions.end(&self.sign_in.code(&session));
+        let at_provider = self.sign_in.sessions.end(&self.sign_in.code(&session));
         exchange.header("set-cookie", &cookies::no_session(self.sign_in.is_secure()));
         let again = self.sign_in.link("/", None);
-        let reply = site::notice(200, words::SIGNED_OUT, words::SIGNED_OUT_MORE, Some(&again));
-        web_reply::write(exchange, reply);
+        web_reply::write(exchange, site::signed_out(at_provider.as_deref(), &again));
         Ok(Done::Answered)
+    }
+
+    /// The browser comes back from signing out at the provider.
+    fn after_sign_out(&self, exchange: &mut Exchange) -> DavResult {
+        let again = self.sign_in.link("/", None);
+        let (title, sentence) = (words::SIGNED_OUT, words::SIGNED_OUT_THERE);
+        web_reply::write(exchange, site::notice(200, title, sentence, Some(&again)));
+        Ok(())
     }
 
     /// The code of the forms that a session is shown.

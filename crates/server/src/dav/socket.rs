@@ -9,10 +9,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
+
+use crate::platform;
 
 /// How often a waiting request checks whether its client is still there.
 const LOOK: Duration = Duration::from_millis(500);
@@ -72,10 +73,7 @@ trait Hangup: Send + Sync {
 
 impl<S: Socket> Hangup for Mutex<S> {
     fn has_hung_up(&self) -> bool {
-        let socket = self.lock();
-        let mut look = [PollFd::new(socket.tcp(), PollFlags::RDHUP)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        rustix::event::poll(&mut look, Some(&now)).is_ok_and(|count| count > 0)
+        platform::hung_up(self.lock().tcp()).is_some()
     }
 }
 

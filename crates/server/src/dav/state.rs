@@ -18,6 +18,7 @@ use super::txns::OpenTxns;
 use super::workers::Workers;
 use crate::common::metrics::RequestSeries;
 use crate::common::state::ServerState;
+use crate::common::status::StatusReader;
 
 /// The state that is shared by all connections over http.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub struct HttpState {
     pub txns: Arc<OpenTxns>,
     /// The certificate of https, where that is spoken.
     pub(super) tls: Arc<RwLock<Option<Arc<Tls>>>>,
+    /// What reads repositories for the page of the server's status.
+    pub(super) status: Arc<StatusReader>,
     /// The counts of requests.
     pub requests: Arc<RequestSeries>,
 }
@@ -92,6 +95,7 @@ impl HttpState {
             workers: Workers::new(server, settings.limits.spool_bytes),
             txns: Arc::default(),
             tls: Arc::default(),
+            status: Arc::default(),
             requests: server.metrics.requests("http", METHODS),
             settings,
         })
@@ -122,6 +126,7 @@ impl HttpState {
             workers: Arc::clone(&self.workers),
             txns: Arc::clone(&self.txns),
             tls: Arc::clone(&self.tls),
+            status: Arc::clone(&self.status),
             requests: Arc::clone(&self.requests),
             settings,
         })

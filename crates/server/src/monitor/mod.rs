@@ -1,16 +1,13 @@
 //! What monitoring programs ask, over http at an address of its own: `/metrics`, `/healthz`, `/readyz`, and `/status` for
 //! `sapwood status`; browsers get a page at `/`.
 //!
-//! * `health`: whether the server can serve. * `repositories`: the youngest revisions. * `pages`: the replies; `status_page`: that for
-//!   people.
+//! * `health`: whether the server can serve. * `pages`: the replies; `common/status` has that for people.
 //!
 //! Invariants: nothing of this is answered at the addresses of other protocols; a disk that does not answer delays what
 //! is about the disk only, and leaves no more than one thread waiting for it.
 
 mod health;
 mod pages;
-mod repositories;
-mod status_page;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};

@@ -1,25 +1,21 @@
 //! The replies: Prometheus' text, plain sentences, JSON.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
-use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
-use sapwood_web::{Reply, site};
+use sapwood_web::Reply;
+use sapwood_web::site::{self, Visitor};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::health;
-use super::repositories::{self, Repositories, RepositoryReader};
-use super::status_page;
 use crate::common::current::Current;
 use crate::common::metrics::sample;
 use crate::common::state::ServerState;
-
-/// How long a reply waits for what is read from disks.
-const PATIENCE: Duration = Duration::from_secs(3);
+use crate::common::status::repositories::{self, Repositories, Youngest};
+use crate::common::status::{PATIENCE, StatusReader};
 
 /// A reply.
 #[derive(Clone, Debug)]
@@ -51,9 +47,7 @@ impl Page {
 #[derive(Debug)]
 pub(super) struct Pages {
     current: Arc<Current<ServerState>>,
-    reader: Arc<RepositoryReader>,
-    /// What was read last, and when.
-    last: Arc<Mutex<Option<(Instant, Repositories)>>>,
+    reader: Arc<StatusReader>,
     /// One thread at a time reads repositories, and one folders.
     reading: Arc<Semaphore>,
     looking: Arc<Semaphore>,
@@ -64,7 +58,6 @@ impl Pages {
         Self {
             current: Arc::clone(server),
             reader: Arc::default(),
-            last: Arc::default(),
             reading: Arc::new(Semaphore::new(1)),
             looking: Arc::new(Semaphore::new(1)),
         }
@@ -85,18 +78,9 @@ impl Pages {
 
     /// How the server is, for people.
     async fn shown_status(&self) -> Page {
-        let (age, repositories) = self.repositories().await;
+        self.read_repositories().await;
         let server = self.current.get();
-        let (summary, sample) = (server.metrics.summary(), server.sample());
-        let values = status_page::Values {
-            summary: &summary,
-            repositories: &repositories,
-            age: age.as_secs(),
-            certificate_end: sample.certificate_end,
-            is_ending: server.ending.has_begun(),
-        };
-        let now = Timestamp::now().0.div_euclid(MICROS_PER_SEC);
-        Page::shown(status_page::page(&values, now))
+        Page::shown(self.reader.page(&server, &Visitor::default()))
     }
 
     async fn metrics(&self, accepts: &str) -> Page {
@@ -138,7 +122,7 @@ impl Pages {
         };
         let connections: serde_json::Value =
             summary.connections.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
-        let of_repository = |one: &repositories::Youngest| {
+        let of_repository = |one: &Youngest| {
             json!({
                 "name": one.name,
                 "youngest": one.revision.map(|(revision, _)| revision.0),
@@ -172,20 +156,15 @@ impl Pages {
 
     /// The repositories, read now if the disk answers in time, else as they were read last; and how long ago that was.
     async fn repositories(&self) -> (Duration, Repositories) {
+        self.read_repositories().await;
+        self.reader.last()
+    }
+
+    async fn read_repositories(&self) {
         let (server, reader) = (self.current.get(), Arc::clone(&self.reader));
-        let last = Arc::clone(&self.last);
-        let read = move || {
-            let found = reader.read(&server);
-            *last.lock() = Some((Instant::now(), found));
-        };
+        let read = move || reader.read(&server);
         // Later than that, what was read before has to do.
         let _ = in_time(&self.reading, read).await;
-        let last = self.last.lock();
-        let (at, last) = match &*last {
-            Some((at, last)) => (*at, last.clone()),
-            None => (Instant::now(), Repositories::default()),
-        };
-        (at.elapsed(), last)
     }
 }
 

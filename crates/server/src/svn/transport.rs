@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use sapwood_wire_svn::security_layer::{Layer, Opener};
 
+use crate::platform;
 use crate::svn::outgoing::Outgoing;
 
 /// Where a connection reads from and writes to.
@@ -147,12 +148,11 @@ impl Transport {
         if self.opener.as_ref().is_some_and(Opener::is_ready) {
             return true;
         }
-        let mut fds = [match &self.ends {
-            Ends::Tcp { stream, .. } => PollFd::new(&**stream, PollFlags::IN),
-            Ends::Pipes { input, .. } => PollFd::new(input, PollFlags::IN),
-        }];
-        let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut fds, Some(&no_wait)).is_ok_and(|n| n > 0)
+        let found = match &self.ends {
+            Ends::Tcp { stream, .. } => platform::poll_now(&**stream, PollFlags::IN),
+            Ends::Pipes { input, .. } => platform::poll_now(input, PollFlags::IN),
+        };
+        found.is_some()
     }
 }
 
@@ -209,9 +209,9 @@ impl Hangup {
     #[must_use]
     pub fn has_gone(&self) -> bool {
         match self {
-            Self::Pipe(output) => ended(output, PollFlags::empty()).is_some(),
+            Self::Pipe(output) => platform::poll_now(output, PollFlags::empty()).is_some(),
             Self::Tcp { stream, outgoing, next_nudge } => {
-                let Some(what) = ended(&**stream, PollFlags::RDHUP) else { return false };
+                let Some(what) = platform::hung_up(&**stream) else { return false };
                 if what.intersects(PollFlags::ERR | PollFlags::HUP) {
                     return true;
                 }
@@ -228,15 +228,6 @@ impl Hangup {
             }
         }
     }
-}
-
-/// What poll says at once of a file; `None` for nothing.
-fn ended(file: &impl std::os::fd::AsFd, interest: PollFlags) -> Option<PollFlags> {
-    let mut fds = [PollFd::new(file, interest)];
-    let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let found = poll(&mut fds, Some(&no_wait)).is_ok_and(|n| n > 0);
-    let [fd] = fds;
-    found.then(|| fd.revents())
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use sapwood_core::exact::{Exact, signed};
 
 use super::value::DiskKind;
+use crate::platform;
 
 /// The result of a `stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl OpenDir {
 
     /// A directory below this one, as a base for relative paths; `None` when it is not a directory.
     pub(super) fn place(&self, name: &CStr) -> Option<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = platform::FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         openat(&self.0, name, flags, Mode::empty()).ok().map(Self)
     }
 
@@ -99,24 +100,13 @@ impl OpenDir {
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(&CStr, Option<DiskKind>) -> bool,
     ) -> Result<(), Errno> {
-        buffer.clear();
-        buffer.reserve(32 << 10);
-        let mut raw = RawDir::new(self.0.as_fd(), buffer.spare_capacity_mut());
-        while let Some(entry) = raw.next() {
-            let entry = entry?;
-            let name = entry.file_name();
-            if name == c"." || name == c".." {
-                continue;
-            }
-            let kind = match entry.file_type() {
+        platform::read_names(self.0.as_fd(), buffer, |name, kind| {
+            let kind = match kind {
                 FileType::Unknown => None,
                 known => Some(disk_kind(known)),
             };
-            if !each(name, kind) {
-                break;
-            }
-        }
-        Ok(())
+            name == c"." || name == c".." || each(name, kind)
+        })
     }
 
     /// Whether all of some sorted names are in it.
@@ -137,8 +127,10 @@ impl OpenDir {
     /// The same of a directory below, or of this one if the name is empty; `None` when it is not a
     /// directory.
     pub(super) fn stamp(&self, name: &CStr) -> Option<Stamp> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-        stamp_of(&statat(&self.0, name, flags).ok()?)
+        if name.is_empty() {
+            return self.own_stamp();
+        }
+        stamp_of(&statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?)
     }
 
     /// Calls `stat` for a name, without following links.

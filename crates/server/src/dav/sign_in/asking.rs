@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use sapwood_oidc::{Error, Person, Proof, Seed};
+use sapwood_oidc::{Error, Proof, Seed, SignedIn};
 
 use super::SignIn;
 use crate::common::fair::Caller;
@@ -30,7 +30,7 @@ pub enum Said {
     /// The address at the provider.
     Where(Seed, String),
     /// A user.
-    Who(Box<Person>),
+    Who(Box<SignedIn>),
     /// Nothing.
     Failed(Error),
     /// It was not asked: too many others are.

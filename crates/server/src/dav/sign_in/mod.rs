@@ -31,6 +31,8 @@ use crate::common::principal::Principal;
 
 /// The path to which the provider sends browsers back.
 pub const BACK: &str = site::SIGNED_IN;
+/// The path to which it sends them after signing out there.
+pub const AFTER: &str = site::SIGNED_OUT;
 
 /// Sign-ins that may wait for the provider at a time.
 const ASKING: usize = 64;
@@ -204,6 +206,7 @@ mod tests {
             "/-/sign-in?to=/",
             "/-/sign-out",
             "/-/signed-in",
+            "/-/signed-out",
             &long,
         ] {
             assert_eq!(path_of_ours(other), "/", "{other:?}");
@@ -222,7 +225,7 @@ mod tests {
                 ..sapwood_oidc::Settings::default()
             };
             let (length, idle) = (Duration::from_secs(hours * 3600), Duration::from_secs(60));
-            let provider = Provider::new(settings, BACK).unwrap();
+            let provider = Provider::new(settings, BACK, AFTER).unwrap();
             SignInSettings { provider, accounts: None, length, idle, tokens: idle }
         };
         let first = SignIn::new(settings(&[], 1), None).unwrap();

@@ -21,6 +21,8 @@ pub(crate) type Limits = (Duration, Duration);
 #[derive(Debug)]
 struct Session {
     user: Principal,
+    /// Where the user signs out at the provider.
+    sign_out: Option<String>,
     begun: Instant,
     used: Instant,
 }
@@ -61,8 +63,14 @@ impl Sessions {
         Some(session.user.clone())
     }
 
-    /// Begins a session.
-    pub(crate) fn begin(&self, code: String, user: Principal, limits: Limits, now: Instant) {
+    /// Begins a session of a user, who ends that at the provider at `sign_out`.
+    pub(crate) fn begin(
+        &self,
+        code: String,
+        (user, sign_out): (Principal, Option<String>),
+        limits: Limits,
+        now: Instant,
+    ) {
         let mut all = self.all.lock();
         all.retain(|_, session| session.counts(limits, now));
         let of_user = |session: &Session| session.user.name() == user.name();
@@ -72,12 +80,12 @@ impl Sessions {
         if all.len() >= self.most {
             end_oldest(&mut all, |_| true);
         }
-        all.insert(code, Session { user, begun: now, used: now });
+        all.insert(code, Session { user, sign_out, begun: now, used: now });
     }
 
-    /// Ends a session.
-    pub(crate) fn end(&self, code: &str) {
-        self.all.lock().remove(code);
+    /// Ends a session; the address at which its user signs out at the provider, if there is one.
+    pub(crate) fn end(&self, code: &str) -> Option<String> {
+        self.all.lock().remove(code)?.sign_out
     }
 }
 
@@ -103,8 +111,8 @@ mod tests {
         let (sessions, start) = (Sessions::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         let user = |code: &str, seconds| sessions.user(code, LIMITS, at(seconds));
-        sessions.begin("a".to_owned(), named("ada"), LIMITS, start);
-        sessions.begin("b".to_owned(), named("bob"), LIMITS, start);
+        sessions.begin("a".to_owned(), (named("ada"), None), LIMITS, start);
+        sessions.begin("b".to_owned(), (named("bob"), None), LIMITS, start);
         assert_eq!(user("c", 0), None);
         for seconds in (0..100).step_by(9) {
             assert_eq!(user("a", seconds), Some(named("ada")));
@@ -112,8 +120,9 @@ mod tests {
         assert_eq!(user("a", 100), None, "it was used all the time, and ends");
         assert_eq!(user("b", 10), None, "it was not used");
         assert_eq!(user("b", 0), None, "it is gone for good");
-        sessions.begin("d".to_owned(), named("ada"), LIMITS, start);
-        sessions.end("d");
+        let at_provider = Some("https://h/end".to_owned());
+        sessions.begin("d".to_owned(), (named("ada"), at_provider.clone()), LIMITS, start);
+        assert_eq!((sessions.end("d"), sessions.end("d")), (at_provider, None));
         assert_eq!(user("d", 0), None);
     }
 
@@ -121,7 +130,8 @@ mod tests {
     fn there_are_never_too_many() {
         let (sessions, start) = (Sessions::limited_to(100), Instant::now());
         let begin = |code: String, name: &str, after| {
-            sessions.begin(code, named(name), LIMITS, start + Duration::from_millis(after));
+            let user = (named(name), None);
+            sessions.begin(code, user, LIMITS, start + Duration::from_millis(after));
         };
         begin("bob".to_owned(), "bob", 0);
         for n in 0..=20 {

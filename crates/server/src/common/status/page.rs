@@ -1,7 +1,8 @@
-//! How the server is, as a page for people: the same values as `/status` has.
+//! How the server is, as a page for people: the same values as `/status` of the monitor has.
 
 use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
 use sapwood_core::exact::signed;
+use sapwood_web::site::Visitor;
 use sapwood_web::status::{self, RepositoryRow, Status};
 use sapwood_web::{Reply, full_date, words};
 
@@ -15,18 +16,18 @@ const OLD: u64 = 10;
 const DAY: i64 = 86_400;
 
 /// What the page is made of.
-pub(super) struct Values<'v> {
-    pub(super) summary: &'v Summary,
-    pub(super) repositories: &'v Repositories,
+pub(crate) struct Values<'v> {
+    pub(crate) summary: &'v Summary,
+    pub(crate) repositories: &'v Repositories,
     /// How many seconds ago these were read.
-    pub(super) age: u64,
+    pub(crate) age: u64,
     /// Seconds since 1970.
-    pub(super) certificate_end: Option<i64>,
-    pub(super) is_ending: bool,
+    pub(crate) certificate_end: Option<i64>,
+    pub(crate) is_ending: bool,
 }
 
-/// The page; `now` is seconds since 1970.
-pub(super) fn page(values: &Values<'_>, now: i64) -> Reply {
+/// The page for a visitor; `now` is seconds since 1970.
+pub(crate) fn page(values: &Values<'_>, visitor: &Visitor, now: i64) -> Reply {
     let Values { summary, repositories, certificate_end, .. } = values;
     let counts = |list: &[(&'static str, u64)]| -> Vec<(String, String)> {
         list.iter().map(|(name, count)| ((*name).to_owned(), count.to_string())).collect()
@@ -63,7 +64,7 @@ pub(super) fn page(values: &Values<'_>, now: i64) -> Reply {
         unnamed: repositories.unnamed,
         has_backups: repositories.has_backups,
     };
-    status::page(&status, now)
+    status::page(&status, visitor, now)
 }
 
 fn row(one: &Youngest) -> RepositoryRow {

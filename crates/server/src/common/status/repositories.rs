@@ -20,40 +20,40 @@ use crate::common::served_repositories::{file_name, find};
 use crate::common::state::ServerState;
 
 /// Most repositories that are named.
-pub(super) const MOST: usize = 200;
+pub(crate) const MOST: usize = 200;
 
 /// A repository's youngest revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Youngest {
+pub(crate) struct Youngest {
     /// The path of its URL, without slashes around it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// `None` when it cannot be read.
-    pub(super) revision: Option<(Revnum, Option<Timestamp>)>,
+    pub(crate) revision: Option<(Revnum, Option<Timestamp>)>,
     /// The record of its backup; `None` when there is none that can be read.
-    pub(super) backup: Option<Record>,
+    pub(crate) backup: Option<Record>,
 }
 
 /// What was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Repositories {
-    pub(super) named: Vec<Youngest>,
+pub(crate) struct Repositories {
+    pub(crate) named: Vec<Youngest>,
     /// How many more there are, as far as it was counted.
-    pub(super) unnamed: usize,
+    pub(crate) unnamed: usize,
     /// Whether the settings name a folder of backups.
-    pub(super) has_backups: bool,
+    pub(crate) has_backups: bool,
     /// What waits for webhooks and mail servers.
-    pub(super) messages: Vec<Waiting>,
+    pub(crate) messages: Vec<Waiting>,
 }
 
 /// What was read last.
 #[derive(Debug, Default)]
-pub(super) struct RepositoryReader {
+pub(crate) struct RepositoryReader {
     dates: Mutex<BTreeMap<PathBuf, (Revnum, Option<Timestamp>)>>,
 }
 
 impl RepositoryReader {
     /// Reads them anew.
-    pub(super) fn read(&self, server: &ServerState) -> Repositories {
+    pub(crate) fn read(&self, server: &ServerState) -> Repositories {
         let all = find(server.sample().folders);
         let backups = server.settings.backups.as_deref();
         let read = |(path, name): (&PathBuf, &String)| Youngest {
@@ -90,7 +90,7 @@ impl RepositoryReader {
 type ByName = Family<[(&'static str, String); 1], Gauge>;
 
 /// The gauges of repositories.
-pub(super) fn registry(repositories: &Repositories) -> Registry {
+pub(crate) fn registry(repositories: &Repositories) -> Registry {
     let (revisions, dates, readable) = (ByName::default(), ByName::default(), ByName::default());
     for one in &repositories.named {
         let labels = [("repository", one.name.clone())];

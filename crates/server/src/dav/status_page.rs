@@ -1,0 +1,54 @@
+//! `/-/status`: how the server is, for the members that the configuration names. The values are those of the monitor's page.
+//!
+//! Invariants: who is no member gets what is not there, also with a token, for tokens are for repositories; nothing is read
+//! before that is known.
+
+use hyper::Method;
+use sapwood_core::{ErrorCode, SvnError};
+use sapwood_web::site::{STATUS, Visitor};
+
+use super::authenticate::{self, Asks, may_come_in};
+use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
+use super::head::Head;
+use super::state::HttpState;
+use super::web_reply;
+use crate::common::config::{AccessConfig, Blanket};
+use crate::common::principal::Principal;
+use crate::common::users::Users;
+
+/// The realm in which passwords are asked for.
+const REALM: &str = "Sapwood";
+
+/// Answers a request for the page; `None` if it is for another one, or there is no such page.
+pub(super) fn answer(
+    shared: &HttpState,
+    head: &Head,
+    exchange: &mut Exchange,
+) -> Option<Result<(), (Fail, Asks)>> {
+    let looks = head.method == Method::GET || head.method == Method::HEAD;
+    let is_for_page = head.path == STATUS && looks && !head.is_svn_client();
+    let access = shared.settings.status_access.as_deref().filter(|_| is_for_page)?;
+    let shown = member(shared, head, access).map(|user| show(shared, exchange, user));
+    Some(shown.map_err(|fail| (fail, Asks::of(Some(access), REALM))))
+}
+
+/// Who asks, if that is a member.
+fn member(shared: &HttpState, head: &Head, access: &AccessConfig) -> DavResult<Principal> {
+    let users = Users::of(&shared.server.files, access, None)?;
+    let user = authenticate::user(shared, head, access, &users)?.ok_or(Fail::AskWho)?;
+    let is_member = may_come_in(access, Some(&user), Blanket::Read) && !user.has_token();
+    let nothing = || SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
+    if is_member { Ok(user) } else { Err(Fail::with(nothing(), 404)) }
+}
+
+fn show(shared: &HttpState, exchange: &mut Exchange, user: Principal) {
+    let visitor = Visitor {
+        user: Some(user.name().to_owned()),
+        can_sign_out: user.has_signed_in(),
+        ..Visitor::default()
+    };
+    exchange.user = Some(user);
+    shared.status.read(&shared.server);
+    web_reply::write(exchange, shared.status.page(&shared.server, &visitor));
+}
