@@ -26,6 +26,7 @@ mod dump;
 mod editors;
 mod far_away;
 mod far_away_faults;
+mod far_away_random;
 mod fsx;
 mod fsx_admin;
 mod fsx_locks;

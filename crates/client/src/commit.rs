@@ -55,9 +55,10 @@ pub fn commit(
         ));
     }
     let mut paths: Vec<PathBuf> = Vec::new();
+    let mut seen = HashSet::new();
     for target in targets {
         let abspath = ctx.absolute(target);
-        if !paths.contains(&abspath) {
+        if seen.insert(abspath.clone()) {
             paths.push(abspath);
         }
     }
@@ -216,10 +217,7 @@ impl<'a> Plan<'a> {
             return Ok(None);
         }
         let moves = both_sides_of_moves(&harvest).map_err(failed)?;
-        let shown: Vec<CommitItem> = harvest.items.iter().map(commit_item).collect();
-        let Some(message) = self.ctx.message_for(&shown).map_err(failed)? else {
-            return Ok(None);
-        };
+        let Some(message) = self.message(&harvest).map_err(failed)? else { return Ok(None) };
         check_revprops(&self.options.revprops).map_err(failed)?;
         let base = condense(&mut harvest.items, &[]).map_err(failed)?;
         let session = sapwood_ra::open(&base, &self.ctx.ra).map_err(failed)?;
@@ -239,6 +237,12 @@ impl<'a> Plan<'a> {
         self.ctx.notify_commit(&info)?;
         self.process(harvest.items, sent, &info).map_err(bump_failed)?;
         Ok(Some(info))
+    }
+
+    /// The log message; `None` gives the commit up.
+    fn message(&self, harvest: &Harvest) -> SvnResult<Option<Vec<u8>>> {
+        let shown: Vec<CommitItem> = harvest.items.iter().map(commit_item).collect();
+        self.ctx.message_for(&shown)
     }
 
     fn send(
@@ -350,7 +354,7 @@ pub(crate) fn commit_item(item: &Item) -> CommitItem {
 
 /// Checks that of each move both sides are committed. Returns the destinations whose copy may be
 /// taken from a younger revision.
-fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<Vec<PathBuf>> {
+fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<HashSet<PathBuf>> {
     let refuse = |item: &Item, other: &RelPath, word: &str| {
         let shown = item.wc.abspath(other);
         Err(SvnError::new(
@@ -363,7 +367,7 @@ fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<Vec<PathBuf>> {
             ),
         ))
     };
-    let mut younger = Vec::new();
+    let mut younger = HashSet::new();
     for item in &harvest.items {
         if item.changes.moved_here
             && let Some(source) = item.wc.db().moved_from(&item.relpath)?
@@ -372,7 +376,7 @@ fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<Vec<PathBuf>> {
             match harvest.find(&item.wc.abspath(deletion)) {
                 None => return refuse(item, deletion, "from"),
                 Some(other) if other.revision == item.copy_from.as_ref().map(|(_, rev)| *rev) => {
-                    younger.push(item.abspath());
+                    younger.insert(item.abspath());
                 }
                 Some(_) => {}
             }
@@ -393,7 +397,7 @@ fn both_sides_of_moves(harvest: &Harvest) -> SvnResult<Vec<PathBuf>> {
 fn raise_copy_revisions(
     session: &dyn Session,
     items: &mut [Item],
-    moves: &[PathBuf],
+    moves: &HashSet<PathBuf>,
 ) -> SvnResult<()> {
     let youngest = session.latest_revnum()?;
     for item in items {

@@ -1,5 +1,7 @@
 //! Copies and moves within working copies, and from one to another.
 
+use std::path::{Path, PathBuf};
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
@@ -10,6 +12,7 @@ use sapwood_wc::view::Status;
 
 use crate::add::make_directory;
 use crate::context::Context;
+use crate::locate::Locator;
 use crate::pin::pin_local;
 use crate::target::name_of;
 use crate::update::wait_for_clock;
@@ -79,14 +82,7 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
             return unsupported(format!("Cannot move path '{}' into itself", from.display()));
         }
     }
-    let mut found = Vec::new();
-    for (source, _) in pairs {
-        found.push(check_source(ctx, source)?);
-    }
-    let mut checked = Vec::new();
-    for (from, (_, target)) in found.into_iter().zip(pairs) {
-        checked.push(Pair { from, to: check_target(ctx, target, how.parents)? });
-    }
+    let checked = check_all(ctx, pairs, how.parents)?;
     let done = if how.is_move {
         checked.iter().try_for_each(|pair| {
             ctx.check_cancel()?;
@@ -101,6 +97,25 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
     };
     wait_for_clock(ctx);
     done
+}
+
+/// Finds sources and checks them, then their destinations. What is asked of the working copy of the first source is asked
+/// under one lock of its database.
+fn check_all(ctx: &Context, pairs: &[(&str, String)], parents: bool) -> SvnResult<Vec<Pair>> {
+    let Some((first, _)) = pairs.first() else { return Ok(Vec::new()) };
+    let (wc, _) = ctx.working_copy(&ctx.absolute(first))?;
+    wc.db().questions(|| {
+        let mut locator = Locator::new(ctx);
+        let mut found = Vec::with_capacity(pairs.len());
+        for (source, _) in pairs {
+            found.push(check_source(ctx, &mut locator, source)?);
+        }
+        let mut targets = TargetCheck::new(ctx, parents);
+        let pair = |(from, (_, target)): (_, &(&str, String))| {
+            Ok(Pair { from, to: targets.check(target)? })
+        };
+        found.into_iter().zip(pairs).map(pair).collect()
+    })
 }
 
 fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
@@ -167,9 +182,13 @@ fn is_there(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<bool> {
     Ok(wc.view(relpath)?.is_some_and(|view| there(view.status())))
 }
 
-fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
+fn check_source(
+    ctx: &Context,
+    locator: &mut Locator<'_>,
+    source: &str,
+) -> SvnResult<(WorkingCopy, RelPathBuf)> {
     let abspath = ctx.absolute(source);
-    let (wc, relpath) = ctx.working_copy(&abspath)?;
+    let (wc, relpath) = locator.find(source)?;
     if !is_there(&wc, &relpath)? {
         let text = format!("Path '{}' does not exist", abspath.display());
         return Err(SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, text));
@@ -184,53 +203,81 @@ pub(crate) fn check_target(
     target: &str,
     parents: bool,
 ) -> SvnResult<(WorkingCopy, RelPathBuf)> {
-    let abspath = ctx.absolute(target);
-    let shown = abspath.display();
-    let error = |code, text: String| Err(SvnError::new(code, text));
-    let parent = abspath.parent().unwrap_or(&abspath);
-    if sapwood_wc::layout::db(&abspath).exists() {
-        // The root of a working copy.
-        return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
+    TargetCheck::new(ctx, parents).check(target)
+}
+
+/// Sees that local paths are free and that there is a versioned directory for each. Invariant: lives only while nothing
+/// goes that was there.
+struct TargetCheck<'c> {
+    ctx: &'c Context,
+    locator: Locator<'c>,
+    /// Whether directories are made.
+    parents: bool,
+    /// The directory that was found last: where it is.
+    folder: Option<PathBuf>,
+}
+
+impl<'c> TargetCheck<'c> {
+    const fn new(ctx: &'c Context, parents: bool) -> Self {
+        Self { ctx, locator: Locator::new(ctx), parents, folder: None }
     }
-    let (wc, relpath) = ctx.working_copy(&abspath)?;
-    match wc.view(&relpath)?.map(|view| view.status()) {
-        None | Some(Status::Deleted | Status::NotPresent) => {}
-        Some(Status::Excluded | Status::ServerExcluded) => {
-            return error(
-                ErrorCode::WC_OBSTRUCTED_UPDATE,
-                format!("Path '{shown}' exists, but is excluded"),
-            );
-        }
-        Some(_) => {
+
+    fn check(&mut self, target: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
+        let abspath = self.ctx.absolute(target);
+        let shown = abspath.display();
+        let error = |code, text: String| Err(SvnError::new(code, text));
+        let on_disk = abspath.symlink_metadata().is_ok();
+        if on_disk && sapwood_wc::layout::db(&abspath).exists() {
+            // The root of a working copy.
             return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
         }
-    }
-    if abspath.symlink_metadata().is_ok() {
-        return error(
-            ErrorCode::ENTRY_EXISTS,
-            format!("Path '{shown}' already exists as unversioned node"),
-        );
-    }
-    let dir = relpath.parent();
-    let on_disk = parent.is_dir();
-    let shown = parent.display();
-    let not_a_directory = || format!("Path '{shown}' is not a directory");
-    if !is_there(&wc, dir)? {
-        if !parents {
-            let text = if on_disk {
-                format!("Directory '{shown}' is not under version control")
-            } else {
-                not_a_directory()
-            };
-            return error(ErrorCode::WC_PATH_NOT_FOUND, text);
+        let (wc, relpath) = self.locator.find(target)?;
+        match wc.view(&relpath)?.map(|view| view.status()) {
+            None | Some(Status::Deleted | Status::NotPresent) => {}
+            Some(Status::Excluded | Status::ServerExcluded) => {
+                let text = format!("Path '{shown}' exists, but is excluded");
+                return error(ErrorCode::WC_OBSTRUCTED_UPDATE, text);
+            }
+            Some(_) => {
+                return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
+            }
         }
-        make_directory(ctx, &parent.to_string_lossy(), true)?;
-    } else if !wc.view(dir)?.is_some_and(|view| view.is_dir()) {
-        return error(ErrorCode::WC_PATH_NOT_FOUND, not_a_directory());
-    } else if !on_disk {
-        return error(ErrorCode::WC_MISSING, not_a_directory());
+        if on_disk {
+            let text = format!("Path '{shown}' already exists as unversioned node");
+            return error(ErrorCode::ENTRY_EXISTS, text);
+        }
+        let folder = abspath.parent().unwrap_or(&abspath);
+        if self.folder.as_deref() != Some(folder) {
+            self.check_folder(&wc, relpath.parent(), folder)?;
+            self.folder = Some(folder.to_owned());
+        }
+        Ok((wc, relpath))
     }
-    Ok((wc, relpath))
+
+    /// Sees that a path is a versioned directory, and is there.
+    fn check_folder(&self, wc: &WorkingCopy, relpath: &RelPath, folder: &Path) -> SvnResult<()> {
+        let error = |code, text: String| Err(SvnError::new(code, text));
+        let on_disk = folder.is_dir();
+        let shown = folder.display();
+        let not_a_directory = || format!("Path '{shown}' is not a directory");
+        if !is_there(wc, relpath)? {
+            if !self.parents {
+                let text = if on_disk {
+                    format!("Directory '{shown}' is not under version control")
+                } else {
+                    not_a_directory()
+                };
+                return error(ErrorCode::WC_PATH_NOT_FOUND, text);
+            }
+            make_directory(self.ctx, &folder.to_string_lossy(), true)
+        } else if !wc.view(relpath)?.is_some_and(|view| view.is_dir()) {
+            error(ErrorCode::WC_PATH_NOT_FOUND, not_a_directory())
+        } else if !on_disk {
+            error(ErrorCode::WC_MISSING, not_a_directory())
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// Sets a property without a notification.

@@ -154,6 +154,20 @@ pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<
     Ok(())
 }
 
+/// Moves a session, which is at the URL of an external, to what the external names: the revision, and what is there.
+fn find(
+    session: &dyn Session,
+    url: String,
+    item: &External,
+) -> SvnResult<(Revnum, Option<NodeKind>)> {
+    if (item.peg, item.revision) == (Spec::Head, Spec::Head) {
+        return session.kind_at_head(RelPath::ROOT);
+    }
+    let target = Target { text: url, peg: revision_of(item.peg) };
+    let (revision, _) = move_to_target(session, &target, revision_of(item.revision))?;
+    Ok((revision, session.check_path(RelPath::ROOT, Some(revision))?))
+}
+
 /// Brings one external.
 fn bring(
     ctx: &Context,
@@ -166,11 +180,10 @@ fn bring(
     check_place(&wc.abspath(place.owner), &item.target, known)?;
     let url = item.resolve(place.root, place.owner_url)?;
     let open = ensure_session(ctx, session, &url)?;
-    let target = Target { text: url.into_string(), peg: revision_of(item.peg) };
-    let (revision, _) = move_to_target(open, &target, revision_of(item.revision))?;
+    let (revision, kind) = find(open, url.into_string(), item)?;
     let at = wc.abspath(&place.relpath);
     let url = open.url();
-    let Some(kind) = open.check_path(RelPath::ROOT, Some(revision))? else {
+    let Some(kind) = kind else {
         let message = format!("URL '{url}' at revision {revision} doesn't exist");
         return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
     };

@@ -252,7 +252,7 @@ pub trait Revisions {
 
 /// Nodes of a revision: what they are, and what is in directories.
 #[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
-pub trait Nodes {
+pub trait Nodes: Revisions {
     /// What kind of node there is.
     fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
     /// What is known of a node; `None` when there is none.
@@ -260,6 +260,11 @@ pub trait Nodes {
     /// What is known of a node in the youngest revision, and its lock, in one turn where the questions can go out
     /// together.
     fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode>;
+    /// The youngest revision, and what kind of node it has there, in one turn where the questions can go out together.
+    fn kind_at_head(&self, path: &RelPath) -> SvnResult<(Revnum, Option<NodeKind>)> {
+        let revision = self.latest_revnum()?;
+        Ok((revision, self.check_path(path, Some(revision))?))
+    }
     /// A directory's properties, and its entries with the given fields.
     fn get_dir(
         &self,

@@ -4,6 +4,7 @@
 
 pub mod authority;
 pub mod certificates;
+pub mod faults;
 pub mod httpd;
 pub mod ldap;
 pub mod merge_walk;

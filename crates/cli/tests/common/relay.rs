@@ -14,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) connections: usize,
+    /// How often a client spoke after its server: what a long way costs.
+    pub(crate) turns: usize,
     /// Requests that begin with each of the words.
     pub(crate) requests: Vec<usize>,
 }
@@ -50,6 +52,14 @@ impl Gate {
         self.changed.notify_all();
     }
 
+    /// One side of a connection speaks: the client if `asks`. `is_asking` says who spoke before.
+    fn speaks(&self, is_asking: &Mutex<bool>, asks: bool) {
+        let before = std::mem::replace(&mut *is_asking.lock().unwrap(), asks);
+        if asks && !before {
+            self.seen.lock().unwrap().turns += 1;
+        }
+    }
+
     /// Waits until a reply may pass; false when that takes too long.
     fn pass(&self) -> bool {
         let seen = self.seen.lock().unwrap();
@@ -68,7 +78,7 @@ impl Relay {
     pub(crate) fn start(to: u16, words: &[&'static str], is_shut: Rule) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let seen = Seen { connections: 0, requests: vec![0; words.len()] };
+        let seen = Seen { connections: 0, turns: 0, requests: vec![0; words.len()] };
         let gate = Gate {
             words: words.to_vec(),
             is_shut,
@@ -85,15 +95,21 @@ impl Relay {
                 let (to_client, from_server) =
                     (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let (asked, answered) = (Arc::clone(&shared), Arc::clone(&shared));
+                let asking = Arc::new(Mutex::new(false));
+                let asking_too = Arc::clone(&asking);
                 std::thread::spawn(move || {
                     let mut counted = vec![0; asked.words.len()];
                     forward(client, server, &mut |sent| {
+                        asked.speaks(&asking, true);
                         asked.look(sent, &mut counted);
                         true
                     });
                 });
                 std::thread::spawn(move || {
-                    forward(from_server, to_client, &mut |_| answered.pass());
+                    forward(from_server, to_client, &mut |_| {
+                        answered.speaks(&asking_too, false);
+                        answered.pass()
+                    });
                 });
             }
         });

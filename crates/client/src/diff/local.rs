@@ -49,6 +49,30 @@ struct Waiting {
     sides: Option<(DirSide, DirSide)>,
 }
 
+/// What a status says of a node that is worth a look: of many nodes little is kept.
+struct Candidate {
+    relpath: RelPathBuf,
+    /// Whether the status shows something about its properties.
+    props: bool,
+    moved_from: Option<RelPathBuf>,
+}
+
+impl Candidate {
+    /// `None` where there is nothing to show.
+    fn of(status: Status) -> Option<Self> {
+        let only_conflict = status.node == State::Conflicted
+            && status.text == State::None
+            && status.props == State::None;
+        let is_one =
+            status.versioned && !only_conflict && (status.node != State::Normal || status.copied);
+        is_one.then(|| Self {
+            props: !matches!(status.props, State::None | State::Normal),
+            relpath: status.relpath,
+            moved_from: status.moved_from,
+        })
+    }
+}
+
 /// A comparison of a node with its BASE.
 pub(crate) struct Local<'a> {
     pub(crate) ctx: &'a Context,
@@ -72,24 +96,21 @@ impl Local<'_> {
             cancel: self.ctx.cancel().clone(),
             ..status::Options::default()
         };
-        // Only what is worth a look is kept.
         self.wc.status(self.target, &options, &mut |status| {
-            if is_candidate(&status) {
-                found.push(status);
-            }
+            found.extend(Candidate::of(status));
             Ok(())
         })?;
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut skip: Option<RelPathBuf> = None;
-        for status in &found {
-            if skip.as_ref().is_some_and(|skip| status.relpath.is_at_or_below(skip)) {
+        for candidate in found {
+            if skip.as_ref().is_some_and(|skip| candidate.relpath.is_at_or_below(skip)) {
                 continue;
             }
             skip = None;
             self.ctx.check_cancel()?;
-            self.leave(&mut waiting, Some(&status.relpath))?;
-            if self.node(status, &mut waiting)? {
-                skip = Some(status.relpath.clone());
+            self.leave(&mut waiting, Some(&candidate.relpath))?;
+            if self.node(&candidate, &mut waiting)? {
+                skip = Some(candidate.relpath);
             }
         }
         self.leave(&mut waiting, None)
@@ -121,8 +142,8 @@ impl Local<'_> {
     }
 
     /// Compares one node; whether all below it was compared with it.
-    fn node(&mut self, status: &Status, waiting: &mut Vec<Waiting>) -> SvnResult<bool> {
-        let Some(view) = self.wc.view(&status.relpath)? else { return Ok(false) };
+    fn node(&mut self, candidate: &Candidate, waiting: &mut Vec<Waiting>) -> SvnResult<bool> {
+        let Some(view) = self.wc.view(&candidate.relpath)? else { return Ok(false) };
         let state = view.status();
         let base = view.base().filter(|base| base.presence.is_there());
         let top_kind = view.top().kind;
@@ -141,7 +162,7 @@ impl Local<'_> {
         }
         if new {
             let anchor = self.target.parent();
-            let moved = status.moved_from.as_deref();
+            let moved = candidate.moved_from.as_deref();
             let moved = moved.and_then(|from| from.below(anchor));
             self.added(&view, moved)?;
         }
@@ -150,15 +171,15 @@ impl Local<'_> {
             return Ok(top_kind == Kind::Dir || was_dir);
         }
         if top_kind == Kind::Dir {
-            let sides = base.filter(|_| !matches!(status.props, State::None | State::Normal));
+            let sides = base.filter(|_| candidate.props);
             let sides = match sides {
-                Some(base) if self.is_listed(&status.relpath)? => {
+                Some(base) if self.is_listed(&candidate.relpath)? => {
                     let left = DirSide { revision: base.revision, props: base.props()? };
                     Some((left, DirSide { revision: None, props: view.props()? }))
                 }
                 _ => None,
             };
-            waiting.push(Waiting { relpath: status.relpath.clone(), sides });
+            waiting.push(Waiting { relpath: candidate.relpath.clone(), sides });
         } else if let Some(base) = base {
             self.changed_file(base, &view)?;
         }
@@ -248,12 +269,4 @@ impl Local<'_> {
         let right = FileSide { revision: None, text, props };
         self.processor.file_added(at, source.as_ref(), &right)
     }
-}
-
-/// Whether there may be anything to show.
-fn is_candidate(status: &Status) -> bool {
-    let only_conflict = status.node == State::Conflicted
-        && status.text == State::None
-        && status.props == State::None;
-    status.versioned && !only_conflict && (status.node != State::Normal || status.copied)
 }

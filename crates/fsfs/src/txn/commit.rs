@@ -6,6 +6,7 @@
 //! either before the store says that the revision is there.
 
 use sapwood_core::Exact;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -36,6 +37,8 @@ use sapwood_fs_common::rep_cache::Row;
 const READ_BACK_CACHE: usize = 16 << 20;
 /// Where the text of a node-revision begins to grow.
 const NODE_LEN: usize = 640;
+/// Nodes of a revision that are kept for the cache.
+const WRITTEN_NODES: usize = 1 << 12;
 /// Directories with longer texts than this are not put into the cache by their writer.
 const CACHED_DIR: usize = 1 << 20;
 
@@ -50,8 +53,9 @@ struct Plan {
     revision: Revnum,
     /// The next node id and copy id, in formats that count them for all revisions.
     next_ids: (u64, u64),
-    /// What readers of the new revision will want, to be cached once it is there.
-    written: Vec<WrittenNode>,
+    /// What readers of the new revision will want, to be cached once it is there: the last [`WRITTEN_NODES`], the highest
+    /// directories among them.
+    written: VecDeque<WrittenNode>,
     /// What later revisions can share.
     reps: Vec<Row>,
 }
@@ -70,7 +74,7 @@ impl Txn {
         let mut plan = Plan {
             revision: self.tree.base.next(),
             next_ids: current.next_ids.unwrap_or_default(),
-            written: Vec::new(),
+            written: VecDeque::new(),
             reps: Vec::new(),
         };
         self.write_revision(&mut plan)?;
@@ -237,7 +241,10 @@ impl Txn {
             self.proto.end(ItemType::NodeRev)?;
         }
         self.tree.txn_node_mut(at)?.final_id = Some(node.id);
-        plan.written.push(WrittenNode { node, directory, props });
+        if plan.written.len() >= WRITTEN_NODES {
+            plan.written.pop_front();
+        }
+        plan.written.push_back(WrittenNode { node, directory, props });
         Ok(item)
     }
 
@@ -370,7 +377,7 @@ impl Txn {
     }
 
     /// Puts what was written into the caches: the next commit begins with it.
-    fn fill_caches(&self, written: Vec<WrittenNode>) {
+    fn fill_caches(&self, written: VecDeque<WrittenNode>) {
         let fs = &self.writer.fs.fs;
         for WrittenNode { node, directory, props } in written {
             let place = |rep: Option<Representation>| match rep?.location {

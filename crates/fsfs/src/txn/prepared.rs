@@ -1,6 +1,7 @@
 //! A revision that is made of a transaction and not there yet: what [`super::commit`] makes, and
 //! [`super::group`] and [`super::bulk`] publish.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sapwood_core::FsPath;
@@ -21,7 +22,7 @@ pub(super) struct PreparedRevision {
     /// What later revisions can share.
     pub(super) reps: Vec<Row>,
     /// What readers of the revision will want, to be cached.
-    pub(super) written: Vec<WrittenNode>,
+    pub(super) written: VecDeque<WrittenNode>,
     /// What `current` says of it.
     pub(super) current: Current,
     /// What the store is given of it, and what the store made of that.

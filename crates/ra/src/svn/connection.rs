@@ -40,6 +40,8 @@ pub struct Connection {
     broken: Option<SvnError>,
     /// Whether that error is that the connection was closed, or was given up: a new one may work.
     lost: bool,
+    /// Moves of the session that went out, or will go out, with the command after them, and are not answered yet.
+    moves: u32,
 }
 
 impl Connection {
@@ -55,6 +57,7 @@ impl Connection {
             may_have_answered: false,
             broken: None,
             lost: false,
+            moves: 0,
         }
     }
 
@@ -107,6 +110,41 @@ impl Connection {
         &mut self.output
     }
 
+    /// How many moves are not answered yet.
+    pub(super) const fn moves(&self) -> u32 {
+        self.moves
+    }
+
+    /// Expects the answers to so many moves before any other, in place of those that were expected.
+    pub(super) const fn expect_moves(&mut self, moves: u32) {
+        self.moves = moves;
+    }
+
+    /// Reads the answers to moves: of each that the server wants no proof, and that it went there.
+    fn read_moves(&mut self) -> SvnResult<()> {
+        while self.moves > 0 {
+            self.moves = self.moves.saturating_sub(1);
+            let moved = self.receive_next(|item| {
+                let mut request = read_reply(item.list()?.tuple())?;
+                match request.list()?.next() {
+                    None => Ok(()),
+                    Some(_) => {
+                        Err(WireError::Part("A server that knows the user asks again").into())
+                    }
+                }
+            });
+            let moved = moved.and_then(|()| {
+                self.receive_next(|item| read_reply(item.list()?.tuple()).map(drop))
+            });
+            if moved.is_err() {
+                // The command after it was meant for another URL.
+                self.give_up();
+                return moved;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives the connection up: the two sides are out of step.
     pub fn give_up(&mut self) {
         self.lost = true;
@@ -130,6 +168,11 @@ impl Connection {
     /// # Errors
     /// E210002 when the server has closed the connection; E210004 for malformed items; what `look` returns.
     pub fn receive<T>(&mut self, look: impl FnOnce(Item<'_>) -> SvnResult<T>) -> SvnResult<T> {
+        self.read_moves()?;
+        self.receive_next(look)
+    }
+
+    fn receive_next<T>(&mut self, look: impl FnOnce(Item<'_>) -> SvnResult<T>) -> SvnResult<T> {
         self.check()?;
         let filled = self.fill();
         let len = self.note(filled)?;

@@ -107,11 +107,42 @@ impl ReplayedEdit for Incoming<'_> {
     }
 }
 
-/// A report to the server.
+/// A report goes out with the command that it belongs to, as far as it is shorter than this, in bytes: a server that
+/// refuses the command answers each part of the report, and must be able to do so while nobody reads that.
+const AHEAD: usize = 32 << 10;
+
+/// A report to the server. One that is dropped before its end leaves the connection in the middle of it, which is given up.
 struct SvnReport<'s> {
     session: &'s SvnSession,
     conn: RefMut<'s, Connection>,
     editor: &'s mut dyn Editor,
+    /// Whether the server has taken the command.
+    is_taken: bool,
+    has_ended: bool,
+}
+
+impl SvnReport<'_> {
+    /// Waits until the server has taken the command. Where it does not, it will not understand the report either, which
+    /// has gone out.
+    fn await_taken(&mut self) -> SvnResult<()> {
+        if self.is_taken {
+            return Ok(());
+        }
+        self.is_taken = true;
+        let taken = self.session.authenticate_reader(&mut self.conn);
+        if taken.is_err() {
+            self.conn.give_up();
+        }
+        taken
+    }
+}
+
+impl Drop for SvnReport<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.conn.give_up();
+        }
+    }
 }
 
 impl Report for SvnReport<'_> {
@@ -128,6 +159,9 @@ impl Report for SvnReport<'_> {
         out.bracketed_text(entry.lock_token);
         out.depth(entry.depth);
         out.raw(b") ) ");
+        if out.len() >= AHEAD {
+            self.await_taken()?;
+        }
         self.conn.relieve()
     }
 
@@ -141,7 +175,9 @@ impl Report for SvnReport<'_> {
 
     fn finish(mut self: Box<Self>) -> SvnResult<()> {
         self.conn.out().raw(b"( finish-report ( ) ) ");
-        let Self { session, conn, editor } = &mut *self;
+        self.has_ended = true;
+        self.await_taken()?;
+        let Self { session, conn, editor, .. } = &mut *self;
         session.authenticate(conn)?;
         let error = match drive(&mut **conn, *editor, false) {
             Ok(Outcome::Closed | Outcome::Aborted | Outcome::ReplayFinished) => {
@@ -163,6 +199,8 @@ impl Report for SvnReport<'_> {
 
     fn abort(mut self: Box<Self>) -> SvnResult<()> {
         self.conn.out().raw(b"( abort-report ( ) ) ");
+        self.has_ended = true;
+        self.await_taken()?;
         self.conn.reply(|_| Ok(()))
     }
 }
@@ -189,8 +227,11 @@ impl Edits for SvnSession {
         self.sync_server_url()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
-        self.authenticate_reader(&mut conn)?;
-        Ok(Box::new(SvnReport { session: self, conn, editor }))
+        let is_taken = !self.goes_ahead();
+        if is_taken {
+            self.authenticate_reader(&mut conn)?;
+        }
+        Ok(Box::new(SvnReport { session: self, conn, editor, is_taken, has_ended: false }))
     }
 
     fn replay(

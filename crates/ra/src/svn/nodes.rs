@@ -5,6 +5,7 @@ use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
 
+use super::connection::Connection;
 use super::locks::{OLD_SERVER, read_get_lock, write_get_lock};
 use super::replies::{read_dirent, read_listed, write_fields};
 use super::session::{SvnSession, old_server};
@@ -24,6 +25,41 @@ fn write_stat(out: &mut Vec<u8>, path: &RelPath, revision: Option<Revnum>) {
 fn read_stat(mut reply: Tuple<'_>) -> SvnResult<Option<Dirent>> {
     let found = reply.tuple()?.opt_list()?;
     found.map(|list| read_dirent(list.tuple())).transpose()
+}
+
+/// Asks for the youngest revision, and for a node of it.
+fn write_head(out: &mut Vec<u8>, path: &RelPath) {
+    out.raw(b"( get-latest-rev ( ) ) ");
+    write_stat(out, path, None);
+}
+
+impl SvnSession {
+    /// Reads the answers to [`write_head`], which other commands may follow.
+    fn read_head(&self, conn: &mut Connection) -> SvnResult<(Revnum, SvnResult<Option<Dirent>>)> {
+        let asked = self.authenticate_reader(conn);
+        let revision = asked.and_then(|()| conn.reply(|mut reply| Ok(reply.rev()?)));
+        if revision.is_err() {
+            // The answers to the rest are on their way.
+            conn.give_up();
+        }
+        let revision = revision?;
+        let dirent = self.authenticate(conn).and_then(|()| conn.reply(read_stat));
+        Ok((revision, dirent))
+    }
+
+    /// What is known of a node in `revision`, when this was found in what was the youngest a moment later: a commit may
+    /// have come between the two questions.
+    fn of_head(
+        &self,
+        path: &RelPath,
+        revision: Revnum,
+        found: SvnResult<Option<Dirent>>,
+    ) -> SvnResult<Option<Dirent>> {
+        match found {
+            Ok(Some(found)) if found.created_rev <= revision => Ok(Some(found)),
+            _ => self.stat(path, Some(revision)),
+        }
+    }
 }
 
 impl Nodes for SvnSession {
@@ -51,33 +87,36 @@ impl Nodes for SvnSession {
     /// The youngest revision, a node in it and its lock. The three questions go out together where the server knows the
     /// user: otherwise it might ask for a name before it answers one of them.
     fn stat_head(&self, path: &RelPath) -> SvnResult<HeadNode> {
-        let below = self.at(path);
-        let mut conn = self.conn()?;
-        let (revision, dirent, lock) = if self.repository.is_logged_in {
-            let out = conn.out();
-            out.raw(b"( get-latest-rev ( ) ) ");
-            write_stat(out, &below, None);
-            write_get_lock(out, &below);
-            self.authenticate_reader(&mut conn)?;
-            let revision = conn.reply(|mut reply| Ok(reply.rev()?))?;
-            let dirent = self.authenticate(&mut conn).and_then(|()| conn.reply(read_stat));
-            let lock = self.authenticate(&mut conn).and_then(|()| conn.reply(read_get_lock));
-            drop(conn);
-            // A commit may have come between the first question and the second one.
-            let is_of_it = |found: &Dirent| found.created_rev <= revision;
-            let dirent = match dirent {
-                Ok(Some(found)) if is_of_it(&found) => Some(found),
-                _ => self.stat(path, Some(revision))?,
-            };
-            (revision, dirent, lock.map_err(|error| old_server(error, OLD_SERVER)))
-        } else {
-            drop(conn);
+        if !self.repository.is_logged_in {
             let revision = self.latest_revnum()?;
             let dirent = self.stat(path, Some(revision))?;
             let lock = if dirent.is_some() { self.get_lock(path) } else { Ok(None) };
-            (revision, dirent, lock)
-        };
-        Ok(HeadNode { revision, dirent, lock })
+            return Ok(HeadNode { revision, dirent, lock });
+        }
+        let below = self.at(path);
+        let mut conn = self.conn()?;
+        write_head(conn.out(), &below);
+        write_get_lock(conn.out(), &below);
+        let (revision, dirent) = self.read_head(&mut conn)?;
+        let lock = self.authenticate(&mut conn).and_then(|()| conn.reply(read_get_lock));
+        drop(conn);
+        let dirent = self.of_head(path, revision, dirent)?;
+        Ok(HeadNode { revision, dirent, lock: lock.map_err(|e| old_server(e, OLD_SERVER)) })
+    }
+
+    /// Both questions go out together where the server knows the user.
+    fn kind_at_head(&self, path: &RelPath) -> SvnResult<(Revnum, Option<NodeKind>)> {
+        if !self.repository.is_logged_in {
+            let revision = self.latest_revnum()?;
+            return Ok((revision, self.check_path(path, Some(revision))?));
+        }
+        let below = self.at(path);
+        let mut conn = self.conn()?;
+        write_head(conn.out(), &below);
+        let (revision, dirent) = self.read_head(&mut conn)?;
+        drop(conn);
+        let dirent = self.of_head(path, revision, dirent)?;
+        Ok((revision, dirent.and_then(|found| found.kind)))
     }
 
     fn get_dir(

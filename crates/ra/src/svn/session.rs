@@ -36,10 +36,20 @@ const CAPABILITIES: &str =
 struct SessionUrls {
     /// The session's URL.
     client: UrlBuf,
-    /// The URL that the server knows: the same, or above it.
+    /// The URL that commands are below: the same, or above it.
     server: UrlBuf,
     /// What lies between them.
     below: RelPathBuf,
+    /// The URL that the server knows. Where it is another one than `server`, the move goes out with the next command.
+    known: UrlBuf,
+}
+
+impl SessionUrls {
+    /// All at one URL.
+    fn at(url: &Url) -> Self {
+        let [client, server, known] = [url.to_owned(), url.to_owned(), url.to_owned()];
+        Self { client, server, below: RelPathBuf::default(), known }
+    }
 }
 
 /// A session over the svn protocol.
@@ -56,7 +66,7 @@ impl Drop for SvnSession {
     fn drop(&mut self) {
         let Some(settings) = &self.settings else { return };
         let conn = std::mem::replace(self.conn.get_mut(), Connection::ended());
-        let server = self.place.get_mut().server.clone();
+        let server = self.place.get_mut().known.clone();
         let repository = Rc::clone(&self.repository);
         settings.idle.put(IdleConnection { conn, server, repository });
     }
@@ -147,10 +157,9 @@ impl SvnSession {
     fn over_idle(idle: IdleConnection, url: &Url, settings: &ClientSettings) -> Option<Self> {
         let IdleConnection { mut conn, server, repository } = idle;
         conn.begin_count();
-        let place = SessionUrls { client: server.clone(), server, below: RelPathBuf::default() };
         let session = Self {
             conn: RefCell::new(conn),
-            place: RefCell::new(place),
+            place: RefCell::new(SessionUrls::at(&server)),
             repository,
             settings: Some(settings.clone()),
         };
@@ -232,11 +241,7 @@ impl SvnSession {
         let root_url = checked_root(root_url, url)?;
         Ok(Self {
             conn: RefCell::new(conn),
-            place: RefCell::new(SessionUrls {
-                client: url.to_owned(),
-                server: url.to_owned(),
-                below: RelPathBuf::default(),
-            }),
+            place: RefCell::new(SessionUrls::at(url)),
             repository: Rc::new(Repository {
                 root_url,
                 uuid,
@@ -262,7 +267,20 @@ impl SvnSession {
             // Nothing is sent over a connection that may be half closed.
             conn.give_up();
         }
+        let mut place = self.place.borrow_mut();
+        if place.known != place.server {
+            write_reparent(conn.out(), &place.server);
+            let moves = conn.moves().saturating_add(1);
+            conn.expect_moves(moves);
+            place.known = place.server.clone();
+        }
         Ok(conn)
+    }
+
+    /// Whether commands may go out before the server has answered those before them: it knows the user and will not ask
+    /// for a name, and what fails can be asked again over another connection.
+    pub(super) fn goes_ahead(&self) -> bool {
+        self.repository.is_logged_in && self.settings.is_some()
     }
 
     /// Connects again, in place of a closed connection.
@@ -276,6 +294,7 @@ impl SvnSession {
             return Err(closed());
         }
         again.conn.replace(Connection::ended()).replace(conn);
+        self.place.borrow_mut().known = url;
         Ok(())
     }
 
@@ -298,10 +317,11 @@ impl SvnSession {
     /// The same for a command that only reads and is in the output buffer as a whole: it is sent
     /// again when the connection turns out to be closed.
     pub(super) fn authenticate_reader(&self, conn: &mut Connection) -> SvnResult<()> {
-        let request = conn.out().clone();
+        let (request, moves) = (conn.out().clone(), conn.moves());
         match self.authenticate(conn) {
             Err(_) if conn.is_lost() && self.reopen(conn).is_ok() => {
                 *conn.out() = request;
+                conn.expect_moves(moves);
                 self.authenticate(conn)
             }
             other => other,
@@ -367,8 +387,12 @@ impl SvnSession {
         Ok(())
     }
 
+    /// Moves the server to a URL: with the next command, where that may go out before the answer.
     fn move_server(&self, url: &Url) -> SvnResult<()> {
-        self.exchange(|out| write_reparent(out, url), |_| Ok(()))?;
+        if !self.goes_ahead() {
+            self.exchange(|out| write_reparent(out, url), |_| Ok(()))?;
+            self.place.borrow_mut().known = url.to_owned();
+        }
         self.place.borrow_mut().server = url.to_owned();
         Ok(())
     }

@@ -362,7 +362,11 @@ impl Table {
             // A row may be read twice, as a directory's child and as a directory.
             match node.work.binary_search_by_key(&op_depth, |l| l.op_depth) {
                 Ok(at) => node.work.splice(at..=at, [layer]).for_each(drop),
-                Err(at) => node.work.insert(at, layer),
+                Err(at) => {
+                    // Most have one; a list that grows by itself would begin with room for four.
+                    node.work.reserve_exact(1);
+                    node.work.insert(at, layer);
+                }
             }
         }
         Ok(())
