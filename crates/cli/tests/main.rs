@@ -32,6 +32,7 @@ mod fuzz_kept;
 mod growth;
 mod guide;
 mod http;
+mod http_archives;
 mod http_authz;
 mod http_autoversioning;
 mod http_config;

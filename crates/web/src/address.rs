@@ -6,6 +6,7 @@
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum, uri};
 
+use crate::archive;
 use crate::fault::{Fault, Result};
 
 /// Where pages are, below the repository's URL.
@@ -56,6 +57,8 @@ pub enum Kind {
     Revision(Revnum),
     /// `locks/PATH`: who has locked what is there.
     Locks,
+    /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
+    Archive(archive::Form),
     /// `search`: what has some words in it.
     Search,
     /// `style/DIGEST.css`.
@@ -185,6 +188,8 @@ impl Address {
         let has_path = kind.has_path();
         let path = if has_path { path(below)? } else { FsPath::ROOT.to_owned() };
         Ok(Some(Self { kind, form, path, name: below.to_owned(), query: Query::parse(query)? }))
+            "tar.gz" => Kind::Archive(archive::Form::TarGz),
+            "zip" => Kind::Archive(archive::Form::Zip),
     }
 
     /// The kind.
@@ -252,6 +257,15 @@ fn field(value: &str) -> Result<String> {
 }
 
 /// The canonical path of percent-encoded text.
+/// Whether a field has the one value, and not the other.
+fn is(value: &str, yes: &str, no: &str) -> Result<bool> {
+    match value {
+        _ if value == yes => Ok(true),
+        _ if value == no => Ok(false),
+        _ => Err(Fault::Bad("A field has a value that means nothing")),
+    }
+}
+
 fn path(text: &str) -> Result<FsPathBuf> {
     const BAD: Fault = Fault::Bad("The path is not UTF-8, or has a '..' or a NUL byte");
     let path = uri::decode_utf8(text).ok_or(BAD)?;

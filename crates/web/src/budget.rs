@@ -62,6 +62,12 @@ pub(crate) struct Budget {
     lines: Cell<usize>,
     bytes: Cell<usize>,
 }
+/// Files and folders of an archive: the list at the end of a `.zip` is in memory, and has no room for more names.
+pub(crate) const ARCHIVE_ENTRIES: usize = 60_000;
+/// Bytes of their texts.
+pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
+/// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.
+pub(crate) const ARCHIVE_LEVEL: u32 = 3;
 
 impl Budget {
     /// One that is whole.

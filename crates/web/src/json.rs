@@ -31,7 +31,9 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
         Kind::Locks => locks(&Locks::read(request)?),
         Kind::Search => found(&Hits::read(request)?),
-        Kind::Home | Kind::Compare | Kind::Feed | Kind::Style => return Err(Fault::Missing),
+        Kind::Home | Kind::Compare | Kind::Feed | Kind::Archive(_) | Kind::Style => {
+            return Err(Fault::Missing);
+        }
     };
     Ok(as_json(value.to_string()))
 }

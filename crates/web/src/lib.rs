@@ -1,13 +1,14 @@
 //! The web pages of a repository: what is at an address, as a value that a server sends.
 //!
 //! [`Address`] parses what stands in the URL; [`View`] is all that a page may ask of the repository, by the rights of
-//! one user; [`answer`] makes the [`Reply`]. docs/web.md describes the addresses.
+//! one user; [`answer`] makes the [`Reply`], [`archive()`] what is sent piece by piece. docs/web.md describes the addresses.
 //!
 //! Invariants: a page reads the repository through its [`View`] only, which answers for what may not be read as for what
 //! is not there ([`Fault::Missing`]). All that is stored is written through `maud`, which escapes it by its type. A page
 //! costs no more than its limits (`budget`), and says so where they end it.
 
 mod address;
+mod archive;
 mod blame;
 mod budget;
 mod compare;
@@ -46,6 +47,7 @@ pub use fault::{Fault, Result};
 pub use links::Links;
 pub use reply::Reply;
 pub use search::{Hits, TextHit};
+pub use archive::{Archive, archive};
 pub use text::size;
 pub use times::{full as full_date, rounded_age, seconds};
 pub use view::{Change, View};
@@ -106,6 +108,6 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Feed => feed::reply(request),
         Kind::Search => search_page::page(request),
         Kind::Locks => locks::page(request),
-        Kind::Description => Err(Fault::Missing),
+        Kind::Archive(_) | Kind::Description => Err(Fault::Missing),
     }
 }

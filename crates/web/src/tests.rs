@@ -7,13 +7,15 @@ use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, LockOptions, LockTarget, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
-use sapwood_repos::{PathAuthorizer, Repository};
+use sapwood_repos::{PathAuthorizer, Repository, SharedAuthorizer};
 use sapwood_search::{Index, Scope};
 use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
+
+mod archives;
 
 /// Hides one path and what is below it.
 struct Hides(&'static str);

@@ -18,6 +18,7 @@ use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
 };
+    SharedAuthorizer, TreeWalk,
 
 use crate::address::Address;
 use crate::budget;
@@ -32,6 +33,8 @@ pub struct View<'a> {
     cancel: CancelToken,
 }
 
+    /// Ends with the server.
+    stop: CancelToken,
 impl fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View").finish_non_exhaustive()
@@ -97,9 +100,9 @@ impl<'a> View<'a> {
         access: &'a dyn PathAuthorizer,
         cancel: &CancelToken,
     ) -> Self {
-        let begun = Instant::now();
+        let (begun, stop) = (Instant::now(), cancel.clone());
         let cancel = cancel.or_when(move || begun.elapsed() > budget::END);
-        Self { repository, access, cancel }
+        Self { repository, access, cancel, stop }
     }
 
     /// Whether the newest revision has something at a path that may be read.
@@ -225,6 +228,40 @@ impl<'a> View<'a> {
 
     /// The lock on a path.
     pub(crate) fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
+    /// The values of some properties of `path` in the newest revision, or else of the nearest folder above it that has one and may be
+    /// read. What is not there any more has those of the folder where it was.
+    pub(crate) fn set_above<const N: usize>(
+        &self,
+        path: &FsPath,
+        names: [&str; N],
+    ) -> Result<[Option<Vec<u8>>; N]> {
+        let root = self.repository.fs().revision_root(self.youngest()?)?;
+        let mut path = path.to_owned();
+        while !self.may_read(&path)? || root.kind(&path)?.is_none() {
+            if path.is_root() {
+                return Ok(names.map(|_| None));
+            }
+            path = path.parent().to_owned();
+        }
+        let mut lists =
+            sapwood_repos::inherited_props(&root, &path, None, self.access, &self.cancel)?;
+        lists.push((String::new(), root.node(&path)?.props()?));
+        let nearest = |name: &str| lists.iter().rev().find_map(|(_, props)| props.get(name));
+        Ok(names.map(|name| nearest(name).map(<[u8]>::to_vec)))
+    }
+
+    /// All that is below a directory and may be read, within the time of a page. `access` has the rules of this view.
+    pub(crate) fn walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+        let (path, dir) = (found.path.clone(), found.node.clone());
+        Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.cancel)?)
+    }
+
+    /// The same for what is made after the page, until the server ends.
+    pub(crate) fn long_walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+        let (path, dir) = (found.path.clone(), found.node.clone());
+        Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.stop)?)
+    }
+
         if !self.may_read(path)? {
             return Err(Fault::Missing);
         }

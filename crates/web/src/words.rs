@@ -61,6 +61,11 @@ pub const TOO_FAR: &str = "These lines are too far inside for a page.";
 
 pub const LOCKS: &str = "Locks";
 pub const NO_LOCKS: &str = "Nothing is locked here.";
+pub const ARCHIVE: &str = "Archive";
+pub const ARCHIVE_TOO_LARGE: &str =
+    "This folder is too large for an archive. To have all of it: svn export";
+pub const ARCHIVE_LATER: &str = "Too many archives are being made for readers who have not signed in. Please try again later, or sign in.";
+
 pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";

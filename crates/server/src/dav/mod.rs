@@ -30,6 +30,7 @@
 mod access_log;
 mod activity;
 mod admission;
+mod archives;
 mod authenticate;
 mod authority;
 pub mod autoversioning;

@@ -10,9 +10,10 @@ use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
 use sapwood_search::Index;
 use sapwood_web::site::Visitor;
-use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
+use sapwood_web::{Address, Kind, Links, Prefix, Reply, Request, View};
 
 use super::entity::{is_same, tags};
+use super::archives;
 use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
 use super::session::Session;
@@ -88,7 +89,7 @@ pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<
         return Ok(None);
     }
     let query = session.head.query.as_deref();
-    let Some(address) = Address::parse(rest, query).map_err(fail)? else {
+    let Some(address) = Address::parse(rest, query).map_err(web_reply::failed)? else {
         return if prefix == Prefix::Short { Ok(None) } else { Err(Fail::Missing) };
     };
     if address.kind().has_path() {
@@ -109,7 +110,7 @@ fn are_on(session: &Session<'_>) -> bool {
 fn has_own_folder(session: &Session<'_>) -> DavResult<bool> {
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
-    view.has(FsPath::trusted(OWN_FOLDER)).map_err(fail)
+    view.has(FsPath::trusted(OWN_FOLDER)).map_err(web_reply::failed)
 }
 
 /// The link from a plain listing into the pages, if there are any.
@@ -127,15 +128,6 @@ fn must_read(session: &Session<'_>, path: &FsPath) -> DavResult {
         Decision::Allow => Ok(()),
         Decision::AskWho => Err(Fail::AskWho),
         Decision::Deny => Err(Fail::Missing),
-    }
-}
-
-fn fail(fault: Fault) -> Fail {
-    match fault {
-        Fault::Missing => Fail::Missing,
-        Fault::Bad(why) => Fail::status(400, why),
-        Fault::TooLong => Fail::status(503, "This takes too long for a page"),
-        Fault::Failed(error) => error.into(),
     }
 }
 
@@ -184,7 +176,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
     };
     note(session, &page.address).map_err(Fail::from)?;
     let begun = Instant::now();
-    let tag = sapwood_web::tag(&request).map_err(fail)?;
+    let tag = sapwood_web::tag(&request).map_err(web_reply::failed)?;
     if let Some(tag) = &tag {
         exchange.header("etag", tag);
         let known = session.head.header("if-none-match");
@@ -197,7 +189,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
     if page.address.kind() == Kind::Search && !rules.everything_readable() {
         exchange.not_before = end_of_step(begun).map(NotBefore);
     }
-    web_reply::write(exchange, reply.map_err(fail)?);
+    web_reply::write(exchange, reply.map_err(web_reply::failed)?);
     Ok(())
 }
 
@@ -221,6 +213,9 @@ fn index_for(session: &Session<'_>, address: &Address) -> DavResult<Option<Index
 
 /// Writes what a page reads to the operational log, in the words of the request of Subversion that reads the same.
 fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
+    if matches!(page.address.kind(), Kind::Archive(_)) {
+        return archives::send(session, &request, exchange);
+    }
     let query = &address.query;
     let revision = match query.revision.or(query.peg) {
         Some(revision) => revision,
@@ -275,6 +270,12 @@ mod tests {
             let found = end_of_step(begun).unwrap().duration_since(begun);
             // A slow machine may be a step later, never between two.
             assert_eq!(found.as_millis() % 250, 0, "{milliseconds}");
+        Kind::Archive(_) => session.log_command(&Operation::List {
+            path,
+            revision,
+            depth: Depth::Infinity,
+            patterns: None,
+        }),
             assert!(found >= Duration::from_millis(end), "{milliseconds}");
         }
     }
