@@ -39,6 +39,10 @@ pub(crate) const DELTA_BYTES: usize = 2 << 20;
 pub(crate) const DELTAS: usize = 100;
 /// Hits of each kind, where a page has them all, and where it has one kind only.
 pub(crate) const FEW_HITS: usize = 8;
+/// Words of a line that are compared with those of another.
+pub(crate) const WORDS: usize = 400;
+/// Pairs of words that are compared for one page.
+const WORD_PAIRS: usize = 10_000_000;
 pub(crate) const HITS: usize = 50;
 /// Lines of one file that are shown of a search.
 pub(crate) const HIT_LINES: usize = 3;

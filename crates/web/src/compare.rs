@@ -5,6 +5,7 @@ use sapwood_core::{Exact as _, NodeKind, PropList, Revnum};
 
 use crate::Request;
 use crate::budget::Budget;
+use crate::delta::Manner;
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
@@ -41,6 +42,7 @@ fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
             label { (words::REVISION) " "
                 input name="p" inputmode="numeric" size="8" value=(new.revision); }
             button { (words::GO) }
+            (Manner::of(request).fields())
         }
     }
 }
@@ -159,7 +161,10 @@ impl Walk<'_> {
             return Ok(None);
         }
         let text = if differs && (old_file.is_some() || new_file.is_some()) {
-            delta::files(old_file.map(|f| &f.node), new_file.map(|f| &f.node), &self.budget)?
+            {
+                let (old, new) = (old_file.map(|f| &f.node), new_file.map(|f| &f.node));
+                delta::files(old, new, &shown.path, Manner::of(self.request), &self.budget)?
+            }
         } else {
             html! {}
         };

@@ -217,7 +217,7 @@ fn of_path(
         return Ok(None);
     }
     let text = if has_text {
-        delta::files(old.as_ref(), Some(&found.node), budget)?
+        delta::files(old.as_ref(), Some(&found.node), &found.path, Manner::of(request), budget)?
     } else {
         html! {}
     };
