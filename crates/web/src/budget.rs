@@ -21,6 +21,10 @@ pub(crate) const PATHS_SEEN: usize = 100_000;
 pub(crate) const LINES: u64 = 2_000;
 /// Bytes of a file on one page.
 pub(crate) const PIECE: usize = 512 << 10;
+/// Bytes of one text that are coloured.
+pub(crate) const COLOURED: usize = 256 << 10;
+/// Bytes of all texts of a page that are.
+const COLOURED_OF_PAGE: usize = 4 << 20;
 /// Bytes of a file that are passed over to reach the lines of a page.
 pub(crate) const PASSED_OVER: u64 = 64 << 20;
 /// Characters of one line.
@@ -73,6 +77,8 @@ pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
 /// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.
 pub(crate) const ARCHIVE_LEVEL: u32 = 3;
 
+    word_pairs: Cell<usize>,
+    coloured: Cell<usize>,
 impl Budget {
     /// One that is whole.
     pub(crate) fn new() -> Self {
@@ -83,6 +89,8 @@ impl Budget {
             bytes: Cell::new(DELTA_BYTES),
         }
     }
+            word_pairs: Cell::new(WORD_PAIRS),
+            coloured: Cell::new(COLOURED_OF_PAGE),
 
     /// One whose time is over.
     #[cfg(test)]
@@ -111,3 +119,18 @@ impl Budget {
         self.bytes.set(self.bytes.get().minus(bytes.min(self.bytes.get())));
     }
 }
+
+    /// Takes so many pairs of the words of two lines; `false` where that is too much for the lines or what is left.
+    pub(crate) fn take_words(&self, pairs: usize) -> bool {
+        let left = self.word_pairs.get().checked_sub(pairs);
+        let left = left.filter(|_| pairs <= WORDS.times(WORDS) && !self.is_over());
+        self.word_pairs.set(left.unwrap_or(self.word_pairs.get()));
+        left.is_some()
+    }
+
+    /// Takes so many bytes that are coloured; `false` where that is too much.
+    pub(crate) fn take_coloured(&self, bytes: usize) -> bool {
+        let left = self.coloured.get().checked_sub(bytes).filter(|_| !self.is_over());
+        self.coloured.set(left.unwrap_or(0));
+        left.is_some()
+    }

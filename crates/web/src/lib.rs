@@ -19,6 +19,7 @@ mod feed;
 mod file;
 mod history;
 mod json;
+mod highlight;
 mod layout;
 mod links;
 mod locks;
@@ -110,4 +111,17 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Locks => locks::page(request),
         Kind::Archive(_) | Kind::Description => Err(Fault::Missing),
     }
+}
+
+/// The lines of a text as pages show them, in the colours that the file's name gives them: each as text and as HTML.
+#[must_use]
+pub fn coloured(path: &sapwood_core::FsPath, text: &[u8]) -> Vec<(String, String)> {
+    let first_line = text::lines(text).next().unwrap_or(&[]);
+    let mut highlighter = highlight::Highlighter::new(path, first_line);
+    let line = |line: &[u8]| {
+        let shown = text::line(line);
+        let html = code::line(&shown, &highlighter.line(&shown), &[]).into_string();
+        (shown, html)
+    };
+    text::lines(text).map(line).collect()
 }

@@ -51,6 +51,7 @@ pub const BINARY: &str = "This file is not text.";
 pub const BINARY_DELTA: &str = "Binary files differ.";
 pub const NO_LINES: &str = "This file is empty.";
 pub const EARLIER_LINES: &str = "Earlier lines";
+pub const PLAIN_LINES: &str = "Only the beginning of this text is coloured: the rest is too long.";
 pub const LATER_LINES: &str = "Later lines";
 pub const EARLIER: &str = "Older";
 pub const PREVIOUS_PAGE: &str = "Previous page";
