@@ -11,6 +11,8 @@ mod address;
 mod archive;
 mod blame;
 mod budget;
+mod bugtraq;
+mod code;
 mod compare;
 mod delta;
 mod dir;

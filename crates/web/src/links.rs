@@ -99,6 +99,11 @@ fn field(text: &str) -> String {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
                 escaped.push(char::from(byte));
+    /// An address below the repository's URL.
+    pub(crate) fn below_root(&self, below: &str) -> String {
+        format!("{}/{below}", self.root)
+    }
+
             }
             other => escaped += &format!("%{other:02X}"),
         }

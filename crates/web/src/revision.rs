@@ -9,6 +9,8 @@ use sapwood_repos::LogRevision;
 use crate::Request;
 use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
+use crate::bugtraq::Issues;
+use crate::delta::Manner;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::{Change, Found};
@@ -51,6 +53,19 @@ impl Seen {
 
     fn of(change: Change, entry: &LogRevision<'_>) -> Self {
         let mut changes = entry.changes().take(budget::PATHS_SEEN);
+    /// The folder that all changed paths are in.
+    fn common_folder(&self) -> FsPathBuf {
+        let mut paths = self.paths.iter().map(|changed| &*changed.path);
+        let Some(first) = paths.next() else { return FsPath::ROOT.to_owned() };
+        let mut folder = first.to_owned();
+        for path in paths {
+            while !path.is_at_or_below(&folder) {
+                folder = folder.parent().to_owned();
+            }
+        }
+        folder
+    }
+
         let paths = changes.by_ref().take(budget::PATHS).map(|change| Changed {
             path: change.path.to_owned(),
             action: char::from(change.action),
@@ -77,7 +92,7 @@ pub(crate) fn page(request: &Request<'_>, revision: Revnum) -> Result<Reply> {
     let deltas = deltas(request, &seen, &budget)?;
     let body = html! {
         (neighbours(request, revision, youngest))
-        (message(request, &seen.change))
+        (message(request, &seen.change, Issues::of(request, &seen.common_folder())?.as_ref()))
         @if !seen.props.is_empty() {
             details.props {
                 summary { (words::PROPERTIES) " (" (seen.props.len()) ")" }
@@ -105,7 +120,7 @@ fn neighbours(request: &Request<'_>, revision: Revnum, youngest: Revnum) -> Mark
     }
 }
 
-fn message(request: &Request<'_>, change: &Change) -> Markup {
+fn message(request: &Request<'_>, change: &Change, issues: Option<&Issues>) -> Markup {
     let message = change.message.as_deref().unwrap_or("");
     html! {
         article.message {
@@ -116,7 +131,14 @@ fn message(request: &Request<'_>, change: &Change) -> Markup {
                 @if let Some(date) = &change.date { " · " span.dim { (times::full(date)) } }
             }
             @if message.trim().is_empty() { p.dim { (words::NO_MESSAGE) } }
-            @else { pre.log { (message.trim_end()) } }
+            @else {
+                pre.log {
+                    @match issues {
+                        Some(issues) => (issues.links(message.trim_end())),
+                        None => (message.trim_end()),
+                    }
+                }
+            }
         }
     }
 }
