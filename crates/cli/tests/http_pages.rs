@@ -132,39 +132,48 @@ fn each_user_sees_what_svn_shows() {
     }
 }
 
-/// Blame finds the same revision for each line as `svn blame`, of every file of every tenth revision.
+/// Blame finds the same revision for each line as `svn blame` and `svn blame -g`, of every file of every tenth revision.
 #[test]
 fn lines_have_the_revisions_that_svn_finds() {
     let served = Served::start(PLACES);
     fs::write(served.repo.parent().join("rules"), RULES).unwrap();
     let svn = |args: &[&str]| Programs::reference().run("svn", args);
-    let mut compared = 0;
+    let (mut compared, mut merged) = (0, 0);
     for revision in (1..=served.repo.history.youngest()).step_by(10) {
         let at = format!("-r{revision}");
         let all =
             svn(&["ls", "-R", &at, &format!("{}@{revision}", served.repo.url())]).stdout_text();
         for path in all.lines().filter(|path| !path.ends_with('/')) {
             let url = format!("{}/{}@{revision}", served.repo.url(), escaped(path));
-            let expected = svn(&["blame", &url]);
-            if expected.code != 0 || expected.stdout_text().is_empty() {
-                continue;
-            }
-            let of_line =
-                |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
-            let expected: Vec<u64> = expected.stdout_text().lines().map(of_line).collect();
-            let page = format!("/svn/repo/-/api/v1/blame/{}?p={revision}", escaped(path));
-            let got = served.get(&page, ADA);
-            let value: serde_json::Value =
-                serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-            let lines = value["lines"].as_array().unwrap();
-            if value["refused"].is_null() {
-                let found: Vec<u64> =
-                    lines.iter().map(|line| line["revision"].as_u64().unwrap()).collect();
-                assert_eq!(found, expected, "{page}");
-                compared += 1;
+            for (option, field) in [("--", ""), ("-g", "&g=1")] {
+                let expected = svn(&["blame", option, &url]);
+                if expected.code != 0 || expected.stdout_text().is_empty() {
+                    continue;
+                }
+                // Lines of merges have a mark.
+                let of_line = |line: &str| {
+                    let number = line.split_whitespace().find(|word| *word != "G");
+                    number.unwrap().parse::<u64>().unwrap()
+                };
+                let expected = expected.stdout_text();
+                merged += expected.lines().filter(|line| line.starts_with('G')).count();
+                let expected: Vec<u64> = expected.lines().map(of_line).collect();
+                let page =
+                    format!("/svn/repo/-/api/v1/blame/{}?p={revision}{field}", escaped(path));
+                let got = served.get(&page, ADA);
+                let value: serde_json::Value =
+                    serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+                let lines = value["lines"].as_array().unwrap();
+                if value["refused"].is_null() {
+                    let found: Vec<u64> =
+                        lines.iter().map(|line| line["revision"].as_u64().unwrap()).collect();
+                    assert_eq!(found, expected, "{page}");
+                    compared += 1;
+                }
             }
         }
     }
+    assert!(merged > 0, "no line came by a merge");
     assert!(compared > 20, "{compared}");
 }
 

@@ -143,6 +143,12 @@ pub struct Query {
     pub words: Option<String>,
     /// `in`: where it is searched for.
     pub section: Section,
+    /// `view=split`: both sides of differences beside each other.
+    pub is_split: bool,
+    /// `w=1`: white space does not count in differences.
+    pub ignores_space: bool,
+    /// `g=1`: blame looks into merges.
+    pub merges: bool,
     /// `after`: the hit behind which the page begins.
     pub after: Option<String>,
 }
@@ -235,6 +241,9 @@ impl Query {
         }
         Ok(parsed)
     }
+                "view" => parsed.is_split = is(value, "split", "unified")?,
+                "g" => parsed.merges = is(value, "1", "0")?,
+                "w" => parsed.ignores_space = is(value, "1", "0")?,
 }
 
 fn number(text: &str) -> Result<Revnum> {

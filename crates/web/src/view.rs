@@ -328,7 +328,8 @@ impl<'a> View<'a> {
     }
 
     /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text
-    /// is another one than that of the younger revision before it.
+    /// is another one than that of the younger revision before it. `merges`: oldest first, each after the revisions that were merged
+    /// there, compared with the one before.
     pub(crate) fn file_revisions(
         &self,
         path: &FsPath,
@@ -337,16 +338,18 @@ impl<'a> View<'a> {
     ) -> Result<()> {
         let request = FileRevsRequest {
             path,
-            start: Some(end),
-            end: Some(Revnum::ZERO),
-            include_merged_revisions: false,
+            start: Some(start),
+            end: Some(end),
+            include_merged_revisions: merges,
         };
         let mut receiver = UntilEnough { receive, is_enough: false };
         let (repository, access) = (self.repository, self.access);
         let done =
             sapwood_repos::file_revs(repository, &request, access, &self.cancel, &mut receiver);
+        merges: bool,
         match done {
             Err(_) if receiver.is_enough => Ok(()),
+        let (start, end) = if merges { (Revnum::ZERO, end) } else { (end, Revnum::ZERO) };
             done => Ok(done?),
         }
     }

@@ -113,6 +113,10 @@ pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 
 pub const YOU: &str = "You";
+pub const BLAME_MERGES_END: &str =
+    "This file has too many revisions to look into its merges on a page.";
+pub const WITH_MERGES: &str = "Look into merges";
+pub const WITHOUT_MERGES: &str = "Without merges";
 pub const SIGN_IN: &str = "Sign in";
 pub const SIGN_OUT: &str = "Sign out";
 pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
