@@ -38,6 +38,7 @@ mod http_autoversioning;
 mod http_config;
 mod http_hidden;
 mod http_hostile;
+mod http_lock_form;
 mod http_mirror;
 mod http_names;
 mod http_pages;

@@ -204,6 +204,12 @@ impl Address {
         self.kind
     }
 
+    /// Whether it is that of a page of locks.
+    #[must_use]
+    pub fn is_page_of_locks(&self) -> bool {
+        self.kind == Kind::Locks && self.form == Form::Html
+    }
+
     pub(crate) const fn form(&self) -> Form {
         self.form
     }

@@ -59,6 +59,9 @@ fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup
         (head)
         @if walk.blocks.is_empty() && !walk.is_cut { (layout::note(words::NO_DIFFERENCES)) }
         @for block in &walk.blocks { (block) }
+        @if !walk.blocks.is_empty() {
+            (Manner::of(request).links(&request.links.compare(old, new)))
+        }
         @if walk.is_cut { (layout::note(words::TOO_LONG)) }
     })
 }
@@ -173,15 +176,27 @@ impl Walk<'_> {
             (_, None) => words::DELETED,
             _ => words::MODIFIED,
         };
-        let slash =
-            if shown.node.kind() == NodeKind::Dir && !shown.path.is_root() { "/" } else { "" };
-        Ok(Some(html! {
-            section.file {
-                h3 {
-                    a href=(self.request.links.tree(&shown.path, Some(shown.revision))) rel="nofollow" {
-                        bdi { (text::shown(&shown.path)) (slash) }
-                    }
-                    " " span.dim { (word) }
+        Ok(Some(block(
+            self.request,
+            shown,
+            word,
+            &html! {
+                (delta::properties(&old_props, &new_props))
+                @if let Some(pictures) = pictures { (pictures) }
+                (text)
+            },
+        )))
+    }
+}
+
+/// The part of the page about one path.
+fn block(request: &Request<'_>, shown: &Found, word: &str, body: &Markup) -> Markup {
+    let slash = if shown.node.kind() == NodeKind::Dir && !shown.path.is_root() { "/" } else { "" };
+    html! {
+        section.file {
+            h3 {
+                a href=(request.links.tree(&shown.path, Some(shown.revision))) rel="nofollow" {
+                    bdi { (text::shown(&shown.path)) (slash) }
                 }
                 (delta::properties(&old_props, &new_props)) (text)
             }

@@ -50,6 +50,7 @@ pub use fault::{Fault, Result};
 pub use links::Links;
 pub use reply::Reply;
 pub use search::{Hits, TextHit};
+pub use locks::Breaks;
 pub use archive::{Archive, archive};
 pub use text::size;
 pub use times::{full as full_date, rounded_age, seconds};
@@ -75,6 +76,8 @@ pub struct Request<'a> {
     /// Who looks at it.
     pub visitor: &'a site::Visitor,
 }
+    /// Which locks the visitor may break, if any.
+    pub breaker: Option<&'a dyn Breaks>,
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.
 ///

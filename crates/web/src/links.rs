@@ -45,6 +45,12 @@ impl Links {
     }
 
     pub(crate) fn style(&self) -> String {
+    /// The page of the locks on a path and below it.
+    #[must_use]
+    pub fn of_locks(&self, path: &FsPath) -> String {
+        self.page("locks", path, None)
+    }
+
         format!("{}/style/{}", self.pages, style::name())
     }
 

@@ -205,7 +205,10 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
         blocks.extend(of_path(request, change, &found, before, budget)?);
     }
     Ok(html! {
-        @if !blocks.is_empty() { h2 { (words::DIFFERENCES) } }
+        @if !blocks.is_empty() {
+            h2 { (words::DIFFERENCES) }
+            (Manner::of(request).links(&request.links.revision(seen.change.revision)))
+        }
         @for block in &blocks { (block) }
         @if is_cut || seen.more > 0 {
             p.note { (words::TOO_LONG) " " (words::see_with("")) code { "svn diff -c " (seen.change.revision) } }

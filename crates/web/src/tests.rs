@@ -104,6 +104,7 @@ impl Place {
             has_search: index.is_some(),
             index: index.as_ref(),
             visitor: &Visitor::default(),
+            breaker: None,
         })
     }
 
@@ -350,6 +351,7 @@ fn pages_end_when_they_are_stopped() {
             has_search: false,
             index: None,
             visitor: &Visitor::default(),
+            breaker: None,
         })
     };
     for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {

@@ -226,8 +226,6 @@ impl<'a> View<'a> {
         Ok(all)
     }
 
-    /// The lock on a path.
-    pub(crate) fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
     /// The values of some properties of `path` in the newest revision, or else of the nearest folder above it that has one and may be
     /// read. What is not there any more has those of the folder where it was.
     pub(crate) fn set_above<const N: usize>(
@@ -264,6 +262,8 @@ impl<'a> View<'a> {
 
         if !self.may_read(path)? {
             return Err(Fault::Missing);
+    /// The lock on a path.
+    pub(crate) fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
         }
         Ok(self.repository.fs().lock(path)?)
     }

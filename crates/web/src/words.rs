@@ -60,14 +60,17 @@ pub const NO_MORE: &str = "The history ends here.";
 pub const NO_REVISIONS: &str = "There is no revision here.";
 pub const TOO_FAR: &str = "These lines are too far inside for a page.";
 
-pub const LOCKS: &str = "Locks";
-pub const NO_LOCKS: &str = "Nothing is locked here.";
 pub const ARCHIVE: &str = "Archive";
 pub const ARCHIVE_TOO_LARGE: &str =
     "This folder is too large for an archive. To have all of it: svn export";
 pub const ARCHIVE_LATER: &str = "Too many archives are being made for readers who have not signed in. Please try again later, or sign in.";
 
 pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
+pub const LOCKS: &str = "Locks";
+pub const BREAK_LOCK: &str = "Break";
+pub const BREAK_LOCK_SURE: &str =
+    "Who has this lock is not asked, and may lose work that cannot be merged.";
+pub const NO_LOCKS: &str = "Nothing is locked here.";
 pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";
 pub const SEARCH_HINT: &str =
@@ -109,15 +112,15 @@ pub const OLDER_REVISION: &str = "Older revision";
 pub const COMPARE_HINT: &str = "Choose an older revision to compare with.";
 pub const BLAME_ENDS: &str =
     "Lines without a revision are older: the page ends before their revision was found.";
-pub const BLAME_BEFORE: &str = "Before this change";
-pub const LINE_BREAK: &str = "No newline at the end of the file";
-
-pub const YOU: &str = "You";
 pub const BLAME_MERGES_END: &str =
     "This file has too many revisions to look into its merges on a page.";
 pub const WITH_MERGES: &str = "Look into merges";
 pub const WITHOUT_MERGES: &str = "Without merges";
 pub const SIGN_IN: &str = "Sign in";
+pub const BLAME_BEFORE: &str = "Before this change";
+pub const LINE_BREAK: &str = "No newline at the end of the file";
+
+pub const YOU: &str = "You";
 pub const SIGN_OUT: &str = "Sign out";
 pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
 pub const SIGNED_OUT: &str = "You are signed out";

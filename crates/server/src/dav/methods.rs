@@ -244,7 +244,7 @@ fn answer(
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.principal().cloned();
         if let Some(page) = pages::requested(&session, &below)? {
-            return pages::answer(&session, &page, exchange).map(|()| Answer::Given);
+            return pages::answer(&session, &page, exchange, stage).map(answered);
         }
         session.admit()?;
         let result = match master::of(&session) {

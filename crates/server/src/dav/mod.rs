@@ -51,6 +51,7 @@ pub mod handshake;
 mod head;
 pub mod http;
 mod idle;
+mod lock_form;
 mod locks;
 pub mod login;
 mod lookup;

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hyper::Method;
 use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
@@ -16,7 +17,11 @@ use super::entity::{is_same, tags};
 use super::archives;
 use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
+use super::lock_form::{self, Breaker};
+use super::own_form;
 use super::session::Session;
+use super::sign_in_pages::Done;
+use super::stage::Stage;
 use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
@@ -77,7 +82,8 @@ impl PathAuthorizer for EachPath<'_> {
 /// Where the user may not see it, or has to log in; where its address means nothing.
 pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<Page>> {
     let looks = matches!(session.head.method.as_str(), "GET" | "HEAD");
-    if !looks || session.is_svn_client() || !are_on(session) {
+    let is_form = own_form::is_of_locks(session.head);
+    if !(looks || is_form) || session.is_svn_client() || !are_on(session) {
         return Ok(None);
     }
     let Some((prefix, rest)) = Prefix::split(below) else { return Ok(None) };
@@ -92,6 +98,9 @@ pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<
     let Some(address) = Address::parse(rest, query).map_err(web_reply::failed)? else {
         return if prefix == Prefix::Short { Ok(None) } else { Err(Fail::Missing) };
     };
+    if is_form && !address.is_page_of_locks() {
+        return Ok(None);
+    }
     if address.kind().has_path() {
         must_read(session, address.path())?;
     }
@@ -156,8 +165,26 @@ fn has_tokens(session: &Session<'_>, user: &Principal) -> bool {
 /// Sends a page.
 ///
 /// # Errors
-/// [`Fail::Missing`] where there is nothing for this user; corruption and system errors.
-pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
+/// [`Fail::Missing`] where there is nothing for this user; what a form may not do; corruption and system errors.
+pub(super) fn answer(
+    session: &Session<'_>,
+    page: &Page,
+    exchange: &mut Exchange,
+    stage: Stage,
+) -> DavResult<Done> {
+    if session.head.method != Method::POST {
+        return show(session, page, exchange).map(|()| Done::Answered);
+    }
+    if stage == Stage::Admit && lock_form::is_ours(session) {
+        return Ok(Done::NeedsBody);
+    }
+    let links = Links::new(&session.root, page.prefix);
+    lock_form::answer(session, &links.of_locks(page.address.path()), exchange)?;
+    Ok(Done::Answered)
+}
+
+/// Sends a page.
+fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
     let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
@@ -173,6 +200,7 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         has_search: session.shared.server.settings.search_folder.is_some(),
         index: index.as_ref(),
         visitor: &visitor(session),
+        breaker: Some(&Breaker(session)),
     };
     note(session, &page.address).map_err(Fail::from)?;
     let begun = Instant::now();
