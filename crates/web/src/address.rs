@@ -188,14 +188,14 @@ impl Address {
             "" if below.is_empty() => Kind::Home,
             "compare" => Kind::Compare,
             "feed" => Kind::Feed,
+            "tar.gz" => Kind::Archive(archive::Form::TarGz),
+            "zip" => Kind::Archive(archive::Form::Zip),
             "style" => Kind::Style,
             _ => return Ok(None),
         };
         let has_path = kind.has_path();
         let path = if has_path { path(below)? } else { FsPath::ROOT.to_owned() };
         Ok(Some(Self { kind, form, path, name: below.to_owned(), query: Query::parse(query)? }))
-            "tar.gz" => Kind::Archive(archive::Form::TarGz),
-            "zip" => Kind::Archive(archive::Form::Zip),
     }
 
     /// The kind.
@@ -241,20 +241,29 @@ impl Query {
                 "l" => parsed.lines = Some(lines(value)?),
                 "q" => parsed.words = Some(field(value)?),
                 "in" => parsed.section = Section::named(value)?,
+                "view" => parsed.is_split = is(value, "split", "unified")?,
+                "g" => parsed.merges = is(value, "1", "0")?,
+                "w" => parsed.ignores_space = is(value, "1", "0")?,
                 "after" => parsed.after = Some(field(value)?),
                 _ => {}
             }
         }
         Ok(parsed)
     }
-                "view" => parsed.is_split = is(value, "split", "unified")?,
-                "g" => parsed.merges = is(value, "1", "0")?,
-                "w" => parsed.ignores_space = is(value, "1", "0")?,
 }
 
 fn number(text: &str) -> Result<Revnum> {
     let text = text.strip_prefix('r').unwrap_or(text);
     Revnum::parse(text.as_bytes()).ok_or(Fault::Bad("There is no such number"))
+}
+
+/// Whether a field has the one value, and not the other.
+fn is(value: &str, yes: &str, no: &str) -> Result<bool> {
+    match value {
+        _ if value == yes => Ok(true),
+        _ if value == no => Ok(false),
+        _ => Err(Fault::Bad("A field has a value that means nothing")),
+    }
 }
 
 fn lines(text: &str) -> Result<(u64, u64)> {
@@ -272,15 +281,6 @@ fn field(value: &str) -> Result<String> {
 }
 
 /// The canonical path of percent-encoded text.
-/// Whether a field has the one value, and not the other.
-fn is(value: &str, yes: &str, no: &str) -> Result<bool> {
-    match value {
-        _ if value == yes => Ok(true),
-        _ if value == no => Ok(false),
-        _ => Err(Fault::Bad("A field has a value that means nothing")),
-    }
-}
-
 fn path(text: &str) -> Result<FsPathBuf> {
     const BAD: Fault = Fault::Bad("The path is not UTF-8, or has a '..' or a NUL byte");
     let path = uri::decode_utf8(text).ok_or(BAD)?;
@@ -345,6 +345,8 @@ mod tests {
             ("/tree", "p=-1"),
             ("/tree", "l=9-5"),
             ("/tree", "l=0"),
+            ("/rev/1", "view=both"),
+            ("/rev/1", "w=yes"),
             ("/search", "in=nothing"),
             ("/search", "q=%ff"),
             ("/compare", "with=/../x"),

@@ -39,14 +39,16 @@ pub(crate) const DELTA_LINES: usize = 6_000;
 pub(crate) const DELTA_LINES_OF_FILE: usize = 1_500;
 /// Bytes of these lines.
 pub(crate) const DELTA_BYTES: usize = 2 << 20;
-/// Files whose differences are on one page.
-pub(crate) const DELTAS: usize = 100;
-/// Hits of each kind, where a page has them all, and where it has one kind only.
-pub(crate) const FEW_HITS: usize = 8;
 /// Words of a line that are compared with those of another.
 pub(crate) const WORDS: usize = 400;
 /// Pairs of words that are compared for one page.
 const WORD_PAIRS: usize = 10_000_000;
+/// Files whose differences are on one page.
+pub(crate) const DELTAS: usize = 100;
+/// Bytes of a picture that is shown within a difference.
+pub(crate) const PICTURE: u64 = 20 << 20;
+/// Hits of each kind, where a page has them all, and where it has one kind only.
+pub(crate) const FEW_HITS: usize = 8;
 pub(crate) const HITS: usize = 50;
 /// Lines of one file that are shown of a search.
 pub(crate) const HIT_LINES: usize = 3;
@@ -60,6 +62,12 @@ pub(crate) const MESSAGE: usize = 20_000;
 pub(crate) const NAME: usize = 200;
 /// Characters of a property's value.
 pub(crate) const VALUE: usize = 2_000;
+/// Files and folders of an archive: the list at the end of a `.zip` is in memory, and has no room for more names.
+pub(crate) const ARCHIVE_ENTRIES: usize = 60_000;
+/// Bytes of their texts.
+pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
+/// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.
+pub(crate) const ARCHIVE_LEVEL: u32 = 3;
 /// Properties of a node on its page.
 pub(crate) const PROPERTIES: usize = 100;
 
@@ -69,16 +77,10 @@ pub(crate) struct Budget {
     until: Instant,
     lines: Cell<usize>,
     bytes: Cell<usize>,
-}
-/// Files and folders of an archive: the list at the end of a `.zip` is in memory, and has no room for more names.
-pub(crate) const ARCHIVE_ENTRIES: usize = 60_000;
-/// Bytes of their texts.
-pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
-/// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.
-pub(crate) const ARCHIVE_LEVEL: u32 = 3;
-
     word_pairs: Cell<usize>,
     coloured: Cell<usize>,
+}
+
 impl Budget {
     /// One that is whole.
     pub(crate) fn new() -> Self {
@@ -87,10 +89,10 @@ impl Budget {
             until: now.checked_add(TIME).unwrap_or(now),
             lines: Cell::new(DELTA_LINES),
             bytes: Cell::new(DELTA_BYTES),
-        }
-    }
             word_pairs: Cell::new(WORD_PAIRS),
             coloured: Cell::new(COLOURED_OF_PAGE),
+        }
+    }
 
     /// One whose time is over.
     #[cfg(test)]
@@ -118,7 +120,6 @@ impl Budget {
         self.lines.set(self.lines.get().minus(lines.min(self.lines.get())));
         self.bytes.set(self.bytes.get().minus(bytes.min(self.bytes.get())));
     }
-}
 
     /// Takes so many pairs of the words of two lines; `false` where that is too much for the lines or what is left.
     pub(crate) fn take_words(&self, pairs: usize) -> bool {
@@ -134,3 +135,4 @@ impl Budget {
         self.coloured.set(left.unwrap_or(0));
         left.is_some()
     }
+}

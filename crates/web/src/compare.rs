@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::delta::Manner;
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
+use crate::pictures::{self, Side};
 use crate::reply::Reply;
 use crate::view::Found;
 use crate::{delta, text, words};
@@ -41,8 +42,8 @@ fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
                 input name="from" inputmode="numeric" size="8" value=[from.map(|from| from.to_string())]; }
             label { (words::REVISION) " "
                 input name="p" inputmode="numeric" size="8" value=(new.revision); }
-            button { (words::GO) }
             (Manner::of(request).fields())
+            button { (words::GO) }
         }
     }
 }
@@ -58,10 +59,10 @@ fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup
     Ok(html! {
         (head)
         @if walk.blocks.is_empty() && !walk.is_cut { (layout::note(words::NO_DIFFERENCES)) }
-        @for block in &walk.blocks { (block) }
         @if !walk.blocks.is_empty() {
             (Manner::of(request).links(&request.links.compare(old, new)))
         }
+        @for block in &walk.blocks { (block) }
         @if walk.is_cut { (layout::note(words::TOO_LONG)) }
     })
 }
@@ -171,6 +172,10 @@ impl Walk<'_> {
         } else {
             html! {}
         };
+        let pictures = match differs {
+            true => pictures(self.request, old_file, new_file)?,
+            false => None,
+        };
         let word = match (old, new) {
             (None, _) => words::ADDED,
             (_, None) => words::DELETED,
@@ -198,10 +203,25 @@ fn block(request: &Request<'_>, shown: &Found, word: &str, body: &Markup) -> Mar
                 a href=(request.links.tree(&shown.path, Some(shown.revision))) rel="nofollow" {
                     bdi { (text::shown(&shown.path)) (slash) }
                 }
-                (delta::properties(&old_props, &new_props)) (text)
+                " " span.dim { (word) }
             }
-        }))
+            (body)
+        }
     }
+}
+
+/// What two files show, if they are pictures.
+fn pictures(
+    request: &Request<'_>,
+    old: Option<&Found>,
+    new: Option<&Found>,
+) -> Result<Option<Markup>> {
+    let (old, new) = (old.map(side), new.map(side));
+    pictures::compared(request.links, old.as_ref(), new.as_ref())
+}
+
+fn side(found: &Found) -> Side<'_> {
+    Side { node: &found.node, path: &found.path, revision: found.revision }
 }
 
 fn copy(found: &Found) -> Found {

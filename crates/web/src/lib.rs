@@ -19,13 +19,14 @@ mod dir;
 mod fault;
 mod feed;
 mod file;
+mod highlight;
 mod history;
 mod json;
-mod highlight;
 mod layout;
 mod links;
 mod locks;
 mod markdown;
+mod pictures;
 mod reply;
 mod revision;
 mod search;
@@ -46,12 +47,12 @@ mod tests;
 use address::Form;
 
 pub use address::{Address, Kind, Prefix, Query, Section};
+pub use archive::{Archive, archive};
 pub use fault::{Fault, Result};
 pub use links::Links;
+pub use locks::Breaks;
 pub use reply::Reply;
 pub use search::{Hits, TextHit};
-pub use locks::Breaks;
-pub use archive::{Archive, archive};
 pub use text::size;
 pub use times::{full as full_date, rounded_age, seconds};
 pub use view::{Change, View};
@@ -75,9 +76,9 @@ pub struct Request<'a> {
     pub index: Option<&'a sapwood_search::Index>,
     /// Who looks at it.
     pub visitor: &'a site::Visitor,
-}
     /// Which locks the visitor may break, if any.
     pub breaker: Option<&'a dyn Breaks>,
+}
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.
 ///

@@ -4,14 +4,16 @@ use maud::{Markup, html};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_fs::Node;
 use sapwood_repos::LogRevision;
 
 use crate::Request;
 use crate::budget::{self, Budget};
-use crate::fault::{Fault, Result};
 use crate::bugtraq::Issues;
 use crate::delta::Manner;
+use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
+use crate::pictures::{self, Side};
 use crate::reply::Reply;
 use crate::view::{Change, Found};
 use crate::{delta, text, times, words};
@@ -51,8 +53,6 @@ impl Seen {
         seen.ok_or(Fault::Missing)
     }
 
-    fn of(change: Change, entry: &LogRevision<'_>) -> Self {
-        let mut changes = entry.changes().take(budget::PATHS_SEEN);
     /// The folder that all changed paths are in.
     fn common_folder(&self) -> FsPathBuf {
         let mut paths = self.paths.iter().map(|changed| &*changed.path);
@@ -66,6 +66,8 @@ impl Seen {
         folder
     }
 
+    fn of(change: Change, entry: &LogRevision<'_>) -> Self {
+        let mut changes = entry.changes().take(budget::PATHS_SEEN);
         let paths = changes.by_ref().take(budget::PATHS).map(|change| Changed {
             path: change.path.to_owned(),
             action: char::from(change.action),
@@ -216,6 +218,15 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
     })
 }
 
+/// What a file showed before and after a change, if it is a picture.
+fn pictures(request: &Request<'_>, old: Option<&Node>, new: &Found) -> Result<Option<Markup>> {
+    let place = old.map(|old| request.view.place_of(old, new)).transpose()?;
+    let before = old.zip(place.as_ref());
+    let before = before.map(|(node, (path, revision))| Side { node, path, revision: *revision });
+    let after = Side { node: &new.node, path: &new.path, revision: new.revision };
+    pictures::compared(request.links, before.as_ref(), Some(&after))
+}
+
 /// The differences at one path.
 fn of_path(
     request: &Request<'_>,
@@ -241,6 +252,7 @@ fn of_path(
     if !has_text && old_props == new_props {
         return Ok(None);
     }
+    let pictures = if has_text { pictures(request, old.as_ref(), found)? } else { None };
     let text = if has_text {
         delta::files(old.as_ref(), Some(&found.node), &found.path, Manner::of(request), budget)?
     } else {
@@ -260,7 +272,9 @@ fn of_path(
                     }
                 }
             }
-            (props) (text)
+            (props)
+            @if let Some(pictures) = pictures { (pictures) }
+            (text)
         }
     }))
 }

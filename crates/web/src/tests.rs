@@ -114,7 +114,6 @@ impl Place {
     }
 }
 
-fn file(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 /// A page without its colours and marks.
 fn plain(page: &str) -> String {
     let page = page.replace("<mark>", "").replace("</mark>", "");
@@ -128,6 +127,7 @@ fn plain(page: &str) -> String {
     plain
 }
 
+fn file(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
     txn.make_file(FsPath::trusted(path)).unwrap();
     text(txn, path, contents);
 }
@@ -383,8 +383,6 @@ fn blame_passes_over_what_changes_no_line() {
     }
 }
 
-/// Blame ends where its time does: lines without a revision are older.
-#[test]
 /// The tracker is the one of the nearest folder, and one whose folder may not be read is none.
 #[test]
 fn messages_lead_to_issues() {
@@ -493,6 +491,8 @@ fn blame_looks_into_merges() {
     assert!(!ended.is_whole && ended.origins == [None, None, None, None]);
 }
 
+/// Blame ends where its time does: lines without a revision are older.
+#[test]
 fn blame_ends_with_its_time() {
     let place = Place::new();
     let ended = place.with(&Everything, "/blame/trunk/code.c", |request| {

@@ -4,6 +4,7 @@
 //! are the same error.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use sapwood_core::paths::FsPathBuf;
@@ -17,8 +18,8 @@ use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
-};
     SharedAuthorizer, TreeWalk,
+};
 
 use crate::address::Address;
 use crate::budget;
@@ -30,11 +31,12 @@ use crate::text;
 pub struct View<'a> {
     repository: &'a Repository,
     access: &'a dyn PathAuthorizer,
+    /// Ends with the page's time.
     cancel: CancelToken,
-}
-
     /// Ends with the server.
     stop: CancelToken,
+}
+
 impl fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View").finish_non_exhaustive()
@@ -206,7 +208,7 @@ impl<'a> View<'a> {
     }
 
     /// The properties of a revision that may be seen.
-    pub(crate) fn revision_props(&self, revision: Revnum) -> Result<std::sync::Arc<PropList>> {
+    pub(crate) fn revision_props(&self, revision: Revnum) -> Result<Arc<PropList>> {
         if revision > self.youngest()? {
             return Err(Fault::Missing);
         }
@@ -260,10 +262,10 @@ impl<'a> View<'a> {
         Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.stop)?)
     }
 
-        if !self.may_read(path)? {
-            return Err(Fault::Missing);
     /// The lock on a path.
     pub(crate) fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
+        if !self.may_read(path)? {
+            return Err(Fault::Missing);
         }
         Ok(self.repository.fs().lock(path)?)
     }
@@ -327,6 +329,16 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Where `before`, which is what [`View::before`] says of `found`, may be read.
+    pub(crate) fn place_of(&self, before: &Node, found: &Found) -> Result<(FsPathBuf, Revnum)> {
+        if let Some(created) = before.created_rev()
+            && self.may_read(before.created_path())?
+        {
+            return Ok((before.created_path().to_owned(), created));
+        }
+        Ok((found.path.clone(), found.revision.prev().unwrap_or(Revnum::ZERO)))
+    }
+
     /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text
     /// is another one than that of the younger revision before it. `merges`: oldest first, each after the revisions that were merged
     /// there, compared with the one before.
@@ -334,8 +346,10 @@ impl<'a> View<'a> {
         &self,
         path: &FsPath,
         end: Revnum,
+        merges: bool,
         receive: &mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
     ) -> Result<()> {
+        let (start, end) = if merges { (Revnum::ZERO, end) } else { (end, Revnum::ZERO) };
         let request = FileRevsRequest {
             path,
             start: Some(start),
@@ -346,10 +360,8 @@ impl<'a> View<'a> {
         let (repository, access) = (self.repository, self.access);
         let done =
             sapwood_repos::file_revs(repository, &request, access, &self.cancel, &mut receiver);
-        merges: bool,
         match done {
             Err(_) if receiver.is_enough => Ok(()),
-        let (start, end) = if merges { (Revnum::ZERO, end) } else { (end, Revnum::ZERO) };
             done => Ok(done?),
         }
     }

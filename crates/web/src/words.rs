@@ -49,9 +49,10 @@ pub const LOCKED: &str = "Locked by";
 pub const SINCE: &str = "since";
 pub const BINARY: &str = "This file is not text.";
 pub const BINARY_DELTA: &str = "Binary files differ.";
+pub const NO_PICTURE: &str = "No picture";
 pub const NO_LINES: &str = "This file is empty.";
-pub const EARLIER_LINES: &str = "Earlier lines";
 pub const PLAIN_LINES: &str = "Only the beginning of this text is coloured: the rest is too long.";
+pub const EARLIER_LINES: &str = "Earlier lines";
 pub const LATER_LINES: &str = "Later lines";
 pub const EARLIER: &str = "Older";
 pub const PREVIOUS_PAGE: &str = "Previous page";
@@ -65,12 +66,12 @@ pub const ARCHIVE_TOO_LARGE: &str =
     "This folder is too large for an archive. To have all of it: svn export";
 pub const ARCHIVE_LATER: &str = "Too many archives are being made for readers who have not signed in. Please try again later, or sign in.";
 
-pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const LOCKS: &str = "Locks";
 pub const BREAK_LOCK: &str = "Break";
 pub const BREAK_LOCK_SURE: &str =
     "Who has this lock is not asked, and may lose work that cannot be merged.";
 pub const NO_LOCKS: &str = "Nothing is locked here.";
+pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";
 pub const SEARCH_HINT: &str =
@@ -88,16 +89,16 @@ pub const SEARCH_ENDS: &str =
 
 pub const CHANGED_PATHS: &str = "Changed paths";
 pub const DIFFERENCES: &str = "Differences";
-pub const ADDED: &str = "added";
-pub const DELETED: &str = "deleted";
-pub const MODIFIED: &str = "modified";
-pub const REPLACED: &str = "replaced";
-pub const COPIED_FROM: &str = "copied from";
 pub const UNIFIED: &str = "Unified";
 pub const SPLIT: &str = "Split";
 pub const IGNORE_SPACE: &str = "Ignore white space";
 pub const COUNT_SPACE: &str = "Show white space";
 pub const ONLY_SPACE: &str = "Only white space differs.";
+pub const ADDED: &str = "added";
+pub const DELETED: &str = "deleted";
+pub const MODIFIED: &str = "modified";
+pub const REPLACED: &str = "replaced";
+pub const COPIED_FROM: &str = "copied from";
 pub const NO_CHANGES: &str = "No path that you may see was changed.";
 pub const NO_DIFFERENCES: &str = "There is no difference.";
 pub const PROPERTY: &str = "Property";
@@ -116,11 +117,11 @@ pub const BLAME_MERGES_END: &str =
     "This file has too many revisions to look into its merges on a page.";
 pub const WITH_MERGES: &str = "Look into merges";
 pub const WITHOUT_MERGES: &str = "Without merges";
-pub const SIGN_IN: &str = "Sign in";
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 
 pub const YOU: &str = "You";
+pub const SIGN_IN: &str = "Sign in";
 pub const SIGN_OUT: &str = "Sign out";
 pub const SIGN_OUT_SURE: &str = "Sign out of this server in this browser?";
 pub const SIGNED_OUT: &str = "You are signed out";

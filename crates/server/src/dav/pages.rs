@@ -1,7 +1,7 @@
 //! The pages of the crate `web`, as replies: who may see them, and where they are.
 //!
 //! Invariants: a repository in which the user may read nothing answers as one that is not there. Clients of Subversion, other
-//! methods than GET and HEAD, and a repository's own folder `-` never meet a page.
+//! methods than GET and HEAD (but for one form), and a repository's own folder `-` never meet a page.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,8 +13,8 @@ use sapwood_search::Index;
 use sapwood_web::site::Visitor;
 use sapwood_web::{Address, Kind, Links, Prefix, Reply, Request, View};
 
-use super::entity::{is_same, tags};
 use super::archives;
+use super::entity::{is_same, tags};
 use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
 use super::lock_form::{self, Breaker};
@@ -162,7 +162,7 @@ fn has_tokens(session: &Session<'_>, user: &Principal) -> bool {
         && of_page.is_some_and(|access| of_place.is_some() && access.accounts.as_ref() == of_place)
 }
 
-/// Sends a page.
+/// Answers a request for a page, or a form of one.
 ///
 /// # Errors
 /// [`Fail::Missing`] where there is nothing for this user; what a form may not do; corruption and system errors.
@@ -213,6 +213,9 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
             return Ok(());
         }
     }
+    if matches!(page.address.kind(), Kind::Archive(_)) {
+        return archives::send(session, &request, exchange);
+    }
     let reply = sapwood_web::answer(&request);
     if page.address.kind() == Kind::Search && !rules.everything_readable() {
         exchange.not_before = end_of_step(begun).map(NotBefore);
@@ -241,9 +244,6 @@ fn index_for(session: &Session<'_>, address: &Address) -> DavResult<Option<Index
 
 /// Writes what a page reads to the operational log, in the words of the request of Subversion that reads the same.
 fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
-    if matches!(page.address.kind(), Kind::Archive(_)) {
-        return archives::send(session, &request, exchange);
-    }
     let query = &address.query;
     let revision = match query.revision.or(query.peg) {
         Some(revision) => revision,
@@ -268,6 +268,12 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
             path,
             revision,
             depth: Depth::Immediates,
+            patterns: None,
+        }),
+        Kind::Archive(_) => session.log_command(&Operation::List {
+            path,
+            revision,
+            depth: Depth::Infinity,
             patterns: None,
         }),
         Kind::Locks => {
@@ -298,12 +304,6 @@ mod tests {
             let found = end_of_step(begun).unwrap().duration_since(begun);
             // A slow machine may be a step later, never between two.
             assert_eq!(found.as_millis() % 250, 0, "{milliseconds}");
-        Kind::Archive(_) => session.log_command(&Operation::List {
-            path,
-            revision,
-            depth: Depth::Infinity,
-            patterns: None,
-        }),
             assert!(found >= Duration::from_millis(end), "{milliseconds}");
         }
     }
