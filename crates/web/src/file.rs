@@ -53,8 +53,10 @@ fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
 pub(crate) fn is_picture(path: &FsPath, media: Option<&str>) -> bool {
     const ENDINGS: [&str; 8] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".ico"];
     let name = path.name().to_ascii_lowercase();
+    // `svn add` gives this one to all that is no text.
+    let media = media.map(str::trim).filter(|media| *media != "application/octet-stream");
     match media {
-        Some(media) => media.trim().starts_with("image/"),
+        Some(media) => media.starts_with("image/"),
         None => ENDINGS.iter().any(|ending| name.ends_with(ending)),
     }
 }
