@@ -59,6 +59,8 @@ pub enum Kind {
     Locks,
     /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
     Archive(archive::Form),
+    /// `branches/PATH`: the branches and tags of a project.
+    Branches,
     /// `search`: what has some words in it.
     Search,
     /// `style/DIGEST.css`.
@@ -181,6 +183,7 @@ impl Address {
             "log" => Kind::Log,
             "blame" => Kind::Blame,
             "locks" => Kind::Locks,
+            "branches" => Kind::Branches,
             "search" if below.is_empty() => Kind::Search,
             "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
             "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,

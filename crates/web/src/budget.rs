@@ -47,6 +47,10 @@ const WORD_PAIRS: usize = 10_000_000;
 pub(crate) const DELTAS: usize = 100;
 /// Bytes of a picture that is shown within a difference.
 pub(crate) const PICTURE: u64 = 20 << 20;
+/// Branches, and tags, on their page.
+pub(crate) const BRANCHES: usize = 200;
+/// Revisions of a history in which those are looked for that a branch lacks.
+pub(crate) const LACKING: u64 = 500;
 /// Hits of each kind, where a page has them all, and where it has one kind only.
 pub(crate) const FEW_HITS: usize = 8;
 pub(crate) const HITS: usize = 50;

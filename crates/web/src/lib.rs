@@ -10,6 +10,7 @@
 mod address;
 mod archive;
 mod blame;
+mod branches;
 mod budget;
 mod bugtraq;
 mod code;
@@ -115,6 +116,7 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Feed => feed::reply(request),
         Kind::Search => search_page::page(request),
         Kind::Locks => locks::page(request),
+        Kind::Branches => branches::page(request),
         Kind::Archive(_) | Kind::Description => Err(Fault::Missing),
     }
 }

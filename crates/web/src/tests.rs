@@ -16,6 +16,8 @@ use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 mod archives;
+mod merges;
+mod revisions;
 
 /// Hides one path and what is below it.
 struct Hides(&'static str);
@@ -137,8 +139,9 @@ fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 }
 
 /// Every kind of page, about the whole of the repository.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "/locks/",
+    "/branches/",
     "/search?q=one",
     "/tree/",
     "/tree/trunk",
@@ -156,7 +159,8 @@ const PAGES: [&str; 15] = [
 ];
 
 /// The same as JSON, with the names of their schemas.
-const VALUES: [(&str, &str); 9] = [
+const VALUES: [(&str, &str); 10] = [
+    ("/api/v1/branches/", "Branches"),
     ("/api/v1/locks/", "Locks"),
     ("/api/v1/search?q=one", "Hits"),
     ("/api/v1/tree/", "Directory"),
@@ -310,6 +314,8 @@ fn what_may_not_be_read_is_not_there() {
         "compare",
         "feed",
         "locks",
+        "branches",
+        "api/v1/branches",
         "api/v1/tree",
         "api/v1/log",
         "api/v1/blame",
@@ -381,114 +387,6 @@ fn blame_passes_over_what_changes_no_line() {
         let revisions: Vec<_> = lines.iter().map(|line| &line["revision"]).collect();
         assert_eq!(revisions, [1, 2, 1], "{path}");
     }
-}
-
-/// The tracker is the one of the nearest folder, and one whose folder may not be read is none.
-#[test]
-fn messages_lead_to_issues() {
-    let place = Place::new();
-    place.commit("no link", |txn| {
-        let mut set = |path: &str, name: &str, value: &str| {
-            txn.change_prop(FsPath::trusted(path), name, Some(value.as_bytes())).unwrap();
-        };
-        set("/", "bugtraq:url", "https://all/%BUGID%");
-        set("/", "bugtraq:logregex", "#(\\d+)");
-        set("/trunk", "bugtraq:url", "/own/%BUGID%");
-        set("/secret", "bugtraq:url", "https://hidden/%BUGID%");
-    });
-    place.commit("fixes #12 <b>\n\nand #13", |txn| text(txn, "/trunk/code.c", "one\n"));
-    let page = place.body(&Everything, "/rev/5");
-    for part in ["fixes #<a", "href=\"/own/12\"", "&lt;b&gt;", "href=\"/own/13\""] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    let log = place.body(&Everything, "/log/trunk/code.c");
-    assert!(log.contains("href=\"/own/12\"") && log.contains("href=\"/own/13\""), "{log}");
-    assert!(place.body(&Everything, "/log/").contains("href=\"https://all/12\""));
-    place.commit("hides #14", |txn| text(txn, "/secret/plan", "more\n"));
-    assert!(place.body(&Everything, "/rev/6").contains("https://hidden/14"));
-    let hidden = place.body(&Hides("/secret"), "/rev/6");
-    assert!(!hidden.contains("hidden/") && !hidden.contains("#14"), "{hidden}");
-    // What may not be read says nothing of what may.
-    place.commit("moved", |txn| {
-        txn.change_prop(FsPath::trusted("/"), "bugtraq:url", None).unwrap();
-        txn.change_prop(FsPath::trusted("/trunk"), "bugtraq:url", None).unwrap();
-    });
-    assert!(!place.body(&Everything, "/rev/5").contains("href=\"/own"));
-}
-
-/// Pictures before and after a change come from where each may be read.
-#[test]
-fn pictures_stand_beside_each_other() {
-    let place = Place::new();
-    place.commit("pictures", |txn| {
-        for path in ["/trunk/a.png", "/secret/b.png", "/trunk/c.svg"] {
-            file(txn, path, "old\0");
-        }
-        let svg = (FsPath::trusted("/trunk/c.svg"), Some(&b"image/svg+xml"[..]));
-        txn.change_prop(svg.0, "svn:mime-type", svg.1).unwrap();
-    });
-    let old = place.repository.fs().revision_root(Revnum(4)).unwrap();
-    place.commit("copied and changed", |txn| {
-        txn.copy(&old, FsPath::trusted("/secret/b.png"), FsPath::trusted("/trunk/b.png"), true)
-            .unwrap();
-        for path in ["/trunk/a.png", "/trunk/b.png", "/trunk/c.svg"] {
-            text(txn, path, "new\0");
-        }
-    });
-    let image = |path: &str, revision: u64| format!("<img src=\"/r{path}?p={revision}\"");
-    for page in ["/rev/5", "/compare/trunk?from=4"] {
-        let all = place.body(&Everything, page);
-        for path in ["/trunk/a.png", "/trunk/c.svg"] {
-            assert!(
-                all.contains(&image(path, 4)) && all.contains(&image(path, 5)),
-                "{page}: {all}"
-            );
-        }
-    }
-    assert!(place.body(&Everything, "/rev/5").contains(&image("/secret/b.png", 4)));
-    let hidden = place.body(&Hides("/secret"), "/rev/5");
-    assert!(!hidden.contains("secret"), "{hidden}");
-    assert!(hidden.contains(&image("/trunk/b.png", 5)) && hidden.contains(words::NO_PICTURE));
-}
-
-/// A merged line is from the branch, unless that may not be read; before a change the file is where it was.
-#[test]
-fn blame_looks_into_merges() {
-    let place = Place::new();
-    let at = |revision: u64| place.repository.fs().revision_root(Revnum(revision)).unwrap();
-    place.commit("a branch", |txn| {
-        txn.copy(&at(3), FsPath::trusted("/trunk"), FsPath::trusted("/branch"), true).unwrap();
-    });
-    place.commit("on the branch", |txn| text(txn, "/branch/code.c", "one\n2 < 3\nthree\nfour\n"));
-    place.commit("merged", |txn| {
-        text(txn, "/trunk/code.c", "one\n2 < 3\nthree\nfour\n");
-        let value = Some(&b"/branch/code.c:4-5"[..]);
-        txn.change_prop(FsPath::trusted("/trunk/code.c"), "svn:mergeinfo", value).unwrap();
-    });
-    let origins = |access: &dyn PathAuthorizer, query: &str| -> Vec<(u64, String)> {
-        let page = format!("/api/v1/blame/trunk/code.c?p=6{query}");
-        let value: Value = serde_json::from_str(&place.body(access, &page)).unwrap();
-        let lines = value["lines"].as_array().unwrap().iter();
-        lines
-            .map(|line| (line["revision"].as_u64().unwrap(), line["path"].as_str().unwrap().into()))
-            .collect()
-    };
-    let trunk = |revision| (revision, "/trunk/code.c".to_owned());
-    let plain = [trunk(1), trunk(2), trunk(1), trunk(6)];
-    assert_eq!(origins(&Everything, ""), plain);
-    let merged = [trunk(1), trunk(2), trunk(1), (5, "/branch/code.c".to_owned())];
-    assert_eq!(origins(&Everything, "&g=1"), merged);
-    assert_eq!(origins(&Hides("/branch"), "&g=1"), plain);
-    let page = place.body(&Everything, "/blame/trunk/code.c?g=1");
-    // The line of the branch was made there: before that it was a copy without it.
-    assert!(page.contains("href=\"/r/-/blame/branch/code.c?p=4&amp;g=1\""), "{page}");
-    let ended = place.with(&Everything, "/blame/trunk/code.c?g=1", |request| {
-        let found = request.view.at(request.address)?;
-        let text = b"one\n2 < 3\nthree\nfour\n".to_vec();
-        crate::blame::merged::walk(request.view, &found, text, &Budget::of_no_time())
-    });
-    let ended = ended.unwrap();
-    assert!(!ended.is_whole && ended.origins == [None, None, None, None]);
 }
 
 /// Blame ends where its time does: lines without a revision are older.

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use sapwood_core::exact::len64;
+use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -52,6 +54,15 @@ pub(crate) struct Found {
     pub(crate) revision: Revnum,
     /// The revision that links go on with; `None` while the newest one is shown.
     pub(crate) sticky: Option<Revnum>,
+}
+
+/// A copy.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    /// The revision that made it.
+    pub(crate) made: Revnum,
+    /// What it was made of.
+    pub(crate) source: (FsPathBuf, Revnum),
 }
 
 /// A change, as far as it may be seen.
@@ -337,6 +348,47 @@ impl<'a> View<'a> {
             return Ok((before.created_path().to_owned(), created));
         }
         Ok((found.path.clone(), found.revision.prev().unwrap_or(Revnum::ZERO)))
+    }
+
+    /// The copy that made what is at `path` in `revision`, if its source may be read.
+    pub(crate) fn copy_of(&self, path: &FsPath, revision: Revnum) -> Result<Option<Copy>> {
+        let fs = self.repository.fs();
+        let Some((made, target)) = fs.revision_root(revision)?.closest_copy(path)? else {
+            return Ok(None);
+        };
+        // A folder above it may have been copied, and it with that.
+        let node = fs.revision_root(made)?.node(&target)?;
+        match node.copied_from() {
+            Some((of, source)) if *target == *path && self.may_read(source)? => {
+                Ok(Some(Copy { made, source: (source.to_owned(), of) }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The revisions of the history of what was found that are younger than `since`, youngest first, and whether these are all:
+    /// there are at most `limit`.
+    pub(crate) fn revisions_since(
+        &self,
+        found: &Found,
+        since: Revnum,
+        limit: u64,
+    ) -> Result<(Vec<Revnum>, bool)> {
+        let changes = self.log(&found.path, found.revision, limit)?;
+        let is_whole = len64(changes.len()) < limit;
+        let all = changes.len();
+        let revisions = changes.into_iter().map(|change| change.revision);
+        let revisions: Vec<Revnum> = revisions.take_while(|revision| *revision > since).collect();
+        let is_whole = is_whole || revisions.len() < all;
+        Ok((revisions, is_whole))
+    }
+
+    /// What was merged into a folder from `source`, by its own mergeinfo. What cannot be parsed has merged nothing, as for `svn`.
+    pub(crate) fn merged_into(&self, target: &Found, source: &FsPath) -> Result<RangeList> {
+        let props = target.node.props()?;
+        let info = props.get(names::MERGEINFO).and_then(|value| Mergeinfo::parse(value).ok());
+        let ranges = info.and_then(|info| info.0.get(source.as_str()).cloned());
+        Ok(ranges.unwrap_or(RangeList(Vec::new())))
     }
 
     /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text

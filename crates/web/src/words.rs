@@ -66,6 +66,15 @@ pub const ARCHIVE_TOO_LARGE: &str =
     "This folder is too large for an archive. To have all of it: svn export";
 pub const ARCHIVE_LATER: &str = "Too many archives are being made for readers who have not signed in. Please try again later, or sign in.";
 
+pub const BRANCHES: &str = "Branches";
+pub const TAGS: &str = "Tags";
+pub const NO_BRANCHES: &str = "There is no folder branches or tags here.";
+pub const MORE_BRANCHES: &str = "There are more: they are in the folders.";
+pub const AHEAD: &str = "Ahead";
+pub const BEHIND: &str = "Behind";
+pub const AHEAD_MORE: &str = "Revisions that were not merged into the trunk";
+pub const BEHIND_MORE: &str = "Revisions of the trunk that were not merged into it";
+
 pub const LOCKS: &str = "Locks";
 pub const BREAK_LOCK: &str = "Break";
 pub const BREAK_LOCK_SURE: &str =

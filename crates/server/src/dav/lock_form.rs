@@ -31,7 +31,7 @@ impl Breaks for Breaker<'_, '_> {
     }
 }
 
-/// Whether the user may break a lock on a path. On a mirror nobody may: the locks are the master's.
+/// Whether the user may break a lock on a path. Not on a mirror: the locks are the master's.
 fn may(session: &Session<'_>, path: &FsPath) -> bool {
     let access = &session.access;
     let rules = access.path_rules();

@@ -264,7 +264,7 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
     };
     match address.kind() {
         Kind::Home | Kind::Style | Kind::Description => {}
-        Kind::Tree | Kind::Compare => session.log_command(&Operation::List {
+        Kind::Tree | Kind::Compare | Kind::Branches => session.log_command(&Operation::List {
             path,
             revision,
             depth: Depth::Immediates,

@@ -11,6 +11,7 @@ Disallow: /*/-/rev/\n\
 Disallow: /*/-/blame/\n\
 Disallow: /*/-/compare/\n\
 Disallow: /*/-/feed/\n\
+Disallow: /*/-/branches/\n\
 Disallow: /*/-/tar.gz/\n\
 Disallow: /*/-/zip/\n\
 Disallow: /*/-/api/\n\

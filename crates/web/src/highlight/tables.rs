@@ -119,7 +119,6 @@ pub(super) static ALL: &[Language] = &[
             string super switch this throw true try type typeof undefined unknown var void while with yield
         },
         special: Special { sigil: Some('@'), ..CALLS },
-        ..BASE
     },
     Language {
         names: &["go", "swift", "zig", "v", "sv", "proto", "d"],
@@ -150,7 +149,6 @@ pub(super) static ALL: &[Language] = &[
             while yield
         },
         special: Special { any_case: true, ..CALLS },
-        ..BASE
     },
     Language {
         names: &["py", "pyi", "pyw", "pyx", "sconstruct", "bzl", "build", "wscript"],
@@ -226,7 +224,6 @@ pub(super) static ALL: &[Language] = &[
             foreach function if in param process return switch throw trap try until using while
         },
         special: Special { any_case: true, dashes: true, ..PLAIN },
-        ..BASE
     },
     Language {
         names: &["bat", "cmd"],
